@@ -4,11 +4,13 @@ if (!isNewEnough) refuseNode();
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: './test/plain-context.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': './test/strip-types.js' },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   setupFiles: ['<rootDir>/test/environment.js'],
   testTimeout: 30_000,
   maxWorkers: '100%',
+  // Modules of finished test files stay in memory.
+  workerIdleMemoryLimit: '1GB',
 };

@@ -2,21 +2,24 @@
 import { readFileSync } from 'node:fs';
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { listAssets } from '../console/assets.ts';
+import { buildPages } from '../console/pages.ts';
 import { warnOfPolicy } from '../lib/policy.ts';
 import { describeDecisions, readSettings, SettingsError } from '../lib/settings.ts';
-import { IntentGate } from '../lib/stack.ts';
+import { IntentGateStack } from '../lib/stack.ts';
 
 try {
   // The feature flags also apply if the app is run without the CDK command line, which would pass them on.
   // Synthesized below only: left to itself, the app would write whatever it has when the process ends, even half a stack.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const settings = readSettings(app.node.getAllContext());
-  new IntentGate(app, 'IntentGate', settings);
-  for (const line of [describeDecisions(settings), ...warnOfPolicy(settings)]) console.error(line);
+  const stack = new IntentGateStack(app, 'IntentGate', settings, (protocol) => buildPages(protocol, listAssets()));
+  for (const line of [describeDecisions(settings), ...warnOfPolicy(settings).map((problem) => `Warning: ${problem}`)]) console.error(line);
   // CloudFormation's own rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-  app.synth();
+  const { template } = app.synth().getStackArtifact(stack.artifactId);
+  console.error(`${Object.keys(template.Resources).length} resources, of 500 that CloudFormation allows.`);
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   console.error(error.message);

@@ -1,11 +1,14 @@
-/** `npm run deploy [-- <stage>] [options of cdk deploy]`: deploys a stage, and keeps its outputs in a file of its own. */
+/** `npm run deploy [-- <stage>] [options of cdk deploy]`: examines and deploys a stage, and keeps its outputs in a file of its own. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { describe, diagnose } from './doctor/examine.ts';
+import { inspect } from './doctor/inspect.ts';
 import { outputsFile } from './outputs.ts';
 
 const usage = 'npm run deploy -- [<stage>] [options of cdk deploy]    for example: npm run deploy -- test';
 
-/** The words for `cdk`, or what is wrong with those that were given. */
+/** The command for `cdk`, or what is wrong with the words that were given. */
 function commandFor(words: readonly string[]): string[] | { mistake: string } {
   const [first = 'production', ...others] = words;
   const isStage = !first.startsWith('-');
@@ -16,12 +19,50 @@ function commandFor(words: readonly string[]): string[] | { mistake: string } {
   return ['deploy', '--context', `stage=${stage}`, '--outputs-file', outputsFile(stage), ...options];
 }
 
+/** The settings and the profile that are given to `cdk` as words. */
+function readWords(words: string[]): { context: Record<string, string>; profile: string | undefined } {
+  const { values } = parseArgs({
+    args: words,
+    options: { context: { type: 'string', short: 'c', multiple: true }, profile: { type: 'string' } },
+    strict: false,
+    allowPositionals: true,
+  });
+  const context = Object.fromEntries((values.context ?? []).map((text) => String(text).split(/=(.*)/s).slice(0, 2)));
+  return { context, profile: typeof values.profile === 'string' ? values.profile : undefined };
+}
+
+const cdk = fileURLToPath(new URL('../node_modules/aws-cdk/bin/cdk', import.meta.url));
+
+function run(words: string[]): number {
+  const { status, signal } = spawnSync(process.execPath, [cdk, ...words], { stdio: 'inherit' });
+  return status ?? (signal === 'SIGINT' ? 130 : 1);
+}
+
+/**
+ * Deploys unless the doctor has found why that would fail. A stage that is not deployed yet is created without protection, so that
+ * CloudFormation can roll back to nothing, and protected by a second deployment.
+ * @returns the exit code
+ */
+async function deploy(words: string[]): Promise<number> {
+  const { context, profile } = readWords(words);
+  if (profile) process.env.AWS_PROFILE = profile;
+  const findings = await inspect(context);
+  const diagnoses = diagnose(findings).filter(({ isWell }) => !isWell);
+  for (const diagnosis of diagnoses) console.error(describe(diagnosis));
+  if (diagnoses.some(({ canWait }) => !canWait)) {
+    console.error('\nNothing was deployed. Correct the above, then run the command again.');
+    return 1;
+  }
+  const { settings, account } = findings;
+  const isFirst = account.state === 'known' && account.stack === 'absent';
+  if (!isFirst || typeof settings === 'string' || !settings.retainData) return run(words);
+  console.error('First deployment: the stage is created, then protected against deletion by a second deployment.');
+  return run([...words, '--context', 'unprotected=true']) || run(words);
+}
+
 const command = commandFor(process.argv.slice(2));
-if (Array.isArray(command)) {
-  const cdk = fileURLToPath(new URL('../node_modules/aws-cdk/bin/cdk', import.meta.url));
-  const { status, signal } = spawnSync(process.execPath, [cdk, ...command], { stdio: 'inherit' });
-  process.exitCode = status ?? (signal === 'SIGINT' ? 130 : 1);
-} else {
+if (Array.isArray(command)) process.exitCode = await deploy(command);
+else {
   console.error(`${command.mistake}\n${usage}`);
   process.exitCode = 3;
 }

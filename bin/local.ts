@@ -10,15 +10,15 @@ import { readOptions } from './options.ts';
 const usage = `npm start -- [--port NUMBER] [--host ADDRESS] [--allow-host NAME ...] [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
 
 Starts the whole gate on this machine.
-  --port NUMBER  where it listens; default: the variable PORT, else 8080; 0 takes a free one
-  --host ADDRESS the address of this machine at which it listens; default: the variable HOST, else 127.0.0.1
+  --port NUMBER  port to listen on; default: the variable PORT, else 8080; 0 picks a free port
+  --host ADDRESS address to listen on; default: the variable HOST, else 127.0.0.1
   --allow-host NAME
-                 also answers to this host name, for example host.docker.internal; may be repeated
-  --data DIR     keeps data, keys and users there; without it nothing is kept
-  --policy FILE  the usage policy; default: the shipped one and one prohibition more (bin/local/policy.json)
+                 another host name to accept, for example host.docker.internal; repeatable
+  --data DIR     folder that keeps data, keys and users; default: nothing is kept
+  --policy FILE  usage policy; default: bin/local/policy.json, the shipped policy with one more prohibition
   -c, --context NAME=VALUE
-                 a setting, as for "cdk deploy": -c protocol=uim; may be repeated. Settings in the context of cdk.json hold here too
-DYNAMODB_ENDPOINT and KMS_ENDPOINT put a DynamoDB or a KMS that stands elsewhere in the place of the local ones.`;
+                 a setting, as for "cdk deploy": -c protocol=uim; repeatable. Settings in cdk.json apply here too
+Set DYNAMODB_ENDPOINT or KMS_ENDPOINT to use another DynamoDB or KMS instead of the local one.`;
 
 const options = {
   port: { type: 'string' },
@@ -32,16 +32,16 @@ const options = {
 
 function requireHost(text: string): void {
   if (readHost(text)) return;
-  throw new StartError(`--allow-host takes a host name, perhaps with a port, for example --allow-host host.docker.internal.\n${usage}`);
+  throw new StartError(`--allow-host must be a host name with an optional port, for example --allow-host host.docker.internal.\n${usage}`);
 }
 
 function readSetting(text: string): [name: string, value: string] {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new StartError(`-c takes NAME=VALUE, for example -c protocol=uim.\n${usage}`);
+  if (name === undefined || value === undefined) throw new StartError(`-c must be NAME=VALUE, for example -c protocol=uim.\n${usage}`);
   return [name, value];
 }
 
-/** @throws StartError if something is no setting, which the app would leave to other tools without a word */
+/** @throws StartError for an unknown setting, which the app itself would ignore */
 async function requireSettings(names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const { describeSettings } = await import('../lib/settings.ts');
@@ -49,7 +49,9 @@ async function requireSettings(names: readonly string[]): Promise<void> {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const meant = known.find((name) => name.toLowerCase() === unknown.toLowerCase());
-  throw new StartError(`${unknown} is no setting${meant === undefined ? '' : `; it is spelt ${meant}`}. docs/reference.md lists them all.`);
+  throw new StartError(
+    `${unknown} is not a setting.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/reference.md lists all settings.`,
+  );
 }
 
 function readPort(text: string): number {
@@ -57,7 +59,7 @@ function readPort(text: string): number {
   return Number(text);
 }
 
-/** Ctrl-C, a signal to end, or the end of the npm that started this: npm passes a signal to the shell in between, which does not pass it on. */
+/** Waits for Ctrl-C, another signal, or the end of npm: npm signals the shell in between, which does not forward signals. */
 function waitForEnd(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
@@ -66,7 +68,7 @@ function waitForEnd(): Promise<void> {
   });
 }
 
-/** @throws StartError if a stack cannot be described here, which shows before all the work of starting one */
+/** @throws StartError if the stack file cannot be written; checked before the stack starts */
 function requireWritable(): void {
   const folder = dirname(stackFile());
   try {
@@ -74,7 +76,7 @@ function requireWritable(): void {
     accessSync(folder, constants.W_OK);
   } catch (error) {
     throw new StartError(
-      `The folder ${folder} cannot be written to (${(error as NodeJS.ErrnoException).code}). Start from a copy of the project that you may write to.`,
+      `The folder ${folder} is not writable (${(error as NodeJS.ErrnoException).code}). Start from a copy of the project that you can write to.`,
     );
   }
 }
@@ -108,9 +110,7 @@ async function run(): Promise<void> {
   showWarnings(description);
   const other = findOther(description.process_id);
   if (other) {
-    console.log(
-      `Another stack runs here, at ${other.base_url}: commands take that one. For this one, give them --url ${description.base_url}\n`,
-    );
+    console.log(`Commands use the stack that already runs at ${other.base_url}. To use this one, add --url ${description.base_url}\n`);
   }
   isReady = true;
   await ended;

@@ -1,14 +1,14 @@
 import { globSync, readFileSync } from 'node:fs';
 
-/** What a deployment says about itself, by the names in `lib/stack.ts`. */
+/** Outputs of a deployment, by the names in `lib/stack.ts`. */
 export type Outputs = Record<string, string>;
 
-/** The file that holds the outputs of a stage's last deployment from this folder. The CDK writes a file anew, so each stage has its own. */
+/** One file per stage, because the CDK overwrites its file. */
 export const outputsFile = (stage: string): string => `cdk-outputs.${stage}.json`;
 
 const readFile = (file: string): Outputs => Object.assign({}, ...Object.values(JSON.parse(readFileSync(file, 'utf8'))));
 
-/** The outputs of a stage; undefined if it was not deployed from this folder. */
+/** Undefined if the stage was not deployed from this folder. */
 export function readOutputs(stage: string): Outputs | undefined {
   try {
     return readFile(outputsFile(stage));
@@ -17,7 +17,7 @@ export function readOutputs(stage: string): Outputs | undefined {
   }
 }
 
-/** The outputs of every stage that was deployed from this folder. A file that is no JSON is left out. */
+/** The outputs of all stages deployed from this folder; ignores invalid files. */
 export const readAllOutputs = (): Outputs[] =>
   globSync(outputsFile('*')).flatMap((file) => {
     try {

@@ -1,32 +1,18 @@
 import * as z from 'zod';
-import { UnexpectedAnswer } from '../client/errors.ts';
 import type { Exchange, Http } from '../client/http.ts';
 import { obtainNamedKey } from '../client/keys.ts';
 import { makePatRequest } from '../client/pats.ts';
 import { addressIn } from '../client/policy.ts';
 import type { Policy } from '../client/types.ts';
-import { errorBody } from '../schemas/errors.ts';
-import { CliFailure } from './cli/failure.ts';
+import { readAnswer } from '../registry/api.ts';
+import { CliFailure } from '../registry/failure.ts';
+import { errorBody } from '../schemas/error-body.ts';
 
 // Shared by the demo, the smoke test, the conformance checks and the benchmarks.
 
-/**
- * The body of an answer, in the form that the specification gives it.
- * @throws UnexpectedAnswer if it has another
- */
-export function readAnswer<T extends z.ZodType>(schema: T, answer: Exchange): z.output<T> {
-  const { success, data } = schema.safeParse(answer.body);
-  if (!success) throw new UnexpectedAnswer(answer);
-  return data;
-}
-
-/** The error in an answer. */
 export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readAnswer(errorBody, answer).error;
 
-/**
- * Requires a status.
- * @throws CliFailure with what was answered instead
- */
+/** @throws CliFailure with the response if it has another status */
 export function expectStatus(answer: Exchange, status: number): Exchange {
   if (answer.status === status) return answer;
   const { code, message } = answer.status < 400 ? {} : readError(answer);
@@ -35,8 +21,8 @@ export function expectStatus(answer: Exchange, status: number): Exchange {
 }
 
 /**
- * The body of a PAT request of a new agent: the policy in force, or `document` in its place, signed with a new key for whatever address the policy names.
- * The key is thrown away, so a gate gains nothing by naming another gate's address.
+ * A PAT request of a new agent for the policy in force, or `document` instead. It is signed for the address that the policy names, with a new key that is
+ * thrown away, so a gate gains nothing by naming the address of another one.
  */
 export async function signPolicy(http: Http, program: string, policy: Policy, document: unknown = policy) {
   const terms = { audience: addressIn(policy, http.url), nowMs: http.now() };
@@ -45,7 +31,7 @@ export async function signPolicy(http: Http, program: string, policy: Policy, do
 
 const decodeClaims = (pat: string): unknown => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
 
-/** The claims of a PAT, unverified; nothing if it does not have the form of a JWT. */
+/** The unverified claims of a PAT; undefined if it is no JWT. */
 export function parseClaims(pat: string): unknown {
   try {
     return decodeClaims(pat);
@@ -54,7 +40,7 @@ export function parseClaims(pat: string): unknown {
   }
 }
 
-/** The PAT with more rights written into its claims, under the old signature. */
+/** A PAT with more rights in its claims but the old signature. */
 export function tamper(pat: string): string {
   const [header, , signature] = pat.split('.');
   const claims = { ...(decodeClaims(pat) as object), sub: 'somebody-else', lmt: { rate: 1_000_000, period: 1 } };
@@ -65,7 +51,7 @@ const prohibiting = z.looseObject({
   prohibition: z.array(z.looseObject({ action: z.string(), target: z.string(), constraint: z.array(z.unknown()).default([]) })).default([]),
 });
 
-/** The uid of an intent that a policy prohibits by name: a target ends in it. */
+/** An intent that a policy prohibits by name. */
 export function findProhibited(policy: unknown): string | undefined {
   const { prohibition = [] } = prohibiting.safeParse(policy).data ?? {};
   const targets = prohibition.filter(({ action, constraint }) => /\bexecute$/.test(action) && constraint.length === 0);
@@ -73,7 +59,7 @@ export function findProhibited(policy: unknown): string | undefined {
   return uid && decodeURIComponent(uid);
 }
 
-/** Executes, ten at a time, until an answer is not a success, or more than `rate` calls are admitted. */
+/** Executes, ten calls at a time, until one fails or more than `rate` are admitted. */
 export async function exhaust(
   execute: () => Promise<Exchange>,
   rate: number,

@@ -1,9 +1,9 @@
-/** Whether a host is this machine, to which plain http is safe. */
+/** This machine, to which plain http is safe. */
 export const isLoopbackHost = (hostname: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 
 /**
- * The address of a gate, as it is called and signed for: without a slash at its end.
- * @throws TypeError if it is no address that tokens may be sent to
+ * The address of a gate without a trailing slash.
+ * @throws TypeError if tokens must not be sent there
  */
 export function readAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

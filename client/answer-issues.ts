@@ -7,7 +7,6 @@ const noted = new WeakMap<object, readonly string[]>();
  */
 export const issuesOf = (answer: object): readonly string[] => noted.get(answer) ?? [];
 
-/** Keeps what the header `Answer-Issues` says about an answer. */
 export function noteIssues<Answer>(answer: Answer, headers: Headers): Answer {
   const field = headers.get('answer-issues');
   if (field !== null && typeof answer === 'object' && answer !== null) noted.set(answer, field.split(/, */).map(decode));

@@ -4,7 +4,7 @@ import { sha256 } from './jws.ts';
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  // sort() compares UTF-16 code units, as section 3.2.3 wants it
+  // sort() compares UTF-16 code units, as section 3.2.3 requires
   const names = Object.keys(value).sort();
   return `{${names.map((name) => `${JSON.stringify(name)}:${toCanonicalJson((value as Record<string, unknown>)[name])}`).join()}}`;
 }

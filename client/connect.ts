@@ -39,7 +39,7 @@ export interface ConnectOptions {
   dpop?: boolean;
   /** keeps agreements and PATs from one run to the next; default: memory, for as long as the process runs */
   agreementStore?: AgreementStore;
-  /** the gate's own address for itself, if it differs from the one at which it is reached */
+  /** public address of the gate, if it differs from the one used to reach it */
   publicUrl?: string;
   /** how often a request is sent at most if nothing answers or the gate is unavailable; default 4 */
   maxAttempts?: number;
@@ -70,6 +70,8 @@ export interface ExecuteOptions extends CallOptions {
   maxBytes?: number;
   /** the digest of the intent as it was read, or its entity tag: if the intent has changed since, nothing is executed, and the refusal is CONFLICT with `details.changed` */
   ifMatch?: string;
+  /** the caller's position in a trace (W3C Trace Context), which the gate continues */
+  traceparent?: string;
 }
 
 /**
@@ -87,13 +89,11 @@ type KnownUid<Uid extends string> = Uid extends IntentUid ? Uid : string extends
 
 type Declared<Uid extends string> = Uid extends IntentUid ? Intents[Uid] : unknown;
 
-/** What an intent takes. */
 export type ParametersOf<Uid extends string> = Declared<Uid> extends { parameters: infer Parameters } ? Parameters : object;
 
-/** What an intent answers. */
 export type AnswerOf<Uid extends string> = Declared<Uid> extends { answer: infer Answer } ? Answer : Record<string, unknown>;
 
-/** An answer of which not everything was asked for. */
+/** An answer to a request for some members only. */
 export type PartOf<Answer> = Answer extends readonly (infer Item)[]
   ? PartOf<Item>[]
   : Answer extends object
@@ -132,7 +132,7 @@ export interface IntentGate {
 
 const executePath = '/api/intents/execute';
 
-/** How often one execution may ask for another PAT: once because it was refused, once more because the policy changed in the meantime. */
+/** Once because the PAT was refused, once more because the policy changed in the meantime. */
 const maxReplacements = 2;
 
 /**
@@ -141,7 +141,7 @@ const maxReplacements = 2;
  * @throws TypeError if an option makes no sense
  */
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
-  // only answers of intents are read as the caller wants
+  // applies only to answers of intents
   const { parse = parseJson, ...others } = options;
   const { agentId, onPolicy, dpop = false, agreementStore: store } = others;
   const base = readAddress(url);
@@ -168,17 +168,20 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       (await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal })).body as FullIntent,
 
     execute: async (intent: string | { intent_uid: string }, parameters, options: ExecuteOptions = {}) => {
-      const { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch } = options;
+      const { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch, traceparent } = options;
       if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) throw new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters');
       const intentUid = typeof intent === 'string' ? intent : intent.intent_uid;
       const body = { intent_uid: intentUid, parameters, fields, max_bytes: maxBytes };
-      const condition: Record<string, string> =
-        ifMatch === undefined ? {} : { 'If-Match': /^(W\/)?"|^\*$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` };
+      const own: Record<string, string> = {
+        'Idempotency-Key': idempotencyKey,
+        ...(ifMatch !== undefined && { 'If-Match': /^(W\/)?"|^\*$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` }),
+        ...(traceparent !== undefined && { traceparent }),
+      };
       let pat = await orAborted(pats.obtain(), signal);
       for (let replacements = 0; ; replacements++) {
         try {
           const used = pat;
-          const prepare = async () => ({ headers: { ...(await authorize(used)), ...condition, 'Idempotency-Key': idempotencyKey } });
+          const prepare = async () => ({ headers: { ...(await authorize(used)), ...own } });
           const { text, headers } = await http.send('POST', executePath, { body, prepare, signal, intentUid });
           return noteIssues(parse(text), headers) as never;
         } catch (error) {
@@ -195,7 +198,6 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   };
 }
 
-/** Whether a new PAT, under the current policy, may help. */
 const isForAnotherPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');
 

@@ -25,12 +25,11 @@ export const gateErrorCodes = [
 
 export type GateErrorCode = (typeof gateErrorCodes)[number];
 
-/** The codes of this client's own errors. */
 export type ClientErrorCode = 'POLICY_DECLINED' | 'FOREIGN_POLICY' | 'UNREACHABLE' | 'UNEXPECTED_ANSWER' | 'UNSAFE_FILE' | 'DAMAGED_FILE';
 
 export type ErrorCode = GateErrorCode | ClientErrorCode;
 
-/** What every error of this client has in common. Misuse of the client itself is a TypeError. */
+/** Base of all errors of this client. Misuse of the client itself is a TypeError. */
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
   readonly code: ErrorCode;
@@ -51,23 +50,21 @@ export interface RefusalParts {
   retryAfterMs: number | undefined;
 }
 
-/** A place in the request, and what is wrong there. */
 export interface RefusedPlace {
   /** JSON pointer */
   path: string;
   problem: string;
 }
 
-/** How much of an upstream's own words an error message repeats, in bytes. */
 const maxReasonBytes = 1_024;
 
-/** What the service behind an intent said when it refused a call, on one line without hidden characters; undefined if the gate does not pass it on. */
+/** The response of the service behind an intent, on one line without hidden characters; undefined if the gate does not reveal it. */
 export function describeUpstream({ upstream_body: said }: Record<string, unknown>): string | undefined {
   if (said === undefined) return undefined;
   const line = replaceHidden((typeof said === 'string' ? said : JSON.stringify(said)).replace(/\s+/g, ' '), () => '').trim();
   const bytes = new TextEncoder().encode(line);
   if (bytes.length <= maxReasonBytes) return line || undefined;
-  // a character that was cut in two is left out
+  // leaves out a character that was cut in two
   return `${new TextDecoder().decode(bytes.subarray(0, maxReasonBytes - 3)).replace(/\ufffd+$/, '')}…`;
 }
 

@@ -25,48 +25,43 @@ export interface ExchangeOptions {
   query?: Record<string, string | number | undefined> | undefined;
   headers?: Record<string, string> | undefined;
   bearer?: string | undefined;
-  /** sent as JSON */
   body?: unknown;
-  /** sent as it is, with this media type, in place of `body` */
+  /** sent instead of `body` */
   raw?: { text: string; mediaType: string } | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface SendOptions extends ExchangeOptions {
-  /** called for every attempt: what is signed for one request is not valid for another */
+  /** called for each attempt, since a signature is valid for one request only */
   prepare?(): Promise<Pick<ExchangeOptions, 'headers' | 'body'>>;
-  /** the intent that is executed: waits for the limits that it counts in */
+  /** waits for the limits of this intent */
   intentUid?: string;
 }
 
-/** A request and its answer. */
 export interface Exchange {
-  /** method and path of the request, with its query */
   request: string;
   status: number;
   headers: Headers;
-  /** the body as it came */
   text: string;
   /** undefined if it is not JSON */
   body: unknown;
-  /** time until the body was read, in milliseconds */
   durationMs: number;
 }
 
 export interface Http {
   url: string;
   /**
-   * Sends a request once, and returns the answer whatever its status. Redirects are not followed.
-   * @throws Unreachable if nothing answers, or the signal's reason
+   * Sends a request once, without following redirects, and returns any response.
+   * @throws Unreachable, or the reason of the signal
    */
   exchange(method: string, path: string, options?: ExchangeOptions): Promise<Exchange>;
   /**
-   * Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up.
-   * @returns an answer of success, whose body is an object unless its status is 204
-   * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the signal's reason
+   * Retries while the gate is unavailable or quota is used up.
+   * @returns a success, whose body is an object unless its status is 204
+   * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the reason of the signal
    */
   send(method: string, path: string, options?: SendOptions): Promise<Exchange>;
-  /** the gate's time, as far as its answers tell, in milliseconds since the epoch */
+  /** the gate's clock, in milliseconds since the epoch */
   now(): number;
 }
 
@@ -82,12 +77,12 @@ export function openHttp(options: HttpOptions): Http {
     parse = JSON.parse,
     sleep = pause,
   } = options;
-  // looked up for each request: a page or a test may replace the global one
+  // looked up for each request, because a page or test may replace it
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
-  /** when there is something left again of limits, by their names, and of what refused an intent, by its uid */
+  /** when quota is available again, by limit or intent */
   const freeAtMs = new Map<string, number>();
-  /** the limits that the last execution of an intent counted in */
+  /** the limits of the last execution, by intent */
   const limitsOf = new Map<string, string[]>();
   let hasAnswered = false;
 
@@ -133,7 +128,7 @@ export function openHttp(options: HttpOptions): Http {
     }
   }
 
-  /** Of an intent that has not been executed, only the limits of everything are known. */
+  /** Before the first execution of an intent, only global limits are known. */
   function quotaAtMs(intentUid: string): number {
     const own = limitsOf.get(intentUid);
     const counts = (name: string) => name === intentUid || (own ? own.includes(name) : /^execute(-\d+)?$/.test(name));
@@ -188,12 +183,13 @@ export function openHttp(options: HttpOptions): Http {
 
       const failure = readFailure(answer);
       const laterMs = retryAfterMs(headers);
-      const isRunning = failure instanceof Refusal && failure.details.reason === 'running';
+      const reason = failure instanceof Refusal ? failure.details.reason : undefined;
+      const isUnavailable = status === 503 && reason !== 'paused';
       if (status === 429) {
         const ms = laterMs ?? pauseMs(++refusals);
         if (intentUid !== undefined) noteWait(intentUid, ms);
         await wait(ms, new RateLimited(ms, failure));
-      } else if (status === 503 || (status === 504 && intentUid === undefined) || (status === 409 && isRunning)) {
+      } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
         await retry(failure, laterMs);
       } else {
         throw failure;
@@ -204,7 +200,7 @@ export function openHttp(options: HttpOptions): Http {
   return { url, exchange, send, now: () => Date.now() + clockOffsetMs };
 }
 
-/** Twice as long each time up to 8 s, give or take a half, so that many clients do not come back at once. */
+/** Exponential backoff up to 8 s with jitter. */
 const pauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** (failures - 1), 8_000) * (0.5 + Math.random());
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -217,7 +213,7 @@ function parseText(text: string, parse: (text: string) => unknown): unknown {
   }
 }
 
-/** The limits that an answer names, and how long to wait for each: with nothing remaining, until there is (draft-ietf-httpapi-ratelimit-headers). */
+/** How long to wait for each limit (draft-ietf-httpapi-ratelimit-headers). */
 function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
   const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)";r=(\d+)(?:;t=(\d+))?/g);
   return [...items].map(([, name = '', remaining, seconds = '0']) => ({ name, pauseMs: remaining === '0' ? Number(seconds) * 1000 : 0 }));
@@ -248,7 +244,6 @@ function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
   });
 }
 
-/** @throws the signal's reason */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -1,12 +1,11 @@
 /**
- * Reads JSON as `JSON.parse` does, except that an integer beyond the safe ones (2^53 - 1) is a bigint with every digit, where `JSON.parse` would silently
- * give another number.
+ * Like `JSON.parse`, except that integers beyond 2^53 - 1 become bigints with all digits.
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return value;
-  // nobody can guess it, so no text in an answer is taken for a number
+  // unguessable, so no string in an answer can be taken for a number
   const mark = crypto.randomUUID();
   const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs, (token) =>
     /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,

@@ -16,7 +16,6 @@ const otherAlgorithms: Record<string, Algorithm> = {
   'RSA-PSS': { alg: 'PS256', parameters: { name: 'RSA-PSS', saltLength: 32 } },
 };
 
-/** @throws TypeError for a kind of key that the gate does not accept */
 function algorithmOf({ algorithm }: WebCryptoKey): Algorithm {
   const { name, namedCurve = '', hash } = algorithm as { name: string; namedCurve?: string; hash?: { name: string } };
   const found = name === 'ECDSA' ? ecAlgorithms[namedCurve] : otherAlgorithms[name];
@@ -30,13 +29,11 @@ const toBase64 = (bytes: ArrayBuffer | Uint8Array): string =>
 const toBase64Url = (bytes: ArrayBuffer | Uint8Array): string =>
   toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
-/** SHA-256 of a text, in base64url. */
 export const sha256 = async (text: string): Promise<string> =>
   toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
 
 const encode = (value: unknown): string => toBase64Url(new TextEncoder().encode(JSON.stringify(value)));
 
-/** A compact JWS (RFC 7515) whose payload is `payload` as JSON. */
 export async function signJws({ privateKey }: KeyPair, header: object, payload: unknown): Promise<string> {
   const { alg, parameters } = algorithmOf(privateKey);
   const signed = `${encode({ alg, ...header })}.${encode(payload)}`;
@@ -44,14 +41,12 @@ export async function signJws({ privateKey }: KeyPair, header: object, payload: 
   return `${signed}.${toBase64Url(signature)}`;
 }
 
-/** The public key as a JWK, with the members of its kind only. */
 export async function publicJwk({ publicKey }: KeyPair): Promise<Record<string, string>> {
   const { kty, crv, x, y, n, e } = await crypto.subtle.exportKey('jwk', publicKey);
   const members = { kty, crv, x, y, n, e };
   return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** The public key as PEM. */
 export async function publicPem({ publicKey }: KeyPair): Promise<string> {
   const lines = toBase64(await crypto.subtle.exportKey('spki', publicKey)).match(/.{1,64}/g) ?? [];
   return ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n');
@@ -59,9 +54,8 @@ export async function publicPem({ publicKey }: KeyPair): Promise<string> {
 
 export interface ProofTarget {
   method: string;
-  /** without query */
   url: string;
-  /** the PAT that the proof goes with */
+  /** to bind the proof to */
   pat?: string;
   nowMs: number;
 }

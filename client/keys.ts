@@ -1,4 +1,3 @@
-/** A key of WebCrypto. */
 export type WebCryptoKey = Parameters<typeof crypto.subtle.sign>[1];
 
 export interface KeyPair {
@@ -6,19 +5,14 @@ export interface KeyPair {
   publicKey: WebCryptoKey;
 }
 
-/** Keeps an agent's key from one run to the next. */
 export interface KeyStore {
-  /** whether keys have to be extractable to be saved; if not, the private key can never leave WebCrypto */
+  /** whether saved keys must be extractable */
   readonly needsExtractable: boolean;
   load(agentId: string): Promise<KeyPair | undefined>;
-  /**
-   * Keeps a pair.
-   * @returns the pair that is kept: a different one if another process was faster, because an agent_id belongs to its first key
-   */
+  /** @returns the pair that is kept, which is another one if another process was faster */
   save(agentId: string, pair: KeyPair): Promise<KeyPair>;
 }
 
-/** Keeps keys for as long as the process runs. */
 export function openMemoryKeyStore(): KeyStore {
   const pairs = new Map<string, KeyPair>();
   return {
@@ -32,7 +26,6 @@ export function openMemoryKeyStore(): KeyStore {
   };
 }
 
-/** The agent's key pair: the one that is kept, or a new one (P-256). */
 export async function obtainKey(agentId: string, store: KeyStore = openMemoryKeyStore()): Promise<KeyPair> {
   const kept = await store.load(agentId);
   if (kept) return kept;
@@ -41,7 +34,7 @@ export async function obtainKey(agentId: string, store: KeyStore = openMemoryKey
   return store.save(agentId, made);
 }
 
-/** The key of a program without an agent_id, and an agent_id derived from the key, because an agent_id belongs to its first key. */
+/** A key for a program, with an agent_id derived from it. */
 export async function obtainNamedKey(program: string, store?: KeyStore): Promise<{ agentId: string; key: KeyPair }> {
   const key = await obtainKey(program, store);
   const text = new TextEncoder().encode(JSON.stringify(await crypto.subtle.exportKey('jwk', key.publicKey)));

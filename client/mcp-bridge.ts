@@ -7,47 +7,40 @@ import { fetchPolicyInWords } from './policy.ts';
 
 export interface McpBridgeOptions {
   http: Http;
-  /** the gate's own address for itself */
   publicUrl: string;
   signer: Signer;
   store: AgreementStore;
-  /** the command with which a person accepts the policy on a terminal */
+  /** accepts the policy on a terminal */
   acceptCommand: string;
-  /** sends the host a message that is not an answer */
+  /** sends a message to the host */
   send(message: object): void;
 }
 
 export interface McpBridge {
   /** Answers one line; nothing if the message needs no answer. */
   answer(line: string): Promise<object | undefined>;
-  /** The host has gone. */
   close(): void;
 }
 
-/** The relevant parts of an exchange. */
 interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a message is forwarded whatever its content
   body: any;
 }
 
-/** What a call ends with: a result of the tool, or an error of the protocol. */
 type Outcome = { result: object } | { error: object };
 
-/** How often one call may ask its person: again if the policy has changed while they were reading. */
+/** Asks again if the policy changed while the person was reading. */
 const maxQuestions = 3;
 
-/** What `accept_policy` is here: the bridge has a key of its own, and asks the person by itself. */
+/** Replaces the description of the gate, because the bridge signs with its own key. */
 const acceptTool = {
   description:
     'Shows the usage policy and lets the person whom you work for accept it. Afterwards execute_intent needs no PAT: it is added on the way. execute_intent asks by itself, so that calling this first is not necessary.',
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
 };
 
-/**
- * Forwards messages of the Model Context Protocol to the gate, adds the PAT that executions need, and asks the person for the consent
- * that a PAT needs. Whatever stands in the way of a call is a result of its tool, which the model can read.
- */
+/** Forwards MCP messages to the gate, adds the PAT to executions, and asks the person for consent. Failures of calls are results that the model can read. */
 export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, send }: McpBridgeOptions): McpBridge {
   const consent = openMcpConsent({ url: http.url, agentId: signer.agentId, acceptCommand, send });
   const onPolicy: OnPolicy = (policy) => consent.isAccepted(policy);
@@ -82,7 +75,6 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     return { result: toolResult([...lines, `Next: ${next}`].join('\n'), { agent_id: signer.agentId, in_words: inWords, next }) };
   }
 
-  /** Makes a call, and asks the person if it needs the policy to be accepted. */
   async function withConsent(message: Message, work: () => Promise<Outcome>): Promise<Outcome> {
     for (let questions = 1; ; questions++) {
       try {
@@ -95,7 +87,6 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     }
   }
 
-  /** Forwards a call of a tool, or answers it. */
   async function call(line: string, message: Message): Promise<Outcome> {
     const { name, arguments: given } = message.params ?? {};
     if (name === 'accept_policy') return withConsent(message, accept);
@@ -140,7 +131,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   };
 }
 
-/** @throws Refusal if HTTP itself was refused */
+/** @throws Refusal if the HTTP request was refused */
 function readOutcome({ status, body }: Answer): Outcome {
   if (body?.jsonrpc === '2.0') return body.error === undefined ? { result: body.result } : { error: body.error };
   const { code, message = `The gate answered with status ${status}.`, details = {} } = body?.error ?? {};
@@ -148,7 +139,7 @@ function readOutcome({ status, body }: Answer): Outcome {
   throw new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
-/** Why the PAT that was sent with a call is no longer accepted, if that is what was answered. */
+/** The reason why the PAT of a call was refused, if it was. */
 function readRefusal({ status, body }: Answer): Refusal | undefined {
   const error = body?.error?.code === undefined ? body?.result?.structuredContent?.error : body.error;
   if (status !== 401 && error?.code !== 'UNAUTHORIZED' && error?.details?.reason !== 'policy_changed') return undefined;
@@ -160,7 +151,6 @@ function describeHere(tool: { name?: string }): void {
   if (tool.name === 'accept_policy') Object.assign(tool, acceptTool);
 }
 
-/** What stood in the way of a call, as its result. */
 function describe(error: IntentGateError): object {
   const { code, message } = error;
   return refusalResult({ code, message, ...(error instanceof Refusal && { details: error.details }), next: nextStep(error) });

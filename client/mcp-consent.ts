@@ -5,57 +5,45 @@ import { toPrintable } from './printable.ts';
 import type { Policy } from './types.ts';
 
 export interface McpConsentOptions {
-  /** address of the gate */
   url: string;
   agentId: string;
-  /** the command with which a person accepts the policy on a terminal */
+  /** accepts the policy on a terminal */
   acceptCommand: string;
-  /** sends the host a message that is not an answer */
+  /** sends a message to the host */
   send(message: object): void;
 }
 
-/** How a person is asked whether the policy is accepted: in the host if it can ask, else on a terminal. */
+/** Asks a person in the host if possible, else on a terminal. */
 export interface McpConsent {
-  /** whether the person has accepted this policy in the host */
   isAccepted(policy: Policy): Promise<boolean>;
-  /**
-   * Looks for what concerns consent in a message from the host.
-   * @returns whether the message was an answer to a question, and nothing else
-   */
+  /** Returns whether the message was only an answer to a question. */
   read(message: Message): boolean;
-  /**
-   * Asks, because a call needs the policy to be accepted.
-   * @returns the result of the call if it ends here, with a question or without consent; undefined if the policy is accepted now
-   */
+  /** Returns the result of the call, or undefined if the policy is accepted now. */
   ask(call: Message, declined: PolicyDeclined): Promise<object | undefined>;
-  /** The host has gone: questions that are open are not answered any more. */
   close(): void;
 }
 
 type Verdict = 'accept' | keyof typeof refusals;
 
-/** the name of the only question that is ever put */
 const question = 'policy';
 
-/** How long a question stays open in the host. */
 const maxAnswerMs = 600_000;
 
-/** How many questions may be open; the oldest is forgotten. */
+/** Most open questions; the oldest is dropped. */
 const maxOpen = 100;
 
-/** Nothing has to be filled in: to accept is the answer (MCP, "Elicitation"). */
+/** An empty form (MCP, "Elicitation"). */
 const requestedSchema = { type: 'object', properties: {} };
 
 export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsentOptions): McpConsent {
-  /** digests of the policies that were accepted in the host */
+  /** digests of accepted policies */
   const accepted = new Set<string>();
-  /** of the handshake */
   let capabilities: Capabilities | undefined;
-  /** questions of this process, by their ids */
+  /** open questions, by id */
   const open = new Map<string, (verdict: Verdict) => void>();
-  /** the question about each policy, by its digest: however many calls need it, it is put once */
+  /** one question per policy digest, shared by concurrent calls */
   const asking = new Map<string, Promise<Verdict>>();
-  /** the policies that questions within results are about, by the state that comes back with the answer, once */
+  /** policy digests, by the single-use state of questions in results */
   const shown = new Map<string, string>();
 
   const words = ({ inWords, changes = [] }: PolicyDeclined): string =>
@@ -68,7 +56,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       ].join('\n'),
     );
 
-  /** Sends a request to the host, as revisions with a handshake allow. */
+  /** For revisions with a handshake. */
   function request(message: string): Promise<Verdict> {
     const id = `intent-gate-${crypto.randomUUID()}`;
     return new Promise((resolve) => {
@@ -83,7 +71,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
     });
   }
 
-  /** Puts the question into the result of the call, which the host then repeats with the answer, as revision 2026-07-28 has it. */
+  /** For revision 2026-07-28: the host repeats the call with the answer. */
   function questionResult(message: string, digest: string): object {
     const requestState = crypto.randomUUID();
     const [oldest] = shown.keys();
@@ -93,7 +81,6 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
     return { resultType: 'input_required', inputRequests, requestState };
   }
 
-  /** The answer that a repeated call brings along. */
   function readAnswer({ params }: Message): void {
     const { requestState = '', inputResponses } = params ?? {};
     const digest = shown.get(requestState);
@@ -145,7 +132,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
   }
 }
 
-/** What a model is told if there is no consent; the command follows. */
+/** Messages without consent; the command follows. */
 const refusals = {
   unasked: {
     message: 'The person whom you work for has not accepted the usage policy as it is now.',

@@ -1,20 +1,18 @@
 import type { IntentGateError } from './errors.ts';
 
-/** A message of the Model Context Protocol, as far as the bridge looks at it. */
 export interface Message {
   id?: string | number;
   method?: string;
   params?: {
     name?: string;
     arguments?: { pat?: string };
-    /** of the handshake */
     capabilities?: Capabilities;
-    /** what a person has answered (2026-07-28, "Multi Round-Trip Requests") */
+    /** answers of a person (2026-07-28, "Multi Round-Trip Requests") */
     inputResponses?: Record<string, { action?: string } | undefined>;
     requestState?: string;
     _meta?: Record<string, unknown>;
   };
-  /** of an answer to a question of the bridge */
+  /** of an answer to the bridge */
   result?: { action?: string };
   error?: object;
 }
@@ -25,24 +23,22 @@ export interface Capabilities {
 
 const prefix = 'io.modelcontextprotocol/';
 
-/** The revision that a message says it is written in; those that begin with a handshake do not say so in each message. */
+/** Revisions with a handshake do not name themselves in each message. */
 export function revisionOf({ params }: Message): string | undefined {
   const revision = params?._meta?.[`${prefix}protocolVersion`];
   return typeof revision === 'string' ? revision : undefined;
 }
 
-/** What the host can do, as far as this message says. */
 export const capabilitiesIn = (message: Message): Capabilities | undefined =>
   message.method === 'initialize'
     ? message.params?.capabilities
     : (message.params?._meta?.[`${prefix}clientCapabilities`] as Capabilities | undefined);
 
-/** Whether a host can put a question to its person; saying no more than `elicitation: {}` means forms, too. */
+/** Whether the host can ask a person; `elicitation: {}` means forms as well. */
 export function canAsk({ elicitation }: Capabilities = {}): boolean {
   return typeof elicitation === 'object' && elicitation !== null && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** @returns undefined if the line does not hold one message */
 export function readMessage(line: string): Message | undefined {
   try {
     const message = JSON.parse(line);
@@ -52,7 +48,6 @@ export function readMessage(line: string): Message | undefined {
   }
 }
 
-/** A result of a tool: data for programs, and a text for models. */
 export const toolResult = (text: string, data: object, isError = false): object => ({
   content: [{ type: 'text', text }],
   structuredContent: data,
@@ -61,13 +56,12 @@ export const toolResult = (text: string, data: object, isError = false): object 
 
 export interface ToolRefusal extends Pick<IntentGateError, 'code' | 'message'> {
   details?: Record<string, unknown>;
-  /** what a model reads in place of the details */
+  /** instead of the details, for the model */
   lines?: string[];
-  /** what can be done about it */
   next: string;
 }
 
-/** A refusal as a result of a tool, so that a model can read it and act on it; in the form that the gate gives its own. */
+/** A refusal that a model can read, in the format of the gate. */
 export function refusalResult({ code, message, details = {}, lines = [`Details: ${JSON.stringify(details)}`], next }: ToolRefusal): object {
   const text = [`${code}: ${message}`, ...lines, `Next: ${next}`].join('\n');
   return toolResult(text, { error: { code, message, details }, next }, true);

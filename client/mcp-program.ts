@@ -11,15 +11,14 @@ import { openPats, type Signer } from './pats.ts';
 import { toPrintable } from './printable.ts';
 
 export interface McpOptions {
-  /** address of the gate, without a slash at its end */
+  /** without a trailing slash */
   url: string;
-  /** the agent's name for itself; default: a name derived from its key */
+  /** default: derived from its key */
   agentId?: string | undefined;
-  /** folder for the key, PATs and acceptance; default: `INTENT_GATE_HOME`, else `.intent-gate` in the person's own folder */
+  /** default: `INTENT_GATE_HOME`, else `~/.intent-gate` */
   folder?: string | undefined;
-  /** the gate's own address for itself; default: `url` */
   publicUrl?: string | undefined;
-  /** the words with which this program is started on a terminal */
+  /** starts this program on a terminal */
   program: readonly string[];
 }
 
@@ -33,7 +32,6 @@ async function obtainSigner(options: McpOptions): Promise<Signer> {
   return agentId === undefined ? obtainNamedKey('mcp', keys) : { agentId, key: await obtainKey(agentId, keys) };
 }
 
-/** A command line as a shell reads it. */
 export const quoteForShell = (words: readonly string[]): string =>
   words
     .map((word) => {
@@ -42,7 +40,7 @@ export const quoteForShell = (words: readonly string[]): string =>
     })
     .join(' ');
 
-/** The arguments that mean the same agent at the same gate, wherever they are given. */
+/** Arguments for the same agent and gate from any folder. */
 export function mcpArguments(options: McpOptions): string[] {
   const { url, agentId, publicUrl } = options;
   const folder = folderOf(options);
@@ -55,9 +53,7 @@ export function mcpArguments(options: McpOptions): string[] {
 }
 
 /**
- * Shows the usage policy of a gate, and if the person accepts it, signs it and gets a PAT, so that whatever the gate has against the agent is said at once.
- * @param confirm - asks the person
- * @returns the agent that the PAT was issued to
+ * Shows the policy, signs it if confirmed, and gets a PAT, so that problems are reported immediately.
  * @throws IntentGateError
  */
 export async function acceptForMcp(options: McpOptions, confirm: () => Promise<boolean>): Promise<Signer> {
@@ -69,7 +65,7 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
     http: openHttp({ url }),
     publicUrl,
     usesProofs: false,
-    // asked again even if it is accepted already
+    // ask again even if it is accepted already
     store: { load: async () => undefined, save: store.save },
     onPolicy: (policy, inWords) => {
       say(['The usage policy says:', ...inWords.map((sentence) => `- ${sentence}`)].join('\n'));
@@ -90,10 +86,7 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
   return signer;
 }
 
-/**
- * Serves the gate's MCP endpoint on standard input and output until the input ends.
- * @throws IntentGateError if its key cannot be read
- */
+/** Serves MCP on stdin and stdout until stdin ends. @throws IntentGateError if the key cannot be read */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const { url, publicUrl = url, program } = options;
   const write = (message: object) => process.stdout.write(`${JSON.stringify(message)}\n`);
@@ -117,10 +110,9 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   await Promise.all(waiting);
 }
 
-/** The only place in which texts are written to a terminal. */
 export const say = (text: string): void => void process.stderr.write(`${toPrintable(text)}\n`);
 
-/** Asks on the terminal; no answer is a no. */
+/** No answer means no. */
 export function confirmOnTerminal(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {

@@ -8,7 +8,7 @@ intent-gate-mcp URL           serves the gate's MCP endpoint on standard input a
 
   --agent-id ID         the agent's name for itself; default: a name derived from its key
   --folder DIR          folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate
-  --public-url URL      the gate's own address for itself, if it differs from the one at which it is reached
+  --public-url URL      public address of the gate, if it differs from the one used to reach it
   --yes                 accept without asking`;
 
 interface Command {
@@ -18,9 +18,8 @@ interface Command {
 }
 
 /**
- * Reads the command line.
- * @returns undefined if it asks for help
- * @throws TypeError that says what is wrong with it
+ * @returns undefined for help
+ * @throws TypeError if the arguments are invalid
  */
 function readCommandLine(): Command | undefined {
   const { values, positionals } = parseArgs({

@@ -7,29 +7,28 @@ import type { Policy } from './types.ts';
 
 /**
  * Decides whether a policy is accepted.
- * @param inWords - the policy in plain sentences, from the gate; as lines of JSON if the gate does not describe it in words
- * @param changes - the differences from the policy that was accepted before, as far as the gate has named them
+ * @param inWords - the policy in plain sentences, or as JSON if the gate does not describe it
+ * @param changes - known differences from the policy accepted before
  */
 export type OnPolicy = (policy: Policy, inWords: string[], changes?: string[]) => boolean | Promise<boolean>;
 
 /** A Policy Adherence Token. */
 export interface Pat {
   text: string;
-  /** by this machine's clock, in milliseconds since the epoch; undefined if the gate does not say */
+  /** in milliseconds since the epoch, by the local clock */
   expiresAtMs?: number | undefined;
-  /** not used after this time, so that it stays valid for calls that are under way */
+  /** not used after this time, so that it outlives calls in progress */
   renewAtMs?: number | undefined;
 }
 
-/** What an agent and a gate have agreed on. */
 export interface Agreement {
-  /** digest of the canonical form (RFC 8785) of the policy that was accepted: SHA-256 in base64url */
+  /** of the accepted policy (RFC 8785): SHA-256 in base64url */
   digest: string;
-  /** the PAT that was issued for it, and the agent it was issued to */
+  /** the PAT, and the agent it was issued to */
   pat?: Pat & { agentId: string };
 }
 
-/** Keeps agreements from one run to the next, by the address of the gate. */
+/** Keeps agreements by the address of the gate. */
 export interface AgreementStore {
   load(url: string): Promise<Agreement | undefined>;
   save(url: string, agreement: Agreement): Promise<void>;
@@ -40,16 +39,15 @@ export interface Signer {
   key: KeyPair;
 }
 
-/** For whom and when a policy is signed. */
 export interface SigningTerms {
-  /** the gate's own address for itself */
+  /** the gate's public address */
   audience: string;
   nowMs: number;
 }
 
 export interface PatOptions extends Signer {
   http: Http;
-  /** the gate's own address for itself */
+  /** the gate's public address */
   publicUrl: string;
   onPolicy: OnPolicy;
   usesProofs: boolean;
@@ -57,20 +55,17 @@ export interface PatOptions extends Signer {
 }
 
 export interface Pats {
-  /** the PAT to use now */
   obtain(): Promise<Pat>;
-  /** a PAT other than `refused`, and why that was refused */
   replace(refused: Pat, refusal: Refusal): Promise<Pat>;
 }
 
-/** The share of its lifetime for which a PAT is used. */
+/** Share of the lifetime after which a PAT is renewed. */
 const usedLife = 0.9;
-/** seconds for which a signed policy is valid */
 const signatureLifeSeconds = 120;
 
 export const issuePath = '/api/pat/issue';
 
-/** The body of a PAT request: the policy as a JWS that is valid for a short time, for one gate, and once. */
+/** The policy as a short-lived, single-use JWS for one gate. */
 export async function makePatRequest({ agentId, key }: Signer, policy: unknown, { audience, nowMs }: SigningTerms) {
   const iat = Math.floor(nowMs / 1000);
   const claims = { iat, exp: iat + signatureLifeSeconds, aud: audience, jti: crypto.randomUUID() };
@@ -78,13 +73,12 @@ export async function makePatRequest({ agentId, key }: Signer, policy: unknown, 
 }
 
 /**
- * The PAT in the answer to a PAT request.
- * @param gateNowMs - the gate's time
- * @throws UnexpectedAnswer if there is none
+ * @param gateNowMs - the gate's clock
+ * @throws UnexpectedAnswer without a PAT
  */
 export function readPat(answer: Exchange, gateNowMs: number): Pat {
   const members = (answer.body ?? {}) as Record<string, unknown>;
-  // the member is named after the deployment's protocol: proto-pat, or another
+  // the member is named after the protocol: proto-pat, or another
   const [, text] = Object.entries(members).find(([name]) => name.endsWith('-pat')) ?? [];
   if (typeof text !== 'string') throw new UnexpectedAnswer(answer);
   const lifeMs = Date.parse(String(members.expires_at)) - gateNowMs;
@@ -94,22 +88,20 @@ export function readPat(answer: Exchange, gateNowMs: number): Pat {
 
 const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date.now() < renewAtMs;
 
-/** Keeps one PAT. However many callers need one at once, one is requested, and `onPolicy` is called once. */
+/** Keeps one PAT. Concurrent callers share one request and one question. */
 export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
   let pat: Pat | undefined;
   let work: Promise<Pat> | undefined;
-  /** the policy that may be signed */
   let accepted: ServedPolicy | undefined;
   let isLoaded = false;
 
-  /** Reads the policy in force, and asks for acceptance unless it is accepted already. */
   async function acceptPolicy(refusal?: Refusal): Promise<ServedPolicy> {
     const served = await fetchPolicy(http);
     if (accepted?.digest === served.digest || (await store?.load(http.url))?.digest === served.digest) return served;
     const { policy, digest, inWords } = await fetchPolicyInWords(http, served);
     requirePolicyOf(publicUrl, policy);
     const isOfThis = String(refusal?.details.policy).endsWith(`#sha-256=${digest}`);
-    // a copy, so that nothing is signed but what was fetched
+    // a copy, so that only what was fetched is signed
     const changes = isOfThis ? refusal?.changes : undefined;
     const isAllowed = await onPolicy(structuredClone(policy), inWords, changes);
     if (isAllowed !== true) throw new PolicyDeclined(policy, inWords, changes);
@@ -117,7 +109,7 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     return { policy, digest };
   }
 
-  /** @param refusal - why the accepted policy is no longer enough */
+  /** @param refusal - of the accepted policy */
   async function requestPat(refusal?: Refusal): Promise<Pat> {
     if (!accepted || refusal) accepted = await acceptPolicy(refusal);
     const { policy, digest } = accepted;
@@ -141,7 +133,7 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     return pat;
   }
 
-  /** The policy may change at any time: the refusal of an earlier one says what has changed. */
+  /** If the policy has changed meanwhile, the refusal says how. */
   const issue = async (refusal?: Refusal): Promise<Pat> =>
     (await findKept()) ??
     requestPat(refusal).catch((error: unknown) => {

@@ -3,16 +3,15 @@ import { IntentGateError, Refusal } from './errors.ts';
 import type { Http } from './http.ts';
 import type { Policy } from './types.ts';
 
-/** The policy in force. */
 export interface ServedPolicy {
   policy: Policy;
-  /** of the canonical form of the policy (RFC 8785): SHA-256 in base64url */
+  /** of the canonical form (RFC 8785): SHA-256 in base64url */
   digest: string;
 }
 
 const policyPath = '/api/policy';
 
-/** How often policy and sentences are read to get a matching pair. */
+/** Most reads to get a matching pair of policy and sentences. */
 const maxReads = 3;
 
 export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
@@ -21,15 +20,14 @@ export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
 }
 
 /**
- * The policy in force, and its meaning according to the gate. The sentences are those of exactly this policy: the gate names the digest of the
- * policy that they are about, and it is compared with the digest of the policy that would be signed.
+ * The policy in force with the gate's sentences about exactly this policy, which is ensured by its digest.
  * @param known - the policy, if it has just been read
  */
 export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Promise<ServedPolicy & { inWords: string[] }> {
   for (let reads = 0; reads < maxReads; reads++) {
     const { policy, digest } = (reads === 0 && known) || (await fetchPolicy(http));
     const words = await fetchWords(http);
-    // if the gate does not describe it in words, the policy itself is shown
+    // no description: show the policy itself
     if (words === undefined) return { policy, digest, inWords: JSON.stringify(policy, null, 2).split('\n') };
     if (words.policy === `${policy.uid}#sha-256=${digest}`) return { policy, digest, inWords: words.sentences };
   }
@@ -52,8 +50,8 @@ async function fetchWords(http: Http): Promise<{ policy: string; sentences: stri
 }
 
 /**
- * Requires that a policy is that of the gate at an address: its uid and its permissions are below it. Otherwise a gate could show the policy of another
- * one, and present there what is signed for itself. (A uid that is no web address, such as a URN, is nobody's.)
+ * Requires that the uid and permissions of a policy are below an address. Otherwise a gate could show the policy of another gate, and use there what is signed
+ * here. (A uid that is no web address belongs to no gate.)
  * @throws IntentGateError
  */
 export function requirePolicyOf(address: string, policy: Policy): void {
@@ -68,8 +66,7 @@ export function requirePolicyOf(address: string, policy: Policy): void {
 }
 
 /**
- * The address of its gate that a policy names, which may differ from the one at which the gate is reached; `url` if it names none.
- * It is the gate's own claim: an agent with a valuable key should sign for an address that its owner has given it.
+ * The address that a policy claims for its gate, else `url`. An agent with a valuable key should sign only for an address that its owner has given it.
  */
 export function addressIn({ permission }: Policy, url: string): string {
   const targets = (Array.isArray(permission) ? permission : []).map((rule) => String(rule?.target));

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { IntentGateError } from './errors.ts';
 
 /**
- * Reads a JSON file that contains secrets.
- * @returns undefined if there is none
- * @throws IntentGateError if others can read it, or look into its folder
+ * @returns undefined if the file does not exist
+ * @throws IntentGateError if others can read the file or its folder
  */
 export async function readPrivateJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -23,18 +22,16 @@ export async function readPrivateJson(path: string): Promise<unknown> {
   }
 }
 
-/** @throws IntentGateError */
 async function requirePrivate(path: string, mode: string): Promise<void> {
   if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0)
     throw new IntentGateError('UNSAFE_FILE', `Others can read ${path}, which contains secrets. Make it private: chmod ${mode} ${path}`);
 }
 
-/** Makes the folder of a file that contains secrets. */
 export async function makePrivateFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
 }
 
-/** Writes a JSON file that only its owner may read. It is written beside and moved, so that a reader never sees half of it. */
+/** Replaces the file atomically; only its owner can read it. */
 export async function writePrivateJson(path: string, value: unknown): Promise<void> {
   await makePrivateFolder(path);
   const draft = join(dirname(path), `${randomUUID()}.draft`);

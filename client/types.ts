@@ -1,4 +1,3 @@
-/** An input or output parameter of an intent. */
 export interface Parameter {
   name: string;
   type: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null' | 'any';
@@ -28,11 +27,10 @@ export interface Intent {
   output_parameters: Parameter[];
   endpoint: string;
   tags: string[];
-  /** tells two states of the intent apart */
+  /** identifies the state of the intent */
   digest: string;
 }
 
-/** An intent with everything that was registered. */
 export interface FullIntent extends Omit<Intent, 'endpoint'> {
   intent_id: string;
   service_id: string;
@@ -79,7 +77,6 @@ export interface Duty {
   timeInterval?: string | undefined;
 }
 
-/** A permission, prohibition or obligation. */
 export interface Rule {
   action: string;
   target?: string | undefined;

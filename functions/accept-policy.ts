@@ -1,22 +1,18 @@
 import { acceptForm } from '../schemas/sign-in.ts';
 import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
-import { readEnvironment, splitList } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
-import { egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { openDocumentReader } from './core/relay/fetch-document.ts';
+import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from './core/policy/published-policy.ts';
 import { answerAddress, checkAuthorizationRequest, requireRedirectUri, toQuery } from './core/sign-in/authorization-request.ts';
-import { type Clients, documentLimits, openClients } from './core/sign-in/clients.ts';
-import { formToken, isFormToken } from './core/sign-in/cookie.ts';
+import { type Clients, clientsFromEnvironment } from './core/sign-in/clients.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { continuePage, showErrors } from './core/sign-in/pages.ts';
-import { findSession } from './core/sign-in/session.ts';
+import { findSession, formToken, isFormToken } from './core/sign-in/session.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   clients: Clients;
   signIns: Pick<SignIns, 'findSession' | 'rememberConsent' | 'keepGrant' | 'oneAtATime'>;
-  findPolicy: FindPolicy;
+  findPolicy: FindPublishedPolicy;
 }
 
 /**
@@ -46,12 +42,10 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     return goOn({ code });
   });
 
-const { signInRedirects } = readEnvironment([], ['signInRedirects']);
-
 export const handler = serve(
   createAction({
-    clients: openClients(splitList(signInRedirects), openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits })),
+    clients: clientsFromEnvironment(),
     signIns: openSignIns(tableFromEnvironment()),
-    findPolicy: openPolicy(loadPolicyTemplate()),
+    findPolicy: openPublishedPolicy(loadPolicyTemplate()),
   }),
 );

@@ -1,25 +1,22 @@
 import { authorizationParameters } from '../schemas/sign-in.ts';
 import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
-import { readEnvironment, splitList } from './core/environment.ts';
+import { readEnvironment } from './core/environment.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import type { ApiResponse } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
-import { egressRulesFromEnvironment } from './core/relay/egress.ts';
-import { openDocumentReader } from './core/relay/fetch-document.ts';
+import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from './core/policy/published-policy.ts';
+import { beginSignIn } from './core/sign-in/attempt.ts';
 import {
   type AuthorizationRequest,
   answerAddress,
   checkAuthorizationRequest,
   requireRedirectUri,
-  toQuery,
 } from './core/sign-in/authorization-request.ts';
-import { type Client, type Clients, documentLimits, openClients } from './core/sign-in/clients.ts';
-import { formToken, writeCookie } from './core/sign-in/cookie.ts';
+import { type Client, type Clients, clientsFromEnvironment } from './core/sign-in/clients.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
-import { consentPage, showErrors } from './core/sign-in/pages.ts';
-import { isLoopback } from './core/sign-in/redirect-uri.ts';
-import { findSession, type Session } from './core/sign-in/session.ts';
+import { consentPage, redirect, showErrors } from './core/sign-in/pages.ts';
+import { findSession, formToken, type Session } from './core/sign-in/session.ts';
+import { grantSilently, loginRequired } from './core/sign-in/silent-grant.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -27,65 +24,29 @@ export interface Deps {
   clients: Clients;
   signIns: Pick<SignIns, 'findSession' | 'hasConsented' | 'keepGrant' | 'oneAtATime'>;
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>;
-  findPolicy: FindPolicy;
-  patLifeSeconds: number;
-  /** how long the program may renew PATs */
-  signInSeconds: number;
+  findPolicy: FindPublishedPolicy;
+  lifetimes: { patLifeSeconds: number; signInSeconds: number };
 }
-
-/** How long a person may take at the user pool's sign-in page, in seconds. */
-const attemptSeconds = 15 * 60;
-
-/** Browsers keep cookies of 4,096 bytes with their attributes. */
-const maxCookieLength = 3_800;
-
-const redirect = (address: string, headers: Record<string, string> = {}): ApiResponse => ({
-  status: 302,
-  headers: { Location: address, 'Referrer-Policy': 'no-referrer', ...headers },
-});
 
 /**
  * `GET /oauth/authorize`: lets a person sign in, read the policy and accept it for a program (OAuth 2.1 authorization code). Nothing is written and
  * no address is called for somebody who has not signed in; what is wrong is told to the client only once its redirect URI is known to be its own.
  */
-export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSeconds, signInSeconds }: Deps): Action => {
-  const signIn = (request: ApiRequest, asked: AuthorizationRequest): ApiResponse => {
-    const attempt = userPool.begin();
-    const remembered = new URLSearchParams([...toQuery(asked), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
-    if (remembered.length > maxCookieLength)
-      throw new OAuthError('invalid_request', 'The request is too long. Shorten state and addresses.');
-    return redirect(userPool.signInAddress(attempt, request.baseUrl), writeCookie(request, remembered, attemptSeconds));
-  };
-
-  async function answer(request: ApiRequest, asked: AuthorizationRequest, client: Client | undefined, session: Session | undefined) {
+export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes }: Deps): Action => {
+  async function answer(request: ApiRequest, asked: AuthorizationRequest, client?: Client, session?: Session): Promise<ApiResponse> {
     const { baseUrl } = request;
-    const nowMs = Date.now();
     const checked = checkAuthorizationRequest(asked, baseUrl);
     const isSilent = asked.prompt === 'none';
-    if (!session || !client) {
-      if (isSilent) throw new OAuthError('login_required', 'The person has to sign in. Ask again without prompt=none.');
-      return signIn(request, asked);
-    }
+    if ((!session || !client) && isSilent) throw loginRequired();
+    if (!session || !client) return beginSignIn(userPool, request, asked);
     const { secret, person } = session;
-    const policy = findPolicy(baseUrl);
+    const { policy, reference } = findPolicy(baseUrl);
     if (isSilent) {
-      const grant = { ...checked, person, policy: policy.reference };
-      // any program of the machine may listen there, so somebody has to look (RFC 8252 section 8.6)
-      const maySkip = !isLoopback(asked.redirect_uri) && (await signIns.hasConsented(grant, nowMs));
-      if (!maySkip) throw new OAuthError('consent_required', 'The person has to accept the policy. Ask again without prompt=none.');
-      return redirect(answerAddress(asked, baseUrl, { code: await signIns.keepGrant(grant, nowMs) }));
+      const code = await grantSilently(signIns, { ...checked, person, policy: reference }, Date.now());
+      return redirect(answerAddress(asked, baseUrl, { code }));
     }
-    return consentPage({
-      client,
-      asked,
-      person,
-      policy: policy.policy,
-      policyReference: policy.reference,
-      baseUrl,
-      patLifeSeconds,
-      signInSeconds,
-      formToken: formToken(secret, [asked, policy.reference]),
-    });
+    const token = formToken(secret, [asked, reference]);
+    return consentPage({ client, asked, person, policy, policyReference: reference, baseUrl, ...lifetimes, formToken: token });
   }
 
   return showErrors(async (request) => {
@@ -105,15 +66,14 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, patLifeSe
   });
 };
 
-const { patLifeSeconds, signInSeconds, signInRedirects } = readEnvironment(['patLifeSeconds', 'signInSeconds'], ['signInRedirects']);
+const { patLifeSeconds, signInSeconds } = readEnvironment(['patLifeSeconds', 'signInSeconds']);
 
 export const handler = serve(
   createAction({
-    clients: openClients(splitList(signInRedirects), openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits })),
+    clients: clientsFromEnvironment(),
     signIns: openSignIns(tableFromEnvironment()),
     userPool: userPoolFromEnvironment(),
-    findPolicy: openPolicy(loadPolicyTemplate()),
-    patLifeSeconds: Number(patLifeSeconds),
-    signInSeconds: Number(signInSeconds),
+    findPolicy: openPublishedPolicy(loadPolicyTemplate()),
+    lifetimes: { patLifeSeconds: Number(patLifeSeconds), signInSeconds: Number(signInSeconds) },
   }),
 );

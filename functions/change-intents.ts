@@ -1,7 +1,7 @@
 import { type IntentInput, intentChanges } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
 import type { IntentStep, Intents } from './core/registry/intents.ts';
@@ -17,7 +17,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none (contract section 18). */
+/** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none. */
 export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
@@ -46,10 +46,4 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     return ok({ seq: done.seq, intents: standing.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
   });
 
-export const handler = serveAdmin(
-  createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
-    intents: registryFromEnvironment().intents,
-    egress: egressRulesFromEnvironment(),
-  }),
-);
+export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));

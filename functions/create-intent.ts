@@ -1,6 +1,6 @@
 import { intentInput, toSavedIntent } from '../schemas/intent.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created } from './core/http/response.ts';
 import type { Intents } from './core/registry/intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -25,10 +25,4 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
   });
 
-export const handler = serveAdmin(
-  createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
-    intents: registryFromEnvironment().intents,
-    egress: egressRulesFromEnvironment(),
-  }),
-);
+export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));

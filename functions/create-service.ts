@@ -1,7 +1,8 @@
 import { serviceInput, toSavedService } from '../schemas/service.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { created, recordTag } from './core/http/response.ts';
+import { warningsOf } from './core/limit/sustainable.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
@@ -14,12 +15,13 @@ export interface Deps {
 export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const service = await services.as(admin).create(request.body(serviceInput));
-    return created(toSavedService(service), {
-      ETag: recordTag(service),
-      Location: `${request.baseUrl}/api/services/${service.service_id}`,
-    });
+    return created(
+      { ...toSavedService(service), ...warningsOf(service) },
+      {
+        ETag: recordTag(service),
+        Location: `${request.baseUrl}/api/services/${service.service_id}`,
+      },
+    );
   });
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }),
-);
+export const handler = serveAdmin(createAction(registryFromEnvironment()));

@@ -1,5 +1,5 @@
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { noContent } from './core/http/response.ts';
 import type { Intents } from './core/registry/intents.ts';
 import { intentTag } from './core/registry/live-intents.ts';
@@ -21,6 +21,4 @@ export const createAction = ({ verifyAdmin, intents }: Deps): AdminAction =>
     return noContent();
   });
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents: registryFromEnvironment().intents }),
-);
+export const handler = serveAdmin(createAction(registryFromEnvironment()));

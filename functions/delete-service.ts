@@ -1,5 +1,5 @@
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -29,10 +29,4 @@ export const createAction = ({ verifyAdmin, services, credentials }: Deps): Admi
     return noContent();
   });
 
-export const handler = serveAdmin(
-  createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
-    services: registryFromEnvironment().services,
-    credentials: credentialsFromEnvironment(),
-  }),
-);
+export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), credentials: credentialsFromEnvironment() }));

@@ -1,4 +1,3 @@
-import { type ExecutionStats, openExecutionStats } from './core/activity/stats.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { attempt } from './core/execution/attempt.ts';
@@ -8,10 +7,12 @@ import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
 import { record } from './core/execution/record.ts';
 import { openResolver } from './core/execution/resolve.ts';
+import { type SlowCalls, slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
-import { loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
+import { openPolicy, parseBilling } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
@@ -24,14 +25,14 @@ export interface Deps {
   calls: IdempotentCalls;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
-  stats: Pick<ExecutionStats, 'count'>;
+  slowCalls: SlowCalls;
   /** milliseconds since the epoch */
   now?: () => number;
 }
 
 /** `POST /api/intents/execute` (endpoint 3). */
-export const createAction = ({ authenticate, intents, calls, limits, relay, stats, now = Date.now }: Deps): Action => {
-  const resolve = openResolver(intents, now);
+export const createAction = ({ authenticate, intents, calls, limits, relay, slowCalls, now = Date.now }: Deps): Action => {
+  const resolve = openResolver(intents, slowCalls, now);
   return async (request) => {
     const body = request.json();
     const nowMs = now();
@@ -41,7 +42,7 @@ export const createAction = ({ authenticate, intents, calls, limits, relay, stat
       const outcome = once(calls, call, () => attempt(relay, execution, call));
       return narrow(call, outcome);
     };
-    return record(execution, stats, run());
+    return record(execution, run());
   };
 };
 
@@ -53,7 +54,7 @@ export const action = createAction({
   intents: openLiveIntents(table),
   calls: openIdempotentCalls(table),
   limits: openRateLimiter(table),
-  stats: openExecutionStats(table),
+  slowCalls: slowCallsFromEnvironment(table),
   relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
 });
 

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { authorizationParameters } from '../schemas/sign-in.ts';
 import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
 import { readEnvironment } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { readAttempt } from './core/sign-in/attempt.ts';
 import { toQuery } from './core/sign-in/authorization-request.ts';
-import { readCookie, writeCookie } from './core/sign-in/cookie.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { showErrors } from './core/sign-in/pages.ts';
+import { writeCookie } from './core/sign-in/session.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -19,9 +19,6 @@ export interface Deps {
 
 const answerOfPool = z.object({ code: z.string().max(2_048).optional(), state: z.string().max(100).optional() });
 
-/** What `GET /oauth/authorize` has left in the cookie. */
-const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), verifier: z.string() });
-
 /**
  * `GET /oauth/signed-in`: the user pool sends people back here. Whoever began the sign-in in another browser, or has been led here, is not signed in.
  */
@@ -29,16 +26,9 @@ export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action
   showErrors(async (request) => {
     const { baseUrl } = request;
     const { code, state } = request.query(answerOfPool);
-    const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
-    if (!remembered.success || remembered.data.attempt !== state) {
-      throw new OAuthError(
-        'access_denied',
-        'This sign-in was not begun in this browser, or too long ago, or in another window since then.',
-      );
-    }
-    const { attempt, verifier, ...asked } = remembered.data;
+    const { attempt, asked } = readAttempt(request, state);
     if (code === undefined) throw new OAuthError('access_denied', 'The user pool has not signed you in.');
-    const person = await userPool.finish(code, { state: attempt, verifier }, baseUrl);
+    const person = await userPool.finish(code, attempt, baseUrl);
     const secret = await signIns.startSession(person, Date.now(), signInSeconds);
     return {
       status: 302,

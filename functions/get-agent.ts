@@ -11,7 +11,8 @@ import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts'
 import { describeUsage } from './core/limit/usage.ts';
 import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -33,7 +34,7 @@ export const createAction = ({ verifyAdmin, agents, findPolicy, limits }: Deps):
     const asked = waiting.filter((one) => named === undefined || one.thumbprint === named);
     const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(asked), 'pending' as const];
     if (!agent) throw noSuchAgent();
-    const charges = chargesOf(findPolicy(request.baseUrl).grants.rules);
+    const charges = chargesOf(findPolicy(request.baseUrl).compiled.rules);
     const { agent_id, thumbprint } = agent;
     const isCounted = thumbprint !== undefined && charges.length > 0;
     const { states } = isCounted ? await limits.inspect(countExecution(toHolder(agent_id, thumbprint), charges)) : { states: [] };

@@ -1,45 +1,24 @@
-import { type Deployment, fillConsole } from './core/documents/console-page.ts';
 import { readConsole } from './core/documents/files.ts';
+import { type Deployment, fillConsole, scriptedPage } from './core/documents/pages.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
-import { entityTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
-export interface Deps {
+export interface Deps extends Omit<Deployment, 'publicUrl'> {
   readConsole(): string;
-  /** where admins sign in; none if they cannot here */
-  signIn?: Deployment['signIn'];
-  localUpstreams?: readonly string[];
-  offersSignIn?: true;
 }
 
-/** The page runs its own files and calls this gate, and the user pool for tokens; nothing else. Pictures are those in answers of intents, as data. */
-const securityPolicy = (signIn: Deployment['signIn']): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    'img-src data:',
-    `connect-src 'self'${signIn ? ` ${new URL(signIn.domain).origin}` : ''}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; ');
+/** The page calls this gate, and the user pool for tokens. Pictures are those in answers of intents, as data. */
+const directivesFor = (signIn: Deployment['signIn']): string[] => [
+  'img-src data:',
+  `connect-src 'self'${signIn ? ` ${new URL(signIn.domain).origin}` : ''}`,
+  "require-trusted-types-for 'script'",
+];
 
-/** `GET /console`: the catalogue and the console. It is the same page for everybody; what it shows it reads with what whoever uses it may read. */
+/** `GET /console`: the catalogue and the console, the same page for everybody. It reads its data with the rights of its user. */
 export const createAction =
-  ({ readConsole, signIn, ...known }: Deps): Action =>
-  async ({ baseUrl }) => {
-    const text = fillConsole(readConsole(), { publicUrl: baseUrl, ...(signIn && { signIn }), ...known });
-    const headers = {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': securityPolicy(signIn),
-      'Referrer-Policy': 'no-referrer',
-      ETag: entityTag(text),
-      'Cache-Control': 'no-cache',
-    };
-    return { status: 200, text, headers };
-  };
+  ({ readConsole, ...known }: Deps): Action =>
+  async ({ baseUrl }) =>
+    scriptedPage(fillConsole(readConsole(), { publicUrl: baseUrl, ...known }), directivesFor(known.signIn));
 
 const {
   signInDomain: domain,

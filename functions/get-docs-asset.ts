@@ -16,8 +16,8 @@ const mediaTypes: Record<string, string> = {
 };
 
 /**
- * `GET /docs/{asset}`: a script or a style sheet of the reference page or the console, whose name contains a digest of its content; or the JSON
- * schema of policy files, whose name stays the same.
+ * `GET /docs/{asset}`: a script or style sheet of the console, whose name contains a digest of its content; or the JSON schema of policy files,
+ * whose name stays the same.
  */
 export const createAction =
   ({ readAsset }: Deps): Action =>

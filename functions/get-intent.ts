@@ -8,7 +8,8 @@ import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { intentTag, type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
@@ -24,7 +25,7 @@ export interface Deps {
 
 /**
  * `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and of drafts to their admins. `terms` is what
- * the policy says about this intent in particular.
+ * the policy says about this intent in particular; `paused` is there while its service is paused.
  */
 export const createAction =
   ({ verifyAdmin, intents, findPolicy }: Deps): Action =>
@@ -39,8 +40,9 @@ export const createAction =
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
     const policy = findPolicy?.(request.baseUrl);
-    const terms = policy ? describeTerms(policy.grants, judgedIntent(found.intent, found.service)) : [];
-    const shown = describe(found.intent, found.service.service_name);
+    const terms = policy ? describeTerms(policy.compiled, judgedIntent(found.intent, found.service)) : [];
+    const { service_name, paused } = found.service;
+    const shown = { ...describe(found.intent, service_name), ...(paused && { paused }) };
     if (!policy || terms.length === 0) return revalidated(shown, intentTag(found, view));
     return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), policy.digest));
   };

@@ -2,7 +2,8 @@ import { type PolicyWords, policyQuery } from '../schemas/policy.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { describePolicy } from './core/policy/describe.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 
 export interface Deps {
   findPolicy: FindPolicy;

@@ -1,5 +1,6 @@
-import { type Stats, statsQuery } from '../schemas/stats.ts';
-import { type ExecutionStats, openExecutionStats } from './core/activity/stats.ts';
+import { type Stats, type StatsByAgent, type StatsByIntent, statsQuery } from '../schemas/stats.ts';
+import { foldName } from '../schemas/text.ts';
+import { type ExecutionStats, openExecutionStats, toRows } from './core/activity/stats.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
@@ -10,28 +11,49 @@ import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
-  stats: Pick<ExecutionStats, 'read'>;
+  stats: ExecutionStats;
   findServices(ids: string[]): Promise<ServiceRecord[]>;
 }
 
-/** `GET /api/stats`: what was executed and refused, and how the services did. An admin of certain namespaces sees their services. */
+/** The most intents or agents that are listed. */
+const maxRows = 200;
+
+/** `GET /api/stats`: what was executed and refused, and how the services did. An admin of certain namespaces sees what concerns their services. */
 export const createAction = ({ verifyAdmin, stats, findServices }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
-    const { period } = request.query(statsQuery);
-    const counted = await stats.read(period);
-    const found = await findServices(counted.services.flatMap(({ service_id }) => service_id || []));
+    const { period, by, service_id: only } = request.query(statsQuery);
+    const { from, totals } = await stats.read(period, by);
+    const found = await findServices([...new Set(totals.flatMap(({ service_id }) => service_id ?? []))]);
     const records = new Map(found.map((record) => [record.service_id, record]));
-    const body: Stats = {
-      period,
-      from: counted.from,
-      services: counted.services
-        .filter(({ service_id }) => mayChange(admin, records.get(service_id)?.namespace))
-        .map(({ service_id, ...numbers }) => {
-          const name = records.get(service_id)?.service_name;
-          return { ...(service_id !== '' && { service_id }), ...(name !== undefined && { service_name: name }), ...numbers };
-        }),
-    };
-    return ok(body);
+    const seen = totals.filter(
+      ({ service_id = '' }) => (only === undefined || service_id === only) && mayChange(admin, records.get(service_id)?.namespace),
+    );
+    const head = { period, from };
+    if (by === 'agent') {
+      const agents = toRows(
+        seen,
+        ({ agent_id = '' }) => foldName(agent_id),
+        ({ agent_id = '' }) => ({ agent_id }),
+      );
+      return ok({ ...head, agents: agents.slice(0, maxRows) } satisfies StatsByAgent);
+    }
+    if (by === 'intent') {
+      const intents = toRows(
+        seen,
+        ({ service_id, intent_uid }) => `${service_id} ${intent_uid}`,
+        ({ service_id = '', intent_uid = '' }) => ({ intent_uid, service_id }),
+      );
+      return ok({ ...head, intents: intents.slice(0, maxRows) } satisfies StatsByIntent);
+    }
+    const services = toRows(
+      seen,
+      ({ service_id = '' }) => service_id,
+      ({ service_id }) => {
+        const { service_name } = records.get(service_id ?? '') ?? {};
+        return { ...(service_id !== undefined && { service_id }), ...(service_name !== undefined && { service_name }) };
+      },
+    );
+    return ok({ ...head, services } satisfies Stats);
   });
 
 const table = tableFromEnvironment();

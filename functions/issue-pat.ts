@@ -1,19 +1,17 @@
 import { patRequest } from '../schemas/pat.ts';
-import { openApplicants } from './core/activity/applicants.ts';
 import { openPolicyArchive } from './core/activity/policy-archive.ts';
 import { openUsedJtis, type UsedJtis } from './core/activity/used-jti.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { openRateLimiter } from './core/limit/rate-limiter.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
-import { type IssuerParts, type IssuerSettings, openIssuer } from './core/pat/issue.ts';
+import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, openIssuer } from './core/pat/issue.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
 import { openProofs, type Proofs } from './core/pat/proof.ts';
 import { requireFirstUse, verifySignedPolicy } from './core/pat/signed-policy.ts';
-import { signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy, parseBilling } from './core/policy/policy.ts';
+import { type FindPolicy, openPolicy, parseBilling } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Settings extends IssuerSettings {
@@ -61,31 +59,18 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, settings,
   };
 };
 
-const environment = readEnvironment(
-  ['protocol', 'patLifeSeconds', 'issueLimitPerHour'],
-  ['billing', 'requireFreshSignature', 'requireProofOfPossession', 'agents', 'agentIds'],
-);
+const environment = readEnvironment(['protocol'], ['billing', 'requireFreshSignature', 'requireProofOfPossession']);
 const table = tableFromEnvironment();
 const usedJtis = openUsedJtis(table);
-const archive = openPolicyArchive(table);
+const { settings, ...parts } = issuerPartsFromEnvironment(table);
 
 export const handler = serve(
   createAction({
+    ...parts,
     findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(environment.billing)),
-    agents: openApplicants(table),
-    archive,
-    refusals: openPolicyRefusals(archive),
+    refusals: openPolicyRefusals(openPolicyArchive(table)),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
-    limits: openRateLimiter(table),
-    signingKeys: signingKeysFromEnvironment(),
-    settings: {
-      protocol: environment.protocol,
-      patLifeSeconds: Number(environment.patLifeSeconds),
-      issueLimitPerHour: Number(environment.issueLimitPerHour),
-      isFreshRequired: environment.requireFreshSignature === 'true',
-      isApprovalRequired: environment.agents === 'approved',
-      isSharingAllowed: environment.agentIds === 'shared',
-    },
+    settings: { ...settings, protocol: environment.protocol, isFreshRequired: environment.requireFreshSignature === 'true' },
   }),
 );

@@ -1,8 +1,8 @@
 import { credentialInput } from '../schemas/credential.ts';
-import { foldField } from '../schemas/header.ts';
+import { foldHeaderName } from '../schemas/header.ts';
 import { nameOf, requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
@@ -59,15 +59,14 @@ export const createAction = ({ verifyAdmin, services, credentials, egress }: Dep
 
 /** @throws ApiError INVALID_PARAMETER if a header field has the name of one that the service shows to everybody */
 function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
-  const open = new Set(Object.keys(headers).map(foldField));
-  if (names.some((name) => open.has(foldField(name))))
+  const open = new Set(Object.keys(headers).map(foldHeaderName));
+  if (names.some((name) => open.has(foldHeaderName(name))))
     throw invalidParameter([{ path: '/headers', problem: "must not hold one of the service's own headers; remove it there first" }]);
 }
 
 export const handler = serveAdmin(
   createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
-    services: registryFromEnvironment().services,
+    ...registryFromEnvironment(),
     credentials: credentialsFromEnvironment(),
     egress: egressRulesFromEnvironment(),
   }),

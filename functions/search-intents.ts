@@ -7,10 +7,11 @@ import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { isOfIntent, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';
-import { type FindPolicy, loadPolicyTemplate, openPolicy } from './core/policy/policy.ts';
+import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
-import { toBriefIntent } from './core/search/brief.ts';
+import { toBriefIntent } from './core/search/document.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
@@ -28,13 +29,13 @@ export const createAction =
   ({ engine, findPolicy }: Deps): Action =>
   async (request) => {
     const query = request.query(searchQuery);
-    const { grants } = findPolicy(request.baseUrl);
-    const asksAboutIntents = grants.rules.some(({ conditions }) => conditions.some(({ subject }) => isOfIntent(subject)));
+    const { compiled } = findPolicy(request.baseUrl);
+    const asksAboutIntents = compiled.rules.some(({ conditions }) => conditions.some(({ subject }) => isOfIntent(subject)));
     const isForbidden: SearchOptions['isForbidden'] = (intent_uid, read) => {
-      if (!isPermitted(grants.scope, intent_uid) || isProhibited(grants, intent_uid)) return true;
+      if (!isPermitted(compiled.scope, intent_uid) || isProhibited(compiled, intent_uid)) return true;
       if (!asksAboutIntents) return false;
       const { record, service_name } = read();
-      return !mayBeExecuted(grants.rules, judgedIntent(record, { service_id: record.service_id, service_name }));
+      return !mayBeExecuted(compiled.rules, judgedIntent(record, { service_id: record.service_id, service_name }));
     };
     const { hits, total } = await engine.search(query, { isForbidden });
     const show = query.view === 'brief' ? toBriefIntent : (intent: IntentDetails) => intent;

@@ -1,12 +1,12 @@
+import { canonicalText } from '../schemas/canonical.ts';
 import { type IntentInput, intentUpdate, toIntentDetails, toSavedIntent } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { summarizeParameter } from '../schemas/parameter.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { isObject } from './core/json.ts';
-import { canonicalText } from './core/policy/canonical.ts';
 import type { Intents } from './core/registry/intents.ts';
 import { intentTag, type LiveIntent } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
@@ -24,7 +24,7 @@ export interface Deps {
 export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const uid = request.pathParameter('intent_uid');
-    const { intent_id, service_id, service_name, digest, terms: _, ...given } = request.body(intentUpdate);
+    const { intent_id, service_id, service_name, digest, terms: _, paused: __, ...given } = request.body(intentUpdate);
     if (given.intent_uid !== uid) {
       throw invalidParameter([{ path: '/intent_uid', problem: 'must equal the intent_uid in the path; a new uid is a new intent' }]);
     }
@@ -34,7 +34,7 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     const isMatch = (seen: LiveIntent) => {
       requireSame(
         { intent_id, service_id, service_name, digest },
-        { intent_id: uid, ...pickNames(seen), digest: digestIntent(seen.intent) },
+        { intent_id: uid, service_id: seen.service.service_id, service_name: seen.service.service_name, digest: digestIntent(seen.intent) },
       );
       checkInService(input, seen.service);
       return request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full'));
@@ -50,18 +50,14 @@ const readAddress = (body: unknown): string | undefined =>
   isObject(body) && typeof body.endpoint === 'string' ? body.endpoint : undefined;
 
 /**
- * Details show less of an intent than was registered. Whoever sends them back with their digest, which is that of the record as it stands, leaves
- * alone what they do not show: the method, the places and the content type of the endpoint, the constraints of parameters, and what only the full view has.
+ * Details show less of an intent than was registered. If they are sent back with the current digest, the members that they do not show stay: the
+ * method, places and content type of the endpoint, the constraints of parameters, and what only the full view has.
  */
 function keepUnshown(given: IntentInput, address: string | undefined, { intent, service }: LiveIntent): IntentInput {
-  const { category, version, deprecated, draft } = intent;
   const keep = (parameters: IntentInput['input_parameters'], recorded: IntentInput['input_parameters']) =>
     parameters.map((one) => recorded.find((known) => canonicalText(summarizeParameter(known)) === canonicalText(one)) ?? one);
   return {
-    ...(category !== undefined && { category }),
-    ...(version !== undefined && { version }),
-    ...(deprecated !== undefined && { deprecated }),
-    ...(draft !== undefined && { draft }),
+    ...Object.fromEntries(Object.entries(intent).filter(([name]) => ['category', 'version', 'deprecated', 'draft'].includes(name))),
     ...given,
     input_parameters: keep(given.input_parameters, intent.input_parameters),
     output_parameters: keep(given.output_parameters, intent.output_parameters),
@@ -69,27 +65,15 @@ function keepUnshown(given: IntentInput, address: string | undefined, { intent, 
   };
 }
 
-const pickNames = ({ service: { service_id, service_name } }: LiveIntent) => ({ service_id, service_name });
-
 /**
- * Whoever read the intent may send back what was shown besides its definition.
- * @throws ApiError INVALID_PARAMETER naming every member that is not that of the record
+ * Members that a read shows besides the definition may be sent back unchanged.
+ * @throws ApiError INVALID_PARAMETER with an issue for each changed member
  */
 function requireSame(given: Record<string, string | undefined>, record: Record<string, string>): void {
   const changed = Object.keys(given).filter((name) => given[name] !== undefined && given[name] !== record[name]);
   if (changed.length === 0) return;
-  throw invalidParameter(
-    changed.map((name) => ({
-      path: `/${name}`,
-      problem: 'must be what a read of the intent shows, or be left out; a PUT does not change it',
-    })),
-  );
+  const problem = 'must be what a read of the intent shows, or be left out; a PUT does not change it';
+  throw invalidParameter(changed.map((name) => ({ path: `/${name}`, problem })));
 }
 
-export const handler = serveAdmin(
-  createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
-    intents: registryFromEnvironment().intents,
-    egress: egressRulesFromEnvironment(),
-  }),
-);
+export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));

@@ -1,12 +1,13 @@
+import { canonicalDigest } from '../schemas/canonical.ts';
 import { toCredentialFacts } from '../schemas/credential.ts';
-import { foldField } from '../schemas/header.ts';
+import { foldHeaderName } from '../schemas/header.ts';
 import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import type { VerifyAdmin } from './core/admin/verify-admin.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
-import { canonicalDigest } from './core/policy/canonical.ts';
+import { warningsOf } from './core/limit/sustainable.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -33,13 +34,13 @@ export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
       return isCurrent;
     });
     if (!service) throw noSuchService();
-    return ok(toSavedService(service), { ETag: recordTag(service) });
+    return ok({ ...toSavedService(service), ...warningsOf(service) }, { ETag: recordTag(service) });
   });
 
 /** @throws ApiError INVALID_PARAMETER if a fixed header field has the name of one of the credential's */
 function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceRecord): void {
-  const secret = new Set([credential, credential?.next].flatMap((values) => values?.headers ?? []).map(foldField));
-  const taken = Object.keys(headers).filter((name) => secret.has(foldField(name)));
+  const secret = new Set([credential, credential?.next].flatMap((values) => values?.headers ?? []).map(foldHeaderName));
+  const taken = Object.keys(headers).filter((name) => secret.has(foldHeaderName(name)));
   if (taken.length > 0)
     throw invalidParameter(
       taken.map((name) => ({ path: pointer(['headers', name]), problem: "must not be a header field of the service's credential" })),
@@ -49,11 +50,9 @@ function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceReco
 /** Whoever read the service as an admin may send back what was shown of its credential. */
 function requireSameCredential(shown: ShownService['credential'], service: ServiceRecord): void {
   const { credential } = service;
-  const standing = credential ? toCredentialFacts(credential) : null;
-  if (canonicalDigest(shown) === canonicalDigest(standing)) return;
+  const current = credential ? toCredentialFacts(credential) : null;
+  if (canonicalDigest(shown) === canonicalDigest(current)) return;
   throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
 }
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: registryFromEnvironment().services }),
-);
+export const handler = serveAdmin(createAction(registryFromEnvironment()));

@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import {
   AccountRecovery,
   ClientAttributes,
@@ -8,13 +8,22 @@ import {
   ResourceServerScope,
   UserPool,
   type UserPoolClient,
+  type UserPoolDomain,
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { isProtected, removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
 /** Membership of this group makes a person an admin. */
 const adminGroup = 'admins';
+
+/** A user pool that exists already. Whoever is in its group `admins` is an admin. */
+export interface GivenPool {
+  userPool?: IUserPool;
+  /** the domain of that pool, which can have only one; created if left out and needed */
+  userPoolDomain?: UserPoolDomain;
+}
 
 /**
  * Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. People in a group
@@ -31,12 +40,18 @@ export class Admins extends Construct {
   readonly signIn: { domain: string; clientId: string } | undefined;
   /** public client of the console, for people: authorization code; with the setting `adminSignIn` */
   readonly console: { domain: string; clientId: string } | undefined;
-  readonly scope = 'intent-gate/admin';
+  readonly scope: string;
 
-  constructor(scope: Construct, id: string, settings: Settings) {
+  /** @param slug - unique in a region */
+  constructor(scope: Construct, id: string, settings: Settings, slug: string, { userPool, userPoolDomain }: GivenPool) {
     super(scope, id);
+    // Resource servers of one pool have different identifiers.
+    const server = userPool ? `intent-gate-${slug}` : 'intent-gate';
+    this.scope = `${server}/admin`;
     const { adopt, machineClient, machineNamespaces, signIn, adminSignIn } = settings;
-    this.pool = adopt?.userPoolId ? UserPool.fromUserPoolId(this, 'Pool', adopt.userPoolId) : this.createPool(settings);
+    const poolId = userPool?.userPoolId ?? adopt?.userPoolId;
+    // A given pool is imported, so that the gate's clients belong to the gate and not to the pool's own construct.
+    this.pool = poolId ? UserPool.fromUserPoolId(this, 'Pool', poolId) : this.createPool(settings);
     this.people = this.pool.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
       disableOAuth: true,
@@ -46,19 +61,18 @@ export class Admins extends Construct {
       // Users cannot write any attribute that grants rights.
       writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
-    if (machineClient) this.machines = this.addMachines(machineNamespaces);
+    if (machineClient) this.machines = this.addMachines(machineNamespaces, server);
     if (machineClient || signIn || adminSignIn) {
-      // Its prefix is unique in a region.
-      const domainPrefix = `intent-gate-${settings.stage}-${Stack.of(this).account}`;
-      const domain = this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
+      const domainPrefix = `intent-gate-${slug}-${Stack.of(this).account}`;
+      const domain = userPoolDomain ?? this.pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
       if (adminSignIn) this.console = { domain: domain.baseUrl(), clientId: this.addConsole(settings).userPoolClientId };
       if (signIn) this.signIn = { domain: domain.baseUrl(), clientId: this.addSignIn(settings).userPoolClientId };
     }
   }
 
   /** The pool, and the group with its members, outlive the stack if data is retained. */
-  private createPool({ retainData, requireAdminMfa }: Settings): UserPool {
-    const removalPolicy = retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+  private createPool(settings: Settings): UserPool {
+    const removalPolicy = removalPolicyOf(settings);
     const pool = new UserPool(this, 'Pool', {
       selfSignUpEnabled: false,
       signInAliases: { username: true, email: true },
@@ -72,9 +86,9 @@ export class Admins extends Construct {
         requireSymbols: true,
         tempPasswordValidity: Duration.days(3),
       },
-      mfa: requireAdminMfa ? Mfa.REQUIRED : Mfa.OPTIONAL,
+      mfa: settings.requireAdminMfa ? Mfa.REQUIRED : Mfa.OPTIONAL,
       mfaSecondFactor: { otp: true, sms: false },
-      deletionProtection: retainData,
+      deletionProtection: isProtected(settings),
       removalPolicy,
     });
     acknowledge(pool, {
@@ -116,7 +130,7 @@ export class Admins extends Construct {
   }
 
   /** Client credentials are exchanged at the pool's domain. */
-  private addMachines(namespaces: readonly string[]): UserPoolClient[] {
+  private addMachines(namespaces: readonly string[], identifier: string): UserPoolClient[] {
     const everything = { scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents', id: 'Machines' };
     const owners = [
       everything,
@@ -126,7 +140,7 @@ export class Admins extends Construct {
         id: `Machines-${namespace}`,
       })),
     ].map(({ id, ...scope }) => ({ id, scope: new ResourceServerScope(scope) }));
-    const server = this.pool.addResourceServer('ResourceServer', { identifier: 'intent-gate', scopes: owners.map(({ scope }) => scope) });
+    const server = this.pool.addResourceServer('ResourceServer', { identifier, scopes: owners.map(({ scope }) => scope) });
     return owners.map(({ id, scope }) =>
       this.pool.addClient(id, {
         generateSecret: true,

@@ -1,13 +1,23 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import {
+  Alarm,
+  CfnInsightRule,
+  ComparisonOperator,
+  type IMetric,
+  MathExpression,
+  Metric,
+  Stats,
+  TreatMissingData,
+} from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { FilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
-import { Topic } from 'aws-cdk-lib/aws-sns';
+import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
+import { gradualFunctions } from './gradual-deployment.ts';
 import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
 
@@ -20,15 +30,18 @@ export interface AlarmsProps {
   /** of the metrics that come from logs */
   namespace: string;
   settings: Settings;
+  /** created if left out */
+  topic?: ITopic | undefined;
 }
 
-/** Alarms above a threshold, or below one: then a period without data counts as below it. With `orSilent` it counts as above, too. */
-type Bound = { above: number; orSilent?: true } | { below: number };
+type Bound = { above: number } | { below: number };
 
 type AlarmOptions = Bound & {
   metric: IMetric;
   /** how many of the last periods must be out of bounds */
   periods: number;
+  /** whether to alarm, too, when a metric that has had data has none any more; one that never had any is that of a new deployment */
+  orSilent?: true;
   description: string;
 };
 
@@ -36,11 +49,12 @@ const period = Duration.minutes(5);
 
 /** The alarms. Each names its section of the runbook in docs/operations.md, whose heading is the alarm's name. */
 export class Alarms extends Construct {
-  private readonly topic: Topic;
+  readonly topic: ITopic;
+  private readonly alarms = new Map<string, Alarm>();
 
-  constructor(scope: Construct, id: string, { accessLog, tables, functions, namespace, settings }: AlarmsProps) {
+  constructor(scope: Construct, id: string, { accessLog, tables, functions, namespace, settings, topic }: AlarmsProps) {
     super(scope, id);
-    this.topic = new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
+    this.topic = topic ?? new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
     // A topic policy replaces the default one of SNS, which lets CloudWatch publish.
     const ownAlarms = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     this.topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions: ownAlarms }));
@@ -53,6 +67,7 @@ export class Alarms extends Construct {
 
     this.watchApi(accessLog, namespace);
     this.watchConcurrency(functions, settings);
+    this.watchCallers(functions, namespace, settings);
     this.watchTables(tables);
     this.add('RefusedTokens', {
       metric: new Metric({ namespace, metricName: 'Refusals', dimensionsMap: { code: 'UNAUTHORIZED' }, statistic: Stats.SUM, period }),
@@ -62,6 +77,7 @@ export class Alarms extends Construct {
     });
     for (const [name, { logGroup, lambda }] of functions) {
       countRefusals(logGroup, namespace);
+      this.watchRollout(name, functions);
       if (name === 'issue-pat') this.watchIssue(logGroup, namespace);
       if (name === 'issue-token') countIssueFailures(logGroup, namespace);
       if (name === 'search-intents') {
@@ -80,27 +96,46 @@ export class Alarms extends Construct {
             'For three hours no snapshot of the search index could be made, or found to be new enough: cold starts of search take longer.',
         });
       }
+      if (name === 'count-usage') {
+        this.add('UsageErrors', {
+          metric: lambda.metricErrors({ statistic: Stats.SUM, period }),
+          above: 2,
+          periods: 1,
+          description: 'Executions are not counted.',
+        });
+      }
       if (name === 'feed-search-collection') this.watchFeed(logGroup, namespace);
     }
+  }
+
+  /** The alarms of these names, as far as there are such. */
+  named(names: readonly string[]): Alarm[] {
+    return names.flatMap((name) => this.alarms.get(name) ?? []);
   }
 
   /** A single failure in a quiet night does not raise an alarm, and neither do the failures of upstreams. */
   private watchApi(accessLog: LogGroup, namespace: string): void {
     countGatewayFailures(accessLog, namespace);
     const sum = { namespace, statistic: Stats.SUM, period };
-    const failures = {
-      ApiErrors: new Metric({ ...sum, metricName: 'Refusals', dimensionsMap: { code: 'INTERNAL_SERVER_ERROR' } }),
-      Unavailable: new Metric({ ...sum, metricName: 'Refusals', dimensionsMap: { code: 'SERVICE_UNAVAILABLE' } }),
-      GatewayErrors: new Metric({ ...sum, metricName: 'GatewayFailures' }),
-    };
-    for (const [name, metric] of Object.entries(failures)) {
-      this.add(name, {
-        metric,
-        above: 10,
-        periods: 2,
-        description: 'More than 10 answers in five minutes are failures of the gate itself.',
-      });
-    }
+    const ofCode = (code: string) => new Metric({ ...sum, metricName: 'Refusals', dimensionsMap: { code } });
+    const often = { above: 10, periods: 2 };
+    const more = 'Twice in a row, more than 10 answers in five minutes';
+    this.add('ApiErrors', {
+      metric: ofCode('INTERNAL_SERVER_ERROR'),
+      ...often,
+      description: `${more} were unforeseen errors of the gate.`,
+    });
+    this.add('Unavailable', {
+      metric: ofCode('SERVICE_UNAVAILABLE'),
+      ...often,
+      description: `${more} said that the gate cannot reach AWS services.`,
+    });
+    const ofGateway = new Metric({ ...sum, metricName: 'GatewayFailures' });
+    this.add('GatewayErrors', {
+      metric: ofGateway,
+      ...often,
+      description: `${more} came from API Gateway in place of a function that failed.`,
+    });
   }
 
   private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
@@ -118,6 +153,82 @@ export class Alarms extends Construct {
       const description = `Four fifths of the runs that are reserved for ${name} are taken.`;
       this.add(alarm, { metric, above: 0.8 * reserved, periods: 2, description });
     }
+  }
+
+  /** Rules count log lines by agent and by service, which as dimensions of a metric would cost for each of them. */
+  private watchCallers(
+    functions: AlarmsProps['functions'],
+    namespace: string,
+    { alarmCallsPerAgent, alarmCallsPerService }: Settings,
+  ): void {
+    const bounds = [
+      {
+        name: 'BusyAgent',
+        key: '$.agent_id',
+        above: alarmCallsPerAgent,
+        description: 'One agent executes more often than alarmCallsPerAgent.',
+      },
+      {
+        name: 'BusyService',
+        key: '$.service_id',
+        above: alarmCallsPerService,
+        description: 'The intents of one service are executed more often than alarmCallsPerService.',
+      },
+    ];
+    for (const { name, key, above, description } of bounds) {
+      if (above === 0) continue;
+      const ruleName = `${namespace}-${name}`;
+      const rule = new CfnInsightRule(this, `${name}Rule`, {
+        ruleName,
+        ruleState: 'ENABLED',
+        ruleBody: Stack.of(this).toJsonString({
+          Schema: { Name: 'CloudWatchLogRule', Version: 1 },
+          LogGroupNames: logGroupsOfExecutions(functions),
+          LogFormat: 'JSON',
+          Contribution: {
+            Keys: [key],
+            Filters: [
+              { Match: '$.message', In: ['executed'] },
+              // Once an agent is blocked, the alarm ends.
+              { Match: '$.outcome', NotIn: ['FORBIDDEN'] },
+            ],
+          },
+          AggregateOn: 'Count',
+        }),
+      });
+      const expression = `INSIGHT_RULE_METRIC('${ruleName}', MaxContributorValue)`;
+      const alarm = this.add(name, {
+        metric: new MathExpression({ expression, period: Duration.minutes(1) }),
+        above,
+        periods: 3,
+        description,
+      });
+      alarm.node.addDependency(rule);
+    }
+  }
+
+  /** Lambda counts the runs of a version by itself only while an alias leads to two of them. */
+  private watchRollout(name: string, functions: AlarmsProps['functions']): void {
+    const { alias, lambda } = functions.get(name) ?? {};
+    const alarm = gradualFunctions[name];
+    if (!alias || !lambda || !alarm) return;
+    const dimensionsMap = {
+      FunctionName: lambda.functionName,
+      Resource: `${lambda.functionName}:${alias.aliasName}`,
+      ExecutedVersion: alias.version.version,
+    };
+    this.add(alarm, {
+      metric: new Metric({
+        namespace: 'AWS/Lambda',
+        metricName: 'Errors',
+        dimensionsMap,
+        statistic: Stats.SUM,
+        period: Duration.minutes(1),
+      }),
+      above: 0,
+      periods: 1,
+      description: `The version of ${name} that is being deployed crashes or runs out of time.`,
+    });
   }
 
   private watchTables(tables: Tables): void {
@@ -157,7 +268,8 @@ export class Alarms extends Construct {
       metricName: `${name}Runs`,
       metricValue: '1',
     });
-    this.add(name, { metric: runs.metric({ statistic: Stats.SUM, period: within }), below: 1, periods: 1, description });
+    countEnds(logGroup, namespace, `${name}Runs`, 0);
+    this.add(name, { metric: runs.metric({ statistic: Stats.SUM, period: within }), below: 1, orSilent: true, periods: 1, description });
   }
 
   /** A run that goes on with the first fill is not behind; how long the fill takes is watched by itself. */
@@ -173,6 +285,7 @@ export class Alarms extends Construct {
     const [fed, filled] = ['fed the search collection', 'filled a part of the search collection'];
     secondsOf('Fed', fed, 'FeedAge', '$.behind_seconds');
     secondsOf('Filled', filled, 'FeedAge', '0');
+    countEnds(logGroup, namespace, 'FeedAge', 86_400);
     secondsOf('Filling', filled, 'FillAge', '$.behind_seconds');
     const newest = (metricName: string, every: Duration) => new Metric({ namespace, metricName, statistic: Stats.MINIMUM, period: every });
     this.add('FeedAge', {
@@ -190,40 +303,62 @@ export class Alarms extends Construct {
     });
   }
 
-  private add(name: string, { metric, periods, description, ...bound }: AlarmOptions): void {
+  private add(name: string, { metric, periods, orSilent, description, ...bound }: AlarmOptions): Alarm {
     const alarm = new Alarm(this, name, {
       metric,
       ...('below' in bound
-        ? {
-            threshold: bound.below,
-            comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
-            treatMissingData: TreatMissingData.BREACHING,
-          }
-        : {
-            threshold: bound.above,
-            comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
-            treatMissingData: bound.orSilent ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
-          }),
+        ? { threshold: bound.below, comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD }
+        : { threshold: bound.above, comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD }),
+      treatMissingData: orSilent ? TreatMissingData.MISSING : TreatMissingData.NOT_BREACHING,
+      // Only of percentiles: a few slow requests in a quiet hour are no trend.
+      ...(isPercentile(metric) && { evaluateLowSampleCountPercentile: 'ignore' }),
       evaluationPeriods: periods,
       alarmDescription: `${description} Runbook: docs/operations.md#${name.toLowerCase()}`,
     });
-    alarm.addAlarmAction(new SnsAction(this.topic));
-    alarm.addOkAction(new SnsAction(this.topic));
+    this.alarms.set(name, alarm);
+    const notify = new SnsAction(this.topic);
+    alarm.addAlarmAction(notify);
+    alarm.addOkAction(notify);
+    if (orSilent) alarm.addInsufficientDataAction(notify);
+    return alarm;
   }
 }
 
-/** Counts answers that are errors, by code, from the line that every answer leaves in the log. */
+/** The logs with a line for each execution. */
+export const logGroupsOfExecutions = (functions: AlarmsProps['functions']): string[] =>
+  ['execute-intent', 'mcp'].flatMap((name) => functions.get(name)?.logGroup.logGroupName ?? []);
+
+const isPercentile = ({ statistic = '' }: IMetric & { statistic?: string }): boolean => /^p\d/.test(statistic);
+
+/** Gives a metric a value at the end of every run, also of one that crashed: a function that runs without success differs from one that was never run. */
+const countEnds = (logGroup: LogGroup, namespace: string, metricName: string, value: number) =>
+  new MetricFilter(logGroup, 'Ends', {
+    logGroup,
+    filterPattern: FilterPattern.stringValue('$.type', '=', 'platform.report'),
+    metricNamespace: namespace,
+    metricName,
+    metricValue: String(value),
+  });
+
+const answered = FilterPattern.stringValue('$.message', '=', 'answered');
+
+/** A tool of MCP, whose refusals are answered with 200. */
+const ranTool = FilterPattern.stringValue('$.message', '=', 'tool');
+
+/** Counts answers that report errors of callers or of the gate, by code, from the line that every answer and every tool leaves in the log. */
 const countRefusals = (logGroup: LogGroup, namespace: string) =>
   new MetricFilter(logGroup, 'Refusals', {
     logGroup,
-    filterPattern: FilterPattern.all(FilterPattern.stringValue('$.message', '=', 'answered'), FilterPattern.exists('$.code')),
+    filterPattern: FilterPattern.all(
+      FilterPattern.any(answered, ranTool),
+      FilterPattern.exists('$.code'),
+      FilterPattern.notExists('$.fault'),
+    ),
     metricNamespace: namespace,
     metricName: 'Refusals',
     metricValue: '1',
     dimensions: { code: '$.code' },
   });
-
-const answered = FilterPattern.stringValue('$.message', '=', 'answered');
 
 /** Counts requests for PATs that fail through no fault of whoever asked. */
 const countIssueFailures = (logGroup: LogGroup, namespace: string) =>
@@ -243,6 +378,8 @@ const countGatewayFailures = (logGroup: LogGroup, namespace: string) =>
       FilterPattern.stringValue('$.message', '=', 'access'),
       FilterPattern.numberValue('$.status', '>=', 500),
       FilterPattern.stringValue('$.refusal', '!=', '-'),
+      // Lambda refuses bodies of more than 6 MB, which API Gateway takes.
+      FilterPattern.stringValue('$.integration_status', '!=', '413'),
     ),
     metricNamespace: namespace,
     metricName: 'GatewayFailures',

@@ -14,7 +14,7 @@ const mediaTypes = [
 
 /** Headers that pages of other origins may send; the last three are what MCP hosts send that are pages. */
 const preflightHeaders = [
-  ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match'],
+  ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'traceparent', 'tracestate'],
   ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
 ];
 
@@ -22,6 +22,11 @@ const preflightHeaders = [
 interface Method {
   responses: Record<string, { description: string; headers?: Record<string, { schema: { type: 'string' } }> }>;
   'x-amazon-apigateway-integration': Record<string, unknown>;
+}
+
+/** An endpoint at one of its paths. */
+export interface Route extends Endpoint {
+  mainPath: string;
 }
 
 interface Invocation {
@@ -36,22 +41,22 @@ interface Invocation {
  * gateway's own answers, each an error in the gate's form.
  * @param invocationOf - how to run the function of the endpoint with this name
  */
-export function defineApi(routes: readonly Endpoint[], invocationOf: (name: string) => Invocation, settings: Settings) {
-  const { stage, protocol, corsOrigins } = settings;
+export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings) {
+  const { stage, protocol, corsOrigins, publicBaseUrl } = settings;
   const isOpenToPages = corsOrigins.length > 0;
   const isSecure = stage !== 'local';
-  const refuse = (answer: GatewayAnswer, more: Record<string, string> = {}): Method =>
-    mock(
-      errorTable[answer.code].status,
-      { ...headerExpressions({}, isOpenToPages, isSecure), ...more },
-      {
-        accepts: mediaTypes,
-        body: bodyTemplate(answer, protocol),
-      },
-    );
+  const say = (status: number, body: string, more: Record<string, string> = {}): Method =>
+    mock(status, { ...headerExpressions({}, isOpenToPages, isSecure), ...more }, { accepts: mediaTypes, body });
+  const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
+    say(errorTable[answer.code].status, bodyTemplate(answer, protocol), more);
+  const answerTo = (verb: string, { name, path, mainPath, constant }: Route): Method => {
+    if (constant === undefined) return invoke(invocationOf(name));
+    if (path !== mainPath) return say(308, '', { Location: `'${publicBaseUrl ?? ''}${mainPath}'` });
+    return say(200, verb === 'HEAD' ? '' : constantTemplate(constant(publicBaseUrl ?? localBaseUrl)));
+  };
   const paths: Record<string, Record<string, Method>> = {};
   for (const [path, group] of Map.groupBy(routes, ({ path }) => path)) {
-    const methods = group.flatMap(({ name, method }) => answeredTo(method).map((verb) => [verb.toLowerCase(), invoke(invocationOf(name))]));
+    const methods = group.flatMap((route) => answeredTo(route.method).map((verb) => [verb.toLowerCase(), answerTo(verb, route)]));
     const allowed = group.flatMap(({ method }) => answeredTo(method));
     paths[path] = {
       ...Object.fromEntries(methods),
@@ -85,6 +90,12 @@ const parentsOf = (path: string): string[] => {
   const segments = path.split('/').slice(1, -1);
   return segments.map((_, at) => `/${segments.slice(0, at + 1).join('/')}`);
 };
+
+/** The address of a local stack, whose port is not known before it starts. Deployments with constants that depend on it have `publicBaseUrl`. */
+const localBaseUrl = 'http://$context.domainName';
+
+/** A body as a mapping template, in which `#` would begin a directive. */
+const constantTemplate = (body: object): string => JSON.stringify(body).replaceAll('#', '\\u0023');
 
 const invoke = (invocation: Invocation): Method => ({
   responses: {},

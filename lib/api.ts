@@ -9,14 +9,13 @@ import {
   type StageOptions,
 } from 'aws-cdk-lib/aws-apigateway';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
-import { defineApi } from './api-definition.ts';
+import { defineApi, type Route } from './api-definition.ts';
 import { addRecords, domainOptions } from './domain.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
-import { type Endpoint, endpointsWith, pathsOf } from './endpoints.ts';
+import { endpointsWith, hasFunction, pathsOf } from './endpoints.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
@@ -32,29 +31,29 @@ export class Api extends Construct {
   /** a line for each request, with the reason if the gateway itself refused it */
   readonly accessLog: LogGroup;
   private readonly settings: Settings;
-  private readonly routes: readonly Endpoint[];
+  private readonly routes: readonly Route[];
 
-  constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings) {
+  constructor(scope: Construct, id: string, functions: ReadonlyMap<string, EndpointFunction>, settings: Settings, gateName: string) {
     super(scope, id);
     this.settings = settings;
     this.routes = listRoutes(settings);
     this.accessLog = new LogGroup(this, 'AccessLog', { retention: settings.logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
     this.rest = this.createRestApi(functions);
     if (settings.domain) addRecords(this, settings.domain, this.rest);
-    if (settings.waf) protect(this, this.rest.deploymentStage, settings);
+    if (settings.waf) protect(this, this.rest.deploymentStage, settings, gateName);
   }
 
   private createRestApi(functions: ReadonlyMap<string, EndpointFunction>): SpecRestApi {
     const { stage, domain, manageApiLogRole } = this.settings;
     const { partition, region } = Stack.of(this);
-    const functionOf = (name: string) => {
+    const arnOf = (name: string) => {
       const made = functions.get(name);
       if (!made) throw new TypeError(`there is no function for the endpoint ${name}`);
-      return made.lambda;
+      return made.invokedArn;
     };
-    const invoker = this.createInvoker(new Set(this.routes.map(({ name }) => functionOf(name))));
+    const invoker = this.createInvoker(new Set(this.routes.filter(hasFunction).map(({ name }) => arnOf(name))));
     const invocationOf = (name: string) => ({
-      uri: `arn:${partition}:apigateway:${region}:lambda:path/2015-03-31/functions/${functionOf(name).functionArn}/invocations`,
+      uri: `arn:${partition}:apigateway:${region}:lambda:path/2015-03-31/functions/${arnOf(name)}/invocations`,
       credentials: invoker.roleArn,
     });
     const rest = new SpecRestApi(this, 'Rest', {
@@ -72,6 +71,8 @@ export class Api extends Construct {
       'AwsSolutions-APIG2': 'Functions check requests against their schemas and name every mistake at once, which the gateway cannot.',
       'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':
         'AWS defines this policy for the one role of an account with which API Gateway writes the logs of all its APIs.',
+      'Serverless-APIGWStructuredLogging': 'The access log is JSON once API Gateway has filled in the numbers, which stand without quotes.',
+      'AwsSolutions-APIG6': 'The access log has each request, with the reason if the gateway refused it or its function failed.',
       'AwsSolutions-APIG3':
         'A setting, waf: it nearly doubles what the gate costs when idle. Limits of agents hold without it; open endpoints share one limit of requests.',
       'Serverless-APIGWXrayEnabled': 'A setting, tracing.',
@@ -82,10 +83,10 @@ export class Api extends Construct {
   }
 
   /** The role with which the API runs functions: a permission beside each function would take a stack with all settings over the 500 resources that CloudFormation allows. */
-  private createInvoker(functions: ReadonlySet<IFunction>): Role {
+  private createInvoker(functionArns: ReadonlySet<string>): Role {
     const statement = new PolicyStatement({
       actions: ['lambda:InvokeFunction'],
-      resources: [...functions].map(({ functionArn }) => functionArn),
+      resources: [...functionArns],
     });
     return new Role(this, 'Invoker', {
       assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
@@ -96,7 +97,8 @@ export class Api extends Construct {
 
   private stageOptions(): StageOptions {
     const { tracing, requestsPerSecond, burst, throttling } = this.settings;
-    const logged = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
+    // API Gateway would write execution logs to a group of its own making, outside the stack and kept for ever.
+    const logged = { loggingLevel: MethodLoggingLevel.OFF, dataTraceEnabled: false };
     const exceptions = this.routes.flatMap(({ name, path, method, needs }) => {
       const limit = throttling[name] ?? (needs.documents || name === 'get-own-description' ? documentThrottle : undefined);
       if (!limit) return [];
@@ -116,8 +118,10 @@ export class Api extends Construct {
 }
 
 /** What the API serves: each endpoint once for each of its paths. */
-const listRoutes = (settings: Settings): readonly Endpoint[] =>
-  endpointsWith(settings).flatMap((endpoint) => pathsOf(endpoint, settings).map((path) => ({ ...endpoint, path })));
+const listRoutes = (settings: Settings): readonly Route[] =>
+  endpointsWith(settings).flatMap((endpoint) =>
+    pathsOf(endpoint, settings).map((path) => ({ ...endpoint, path, mainPath: endpoint.path })),
+  );
 
 /** What is logged about a request: never headers, query or body, which may contain tokens. */
 const accessLine = JSON.stringify({
@@ -131,6 +135,8 @@ const accessLine = JSON.stringify({
   status: '$context.status',
   response_bytes: '$context.responseLength',
   duration_ms: '$context.responseLatency',
+  // A dash if no function ran, so these stay texts.
   integration_ms: '$context.integrationLatency',
+  integration_status: '$context.integration.status',
   refusal: '$context.error.responseType',
-});
+}).replaceAll(/"(\$context\.(?:requestTimeEpoch|status|responseLength|responseLatency))"/g, '$1');

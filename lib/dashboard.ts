@@ -10,6 +10,7 @@ import {
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
+import { logGroupsOfExecutions } from './alarms.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { AnyTable, Tables } from './tables.ts';
 
@@ -30,7 +31,7 @@ const half = { width: 12, height: 6 };
  */
 export function createDashboard(scope: Construct, { rest, tables, functions, namespace }: DashboardProps): Dashboard {
   const logGroupNames = [...functions.values()].map(({ logGroup }) => logGroup.logGroupName);
-  const executeLogs = functions.get('execute-intent')?.logGroup.logGroupName;
+  const executing = logGroupsOfExecutions(functions);
   const query = (title: string, queryLines: string[], groups = logGroupNames): IWidget =>
     new LogQueryWidget({ title, queryLines, logGroupNames: groups, view: LogQueryVisualizationType.TABLE, ...half });
   const lambdas = [...functions].map(([name, { lambda }]) => ({ name, lambda }));
@@ -54,22 +55,25 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
       'filter message = "answered" and code = "TOO_MANY_REQUESTS"',
       'stats count() as refused by endpoint, bin(5m)',
     ]),
-    ...(executeLogs
-      ? [
-          query(
-            'Upstream outcomes by host',
-            [
-              'filter message = "executed" and ispresent(upstream_host)',
-              'stats count() as calls, pct(upstream_ms, 50) as p50_ms, pct(upstream_ms, 99) as p99_ms by upstream_host, upstream_status, outcome',
-              'sort calls desc',
-            ],
-            [executeLogs],
-          ),
-        ]
-      : []),
+    ...(['agent', 'service'] as const).map((one) =>
+      query(
+        `Executions by ${one}`,
+        ['filter message = "executed"', `stats count() as calls by ${one}_id, outcome`, 'sort calls desc', 'limit 50'],
+        executing,
+      ),
+    ),
+    query(
+      'Upstream outcomes by host',
+      [
+        'filter message = "executed" and ispresent(upstream_host)',
+        'stats count() as calls, pct(upstream_ms, 50) as p50_ms, pct(upstream_ms, 99) as p99_ms by upstream_host, upstream_status, outcome',
+        'sort calls desc',
+      ],
+      executing,
+    ),
     query('Faults by cause (KMS, DynamoDB, our own)', [
-      'filter message = "answered" and status >= 500',
-      'stats count() as answers by endpoint, code, cause.name, cause.cause.name',
+      'filter level = "ERROR" and message in ["answered", "tool"]',
+      'stats count() as answers by endpoint, tool, code, cause.name, cause.cause.name',
       'sort answers desc',
     ]),
     new GraphWidget({
@@ -92,8 +96,8 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
     tableWidget('Activity', tables.activity),
   ];
   // Names of dashboards are global in an account: without the region a second region could not be deployed.
-  const { stackName, region } = Stack.of(scope);
-  return new Dashboard(scope, 'Dashboard', { dashboardName: `${stackName}-${region}`, widgets: pairs(widgets) });
+  const { region } = Stack.of(scope);
+  return new Dashboard(scope, 'Dashboard', { dashboardName: `${namespace}-${region}`, widgets: pairs(widgets) });
 }
 
 const tableWidget = (name: string, table: AnyTable) =>

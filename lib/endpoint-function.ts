@@ -1,9 +1,12 @@
 import { Duration, RemovalPolicy, Size } from 'aws-cdk-lib';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
+  Alias,
   ApplicationLogLevel,
   Architecture,
+  type CfnFunction,
   type Code,
+  type IVersion,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
@@ -23,6 +26,8 @@ export interface EndpointFunctionProps {
   reservedConcurrency?: number;
   timeoutSeconds: number;
   memoryMb: number;
+  /** without traces and Lambda's own log lines */
+  isQuiet?: true;
   /** room for files; Lambda gives 512 MB */
   storageMb?: number;
   environment: Record<string, string>;
@@ -32,6 +37,7 @@ export interface EndpointFunctionProps {
 /** One Lambda with a role and a log group of its own. */
 export class EndpointFunction extends Construct {
   readonly lambda: LambdaFunction;
+  readonly resource: CfnFunction;
   readonly role: Role;
   /**
    * What the role may do, within the role itself: a policy beside each role would take the stack, with all settings made, over the 500 resources that
@@ -39,10 +45,13 @@ export class EndpointFunction extends Construct {
    */
   readonly permissions: PolicyDocument;
   readonly logGroup: LogGroup;
+  /** what requests run if new versions are deployed gradually */
+  alias: Alias | undefined;
 
   constructor(scope: Construct, id: string, props: EndpointFunctionProps) {
     super(scope, id);
-    const { settings } = props;
+    const { settings, isQuiet } = props;
+    const isTraced = settings.tracing && !isQuiet;
     this.logGroup = new LogGroup(this, 'Logs', {
       retention: settings.logRetentionDays,
       removalPolicy: RemovalPolicy.DESTROY,
@@ -50,9 +59,7 @@ export class EndpointFunction extends Construct {
     this.permissions = new PolicyDocument({
       statements: [
         new PolicyStatement({ actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [this.logGroup.logGroupArn] }),
-        ...(settings.tracing
-          ? [new PolicyStatement({ actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], resources: ['*'] })]
-          : []),
+        ...(isTraced ? [new PolicyStatement({ actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], resources: ['*'] })] : []),
       ],
     });
     this.role = new Role(this, 'Role', {
@@ -75,16 +82,27 @@ export class EndpointFunction extends Construct {
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
       // The platform's own report of each run includes its cold start.
-      systemLogLevelV2: SystemLogLevel.INFO,
+      systemLogLevelV2: isQuiet ? SystemLogLevel.WARN : SystemLogLevel.INFO,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
-      tracing: settings.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+      tracing: isTraced ? Tracing.ACTIVE : Tracing.DISABLED,
     });
+    this.resource = this.lambda.node.defaultChild as CfnFunction;
     const traces = 'X-Ray takes traces for no resource in particular; the two actions that write them are all that this grants.';
     acknowledge(this.role, { 'AwsSolutions-IAM5[Resource::*]': traces, 'Serverless-LambdaStarPermissions': traces });
     acknowledge(this.lambda, {
       'Serverless-LambdaTracing': 'A setting, tracing.',
       'Serverless-LambdaDLQ':
-        'Runs for a caller who waits for the answer, or on a schedule whose next run does all that a failed one left undone.',
+        'Runs for a caller who waits for the answer, or on a schedule whose next run does all that a failed one left undone. What is counted from the log stays there, and an alarm tells of failures.',
     });
+  }
+
+  /** ARN of what callers run. */
+  get invokedArn(): string {
+    return (this.alias ?? this.lambda).functionArn;
+  }
+
+  /** Publishes each change as a version, to which an alias of this name leads. */
+  publish(aliasName: string): void {
+    this.alias = new Alias(this, aliasName, { aliasName, version: this.lambda.currentVersion as IVersion });
   }
 }

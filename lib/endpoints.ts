@@ -139,6 +139,9 @@ export function pathsOf(
 export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[] =>
   endpoints.filter(({ onlyWith }) => onlyWith === undefined || settings[onlyWith]);
 
+/** Whether a function answers the endpoint. */
+export const hasFunction = ({ constant }: Endpoint): boolean => constant === undefined;
+
 /** A function that no request runs. */
 export interface BackgroundFunction {
   /** the file in `functions/`, and the name of the Lambda's construct */
@@ -148,6 +151,10 @@ export interface BackgroundFunction {
   everyMinutes?: number;
   /** runs after each deployment */
   afterDeployment?: true;
+  /** gets the lines with this message from the logs of these functions */
+  logLines?: { message: string; of: readonly EndpointName[] };
+  /** runs so often that traces and Lambda's own log lines would cost more than its work */
+  isQuiet?: true;
   /** CloudFormation runs it before it changes any other function, and goes on only if it agrees */
   guardsDeployment?: true;
   needs: Needs;
@@ -157,15 +164,27 @@ export interface BackgroundFunction {
 
 const guardSigningKeys: BackgroundFunction = {
   name: 'guard-signing-keys',
-  summary: 'Refuse a deployment that would make every PAT invalid by mistake',
+  summary: 'Refuse a deployment that would fail in this account, or make every PAT invalid by mistake',
   guardsDeployment: true,
-  needs: {},
+  needs: { accountLimits: true },
   timeoutSeconds: 10,
   memoryMb: 256,
 };
 
+const countUsage: BackgroundFunction = {
+  name: 'count-usage',
+  summary: 'Count executions from the log',
+  logLines: { message: 'executed', of: ['execute-intent', 'mcp'] },
+  everyMinutes: 1,
+  isQuiet: true,
+  needs: { table: { usage: ['query', 'put', 'delete'], stats: ['query', 'put', 'delete'] } },
+  timeoutSeconds: 300,
+  memoryMb: 512,
+};
+
 export const backgroundFunctions: readonly BackgroundFunction[] = [
   guardSigningKeys,
+  countUsage,
   {
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
@@ -180,6 +199,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
 /** The same if the setting `search` is `opensearch`. */
 export const backgroundWithCollection: readonly BackgroundFunction[] = [
   guardSigningKeys,
+  countUsage,
   {
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',

@@ -25,7 +25,7 @@ export interface Parts {
   /** what the names of the services' secrets begin with */
   credentialPrefix: string;
   /** the functions that are there already, by the names of their rows */
-  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda'>>;
+  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda' | 'alias'>>;
 }
 
 /**
@@ -60,6 +60,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.table?.log && { [variables.historyDays]: String(settings.historyDays) }),
     ...(needs.table?.log && { [variables.maxPerNamespace]: String(settings.maxPerNamespace) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
+    ...((needs.egress === 'intents' || needs.addressRules) && privateEnvironment(settings)),
   };
 }
 
@@ -69,7 +70,7 @@ const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Parts): Reco
   Object.fromEntries(
     invokes.flatMap((name) => {
       const made = functions?.get(name);
-      return made ? [[invokedVariables[name], made.lambda.functionName]] : [];
+      return made ? [[invokedVariables[name], made.alias?.functionArn ?? made.lambda.functionName]] : [];
     }),
   );
 
@@ -103,6 +104,10 @@ const signInEnvironment = (
   [variables.signInSeconds]: String(signInSeconds),
   [variables.userPool]: userPoolId,
   [variables.patLifeSeconds]: String(patLifeSeconds),
+});
+
+const privateEnvironment = ({ privateOrigins }: Settings) => ({
+  ...(privateOrigins.length > 0 && { [variables.privateOrigins]: privateOrigins.join(',') }),
 });
 
 const egressEnvironment = ({ egressPorts, allowLoopback, localUpstreams }: Settings) => ({

@@ -12,7 +12,8 @@ export interface GatewayAnswer {
 export const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is nothing at this path. GET /openapi.json lists every path.' };
 const fault: GatewayAnswer = {
   code: 'INTERNAL_SERVER_ERROR',
-  message: 'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
+  message:
+    'Something went wrong on our side. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
 };
 const unusable: GatewayAnswer = {
   code: 'INVALID_PARAMETER',
@@ -26,7 +27,7 @@ const tooMany: GatewayAnswer = {
 
 /** The answer of each response type of API Gateway. No method here uses AWS signatures or API keys. */
 export const gatewayAnswers: Record<string, GatewayAnswer> = {
-  ACCESS_DENIED: { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' },
+  ACCESS_DENIED: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
   API_CONFIGURATION_ERROR: fault,
   AUTHORIZER_CONFIGURATION_ERROR: fault,
   AUTHORIZER_FAILURE: fault,
@@ -41,7 +42,7 @@ export const gatewayAnswers: Record<string, GatewayAnswer> = {
     retryAfterSeconds: 1,
   },
   INTEGRATION_TIMEOUT: { code: 'GATEWAY_TIMEOUT', message: 'There was no answer in time. Try again.' },
-  INVALID_API_KEY: { code: 'FORBIDDEN', message: 'The gateway does not admit this caller.' },
+  INVALID_API_KEY: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
   INVALID_SIGNATURE: noPath,
   MISSING_AUTHENTICATION_TOKEN: noPath,
   QUOTA_EXCEEDED: tooMany,

@@ -15,7 +15,7 @@ const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabl
  * A firewall with rate rules only: blocked requests are therefore answered 429, by the API's gateway response for
  * filtered requests.
  */
-export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinutes }: Settings): CfnWebACL {
+export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinutes }: Settings, gateName: string): CfnWebACL {
   const perAddress = { aggregateKeyType: 'IP', evaluationWindowSec: 300 };
   const limits: [name: string, statement: CfnWebACL.RateBasedStatementProperty][] = [
     ...Object.entries(limitedPaths).map(([name, path]): [string, CfnWebACL.RateBasedStatementProperty] => [
@@ -28,7 +28,7 @@ export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinu
     scope: 'REGIONAL',
     defaultAction: { allow: {} },
     description: 'Intent Gate: limits the requests of each address',
-    visibilityConfig: visibility('IntentGate'),
+    visibilityConfig: visibility(gateName),
     rules: limits.map(([name, rateBasedStatement], priority) => ({
       name,
       priority,

@@ -1,5 +1,5 @@
 import type { Needs } from './endpoints/needs.ts';
-import { backgroundFunctions, backgroundWithCollection, endpoints } from './endpoints.ts';
+import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from './endpoints.ts';
 import { type Permission, permissionsOf } from './permissions.ts';
 
 const introduction = `# Permissions
@@ -9,7 +9,8 @@ const introduction = `# Permissions
 Every function has a role of its own, which may write its own log group, send traces to X-Ray, and do what its rows say. API Gateway's role may run the functions of the endpoints. Functions marked
 with a setting are deployed with it only. *Partitions* are the partition keys that an action may touch (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
 
-Three permissions have a wildcard: traces, snapshots of the search index, and secrets of services, whose names are not known when the stack is created.
+Four permissions have a wildcard: traces and the account's limits, which are no resources, and snapshots of the search index and secrets of services, whose names are not
+known when the stack is created. With the setting \`vpc\`, Lambda connects \`execute-intent\` and \`mcp\` to the network with their roles; the functions themselves are denied all of EC2.
 
 Only the policy of a signing key can allow signing, and it names only the functions that issue PATs. Whoever may replace that policy (\`kms:PutKeyPolicy\`), the code of such a function, or pass its role to another can sign all the same:
 guard those rights.
@@ -23,7 +24,7 @@ const line = ({ actions, on, partitions, why }: Permission, label: string): stri
 
 /** The text of docs/permissions.md. */
 export function renderPermissions(): string {
-  const standard = [...endpoints, ...backgroundFunctions];
+  const standard = [...endpoints.filter(hasFunction), ...backgroundFunctions];
   const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
   return [
     introduction + renderTable(standard),

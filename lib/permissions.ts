@@ -44,7 +44,9 @@ const kindNames: Record<RecordKind, string> = {
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',
-  stats: 'counters of executions',
+  slowCalls: 'slow calls',
+  stats: 'totals of executions',
+  usage: 'executions to count',
   session: 'sessions of signed-in people',
   consent: 'accepted policies',
   signInCode: 'authorization codes',
@@ -76,7 +78,7 @@ export interface Resources {
   /** prefix of the names of the services' secrets */
   credentialPrefix: string;
   /** the functions that are there already, by the names of their rows */
-  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda'>>;
+  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn'>>;
 }
 
 /** One permission, in IAM's terms. */
@@ -102,12 +104,26 @@ const invoking: Record<NonNullable<Needs['invokes']>[number], Permission> = {
   },
 };
 
+const accountLimits: Permission[] = [
+  { actions: ['lambda:GetAccountSettings'], on: 'account', why: 'compares the account with what a creation reserves' },
+  { actions: ['apigateway:GET'], on: 'settings of API Gateway', why: 'looks for the role with which API Gateway writes logs' },
+];
+
 /** What a function may do: exactly what its row of the endpoint table needs. */
-export const permissionsOf = ({ table = {}, kms = [], invokes = [], snapshots, collection, credentials }: Needs): Permission[] => [
+export const permissionsOf = ({
+  table = {},
+  kms = [],
+  invokes = [],
+  accountLimits: limits,
+  snapshots,
+  collection,
+  credentials,
+}: Needs): Permission[] => [
   ...tablePermissions(table),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
   ...invokes.map((name) => invoking[name]),
+  ...(limits ? accountLimits : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
   ...(collection ? [collectionPermission(collection)] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
@@ -167,10 +183,11 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
 ];
 
 const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, functions }: Resources) => {
+  const { partition, region } = Stack.of(tables.registry);
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
     const made = functions?.get(name);
-    return made ? [made.lambda.functionArn] : [];
+    return made ? [made.invokedArn] : [];
   };
   return {
     'registry table': [tables.registry.tableArn],
@@ -180,6 +197,8 @@ const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, 
     'every signing key': keyArns,
     'function issue-pat': functionArns('issue-pat'),
     'function search-intents': functionArns('search-intents'),
+    account: ['*'],
+    'settings of API Gateway': [`arn:${partition}:apigateway:${region}::/account`],
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
     'search collection': collection ? [collection.arn] : [],

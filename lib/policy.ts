@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { describeOverload } from '../functions/core/limit/sustainable.ts';
 import { compilePolicy } from '../functions/core/policy/compile.ts';
 import { findContradictions } from '../functions/core/policy/contradictions.ts';
+import { type Charge, unitOf } from '../functions/core/policy/limits.ts';
 import { PolicyError } from '../functions/core/policy/reading.ts';
 import { fillTemplate, parsePolicyTemplate } from '../functions/core/policy/template.ts';
 import { type Settings, SettingsError } from './settings.ts';
@@ -9,11 +11,11 @@ const placeholderUrl = 'https://service.example';
 
 /**
  * Reads the usage policy that a deployment will ship, and compiles it as the functions will.
+ * @param text - of the policy, if it is in no file
  * @returns its text, unchanged
  * @throws SettingsError naming every place that is wrong or that the gate could not enforce
  */
-export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings): string {
-  const text = read(policyFile);
+export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings, text = read(policyFile)): string {
   try {
     compilePolicy(fillTemplate(parsePolicyTemplate(text, publicBaseUrl), publicBaseUrl), publicBaseUrl, billing);
     return text;
@@ -23,10 +25,21 @@ export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl
   }
 }
 
-/** What the policy says without effect, one sentence each: it can be put into effect, but hardly means that. */
-export function warnOfPolicy({ policyFile, publicBaseUrl = placeholderUrl }: Settings): string[] {
-  const policy = fillTemplate(parsePolicyTemplate(read(policyFile)), publicBaseUrl);
-  return findContradictions(policy, publicBaseUrl, Date.now()).map(({ path, problem }) => `Warning: ${policyFile}: ${path} ${problem}`);
+/** What the policy says without effect, and limits that one counter cannot sustain, one sentence each: they do not stop a deployment. */
+export function warnOfPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings, text = read(policyFile)): string[] {
+  const policy = fillTemplate(parsePolicyTemplate(text), publicBaseUrl);
+  const { rules } = compilePolicy(policy, publicBaseUrl, billing);
+  const limits = new Map(rules.flatMap(({ charges }) => charges.map((charge) => [charge.id, charge])));
+  return [
+    ...findContradictions(policy, publicBaseUrl, Date.now()).map(({ path, problem }) => `${path} ${problem}`),
+    ...[...limits.values()].flatMap(warnOfLimit),
+  ].map((problem) => `${policyFile}: ${problem}`);
+}
+
+function warnOfLimit(limit: Charge): string[] {
+  const { rule = 'a limit', rate, period } = limit;
+  const overload = Number.isFinite(period) ? describeOverload({ rate: rate / unitOf(limit), period }) : undefined;
+  return overload === undefined ? [] : [`${rule} ${overload}`];
 }
 
 function read(file: string): string {

@@ -1,11 +1,51 @@
-import { readFileSync } from 'node:fs';
-import { renderConsole } from './console/page.ts';
-import { listAssets } from './docs/assets.ts';
-import { renderPage } from './docs/page.ts';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Needs } from './endpoints/needs.ts';
 import { toOpenApi } from './openapi/document.ts';
 import { policyFileSchema } from './policy-schema.ts';
 import type { Settings } from './settings.ts';
+
+/** The pages that the gate serves, and the files that these load: contents by paths, for each kind of document. */
+export type Pages = Record<'page' | 'console' | 'assets', Record<string, string>>;
+
+/** What has been built from the sources. */
+export interface Build {
+  /** puts the bundle of each function into a folder of its name */
+  bundle(names: readonly string[], folder: string): void;
+  buildPages(protocol: string): Pages;
+  /** file of the word vectors */
+  wordVectors: string;
+}
+
+export interface Contents {
+  /** text of the policy */
+  policy: string;
+  settings: Settings;
+  build: Build;
+}
+
+/**
+ * Writes what is deployed of each function: its bundle, and the files beside it.
+ * @param folder - gets one folder for each function; replaced as a whole
+ */
+export function writeFunctions(
+  rows: readonly { name: string; needs: Needs }[],
+  folder: string,
+  { policy, settings, build }: Contents,
+): void {
+  rmSync(folder, { recursive: true, force: true });
+  build.bundle(
+    rows.map(({ name }) => name),
+    folder,
+  );
+  const filesOf = prepareFiles(policy, settings, build.buildPages(settings.protocol), build.wordVectors);
+  for (const { name, needs } of rows) {
+    for (const [path, content] of Object.entries(filesOf(needs))) {
+      mkdirSync(dirname(join(folder, name, path)), { recursive: true });
+      writeFileSync(join(folder, name, path), content);
+    }
+  }
+}
 
 /**
  * Prepares what functions read beside their bundles.
@@ -15,18 +55,15 @@ import type { Settings } from './settings.ts';
 export function prepareFiles(
   policy: string,
   { protocol, aliases, signIn }: Settings,
+  pages: Pages,
+  wordVectors: string,
 ): (needs: Needs) => Record<string, string | Uint8Array> {
-  const assets = listAssets();
   const documents = {
     openapi: { 'openapi.json': JSON.stringify(toOpenApi({ protocol, aliases, policy, signIn })) },
-    page: { 'page.html': renderPage(protocol, assets) },
-    console: { 'console.html': renderConsole(assets) },
-    assets: {
-      ...Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
-      'assets/policy.schema.json': JSON.stringify(policyFileSchema()),
-    },
+    ...pages,
+    assets: { ...pages.assets, 'assets/policy.schema.json': JSON.stringify(policyFileSchema()) },
   };
-  const vectors = { 'word-vectors.bin': readFileSync('functions/core/search/word-vectors.bin') };
+  const vectors = { 'word-vectors.bin': readFileSync(wordVectors) };
   return (needs) => ({
     ...(needs.policy && { 'policy.json': policy }),
     ...(needs.wordVectors && vectors),

@@ -1,7 +1,8 @@
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
+import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
 /** Everything that an account may let its people and roles do with a key, except signing. */
@@ -19,30 +20,32 @@ const administration = [
   'ListKeyPolicies',
   'ListResourceTags',
   'PutKeyPolicy',
+  'ReplicateKey',
   'ScheduleKeyDeletion',
   'TagResource',
   'UntagResource',
   'UpdateAlias',
   'UpdateKeyDescription',
+  'UpdatePrimaryRegion',
 ].map((action) => `kms:${action}`);
 
 /**
  * The keys that sign PATs, in the order of the setting: the first signs, all verify. KMS does not rotate asymmetric keys:
  * a new name in front rotates, removing the old name (once its last PAT has expired) retires. A key that a deleted stack left is taken over.
  */
-export const createSigningKeys = (scope: Construct, { signingKeys, retainData, adopt }: Settings): IKey[] =>
-  signingKeys.map((name) => {
-    const adoptedArn = adopt?.signingKeys?.[name];
+export const createSigningKeys = (scope: Construct, settings: Settings, gateName: string): IKey[] =>
+  settings.signingKeys.map((name) => {
+    const adoptedArn = settings.adopt?.signingKeys?.[name];
     if (adoptedArn) return Key.fromKeyArn(scope, `SigningKey-${name}`, adoptedArn);
     return new Key(scope, `SigningKey-${name}`, {
       description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
-      alias: `${Stack.of(scope).stackName}/${name}`,
+      alias: `${gateName}/${name}`,
       keySpec: KeySpec.ECC_NIST_P256,
       keyUsage: KeyUsage.SIGN_VERIFY,
-      // A key cannot be made multi-Region later; a second region can then sign and verify the same PATs.
+      // A key cannot be made multi-Region later. Administrators may replicate it, as when a stage moves to another region.
       multiRegion: true,
       pendingWindow: Duration.days(7),
-      removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+      removalPolicy: removalPolicyOf(settings),
       policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
     });
   });

@@ -1,8 +1,10 @@
 import { type CfnResource, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
+import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
 /** What an intent takes in an index file, and how much room the file takes while it is rearranged. */
@@ -16,10 +18,12 @@ export function indexSize({ expectedIntents }: Settings, memoryMb: number): { st
 }
 
 /** Snapshots of the search index. They can be made again from the table at any time, so old ones expire. */
-export function createSnapshotBucket(scope: Construct, settings: Settings): Bucket {
+export function createSnapshotBucket(scope: Construct, settings: Settings, key?: IKey): Bucket {
   const { retainData } = settings;
   const bucket = new Bucket(scope, 'Snapshots', {
-    encryption: BucketEncryption.S3_MANAGED,
+    ...(key
+      ? { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }
+      : { encryption: BucketEncryption.S3_MANAGED }),
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     enforceSSL: true,
     versioned: true,
@@ -30,7 +34,7 @@ export function createSnapshotBucket(scope: Construct, settings: Settings): Buck
         abortIncompleteMultipartUploadAfter: Duration.days(1),
       },
     ],
-    removalPolicy: retainData ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    removalPolicy: removalPolicyOf(settings),
     // A bucket that is not empty cannot be deleted.
     autoDeleteObjects: !retainData,
   });
@@ -46,10 +50,16 @@ export function createSnapshotBucket(scope: Construct, settings: Settings): Buck
 function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
   const provider = Stack.of(bucket).node.findChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
   const handler = provider.node.findChild('Handler') as CfnResource;
-  const logs = new LogGroup(bucket, 'EmptyingLogs', {
-    logGroupName: `/aws/lambda/${handler.ref}`,
-    retention: logRetentionDays,
-    removalPolicy: RemovalPolicy.DESTROY,
-  });
+  // Two gates of one stack share the function.
+  const existing = Stack.of(bucket)
+    .node.findAll()
+    .find(({ node }) => node.id === 'EmptyingLogs');
+  const logs =
+    existing ??
+    new LogGroup(bucket, 'EmptyingLogs', {
+      logGroupName: `/aws/lambda/${handler.ref}`,
+      retention: logRetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
   bucket.node.findChild('AutoDeleteObjectsCustomResource').node.addDependency(logs);
 }

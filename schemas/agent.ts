@@ -11,7 +11,7 @@ export const noAgentId = '~';
 /** Whether a text can be the agent_id of a record: admins can name all that were ever taken. */
 export const isAgentId = (text: string): boolean => text !== '' && characters(text.replace(sharedSuffix, '')) <= 256;
 
-const keyThumbprint = z.string().max(100, 'must have at most 100 characters');
+const keyThumbprint = z.string().max(100);
 
 /** How a request names an agent beside its path. */
 export const agentNames = z.object({

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { canonicalNumber, isNumeric } from './number.ts';
 
 /**
@@ -14,3 +15,6 @@ export function canonicalText(value: unknown): string {
     .sort(([left], [right]) => Number(left > right) - Number(left < right));
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`).join(',')}}`;
 }
+
+/** SHA-256 of the canonical form, base64url. */
+export const canonicalDigest = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url');

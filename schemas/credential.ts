@@ -1,19 +1,19 @@
 import * as z from 'zod';
-import { fieldName, fieldValue, foldField, namedValues } from './header.ts';
+import { foldHeaderName, headerName, headerValue, namedValues } from './header.ts';
 
 /** The name by which parameters of a query are compared: many servers ignore case, and some read a space or dot as an underscore. */
 export const foldQueryName = (name: string): string => name.trim().toLowerCase().replace(/[ .]/g, '_');
 
 const queryName = z
   .string()
-  .max(100, 'must have at most 100 characters')
+  .max(100)
   .regex(/^[\x21-\x7e]+$/, 'must be the name of a query parameter in visible ASCII characters')
   .regex(/^[^[\]]*$/, 'must not hold brackets');
 
 const queryValue = z
   .string()
   .min(1, 'must not be empty')
-  .max(4096, 'must have at most 4096 characters')
+  .max(4096)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: tools in languages without \p{Cc} read this in the OpenAPI document
   .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not hold control characters');
 
@@ -26,7 +26,7 @@ const signingKey = z
   .meta({ description: 'base64url of the 32 bytes that calls are signed with (HMAC-SHA-256, RFC 9421); a new key without it' });
 
 const values = {
-  headers: namedValues(fieldName, fieldValue, foldField).optional().meta({ description: 'values of header fields, by their names' }),
+  headers: namedValues(headerName, headerValue, foldHeaderName).optional().meta({ description: 'values of header fields, by their names' }),
   query: namedValues(queryName, queryValue, foldQueryName).optional().meta({ description: 'values of query parameters, by their names' }),
   signing_key: signingKey.optional(),
 };
@@ -51,14 +51,14 @@ export const credentialInput = z
   .strictObject({
     ...values,
     origins: z
-      .array(z.string().max(2048, 'must have at most 2048 characters'))
+      .array(z.string().max(2048))
       .min(1, 'must name an origin')
       .max(10, 'must name at most 10 origins')
       .optional()
       .meta({ description: 'where the credential is sent, for example https://api.example.com; the origin of service_url without it' }),
     next: nextValues.optional(),
-    header_name: fieldName.optional(),
-    header_value: fieldValue.optional(),
+    header_name: headerName.optional(),
+    header_value: headerValue.optional(),
   })
   .superRefine((input, context) => {
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });

@@ -1,5 +1,3 @@
-import * as z from 'zod';
-
 /**
  * The error table (specification section 7.2): every name the gate answers with, its HTTP status
  * and the suffix of its schema-form reference (`<PROTOCOL>-<suffix>`, section 7.1).
@@ -53,7 +51,7 @@ export const errorTable = {
   TOO_MANY_REQUESTS: {
     status: 429,
     reference: 'AUZ-004',
-    meaning: 'The rate limit is used up; `Retry-After` says when to come back.',
+    meaning: 'A limit is used up: of calls, money, stored answers or clients; `Retry-After` says when to come back.',
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,
@@ -68,12 +66,13 @@ export const errorTable = {
   SERVICE_UNAVAILABLE: {
     status: 503,
     reference: 'SRV-002',
-    meaning: 'A dependency cannot be reached; try again after `Retry-After`.',
+    meaning:
+      'A dependency cannot be reached: try again after `Retry-After`. Or an admin has paused the service (`details.reason`: `paused`).',
   },
   GATEWAY_TIMEOUT: {
     status: 504,
     reference: 'SRV-003',
-    meaning: "The intent's own endpoint did not answer in time.",
+    meaning: "The intent's own endpoint, or the gate, did not answer in time.",
   },
   INTENT_EXECUTION_FAILED: {
     status: 502,
@@ -104,23 +103,3 @@ export interface Issue {
   path: string;
   problem: string;
 }
-
-/** The one body of every answer that is not 2xx (specification section 7.1). */
-export const errorBody = z
-  .strictObject({
-    error: z.strictObject({
-      code: z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]]),
-      message: z.string().min(1),
-      details: z
-        .looseObject({
-          reference: z.string().regex(/^[A-Z]+-[A-Z]{3}-[0-9]{3}$/),
-          request_id: z.string(),
-          issues: z.array(z.strictObject({ path: z.string(), problem: z.string() })).optional(),
-        })
-        .optional(),
-      help_url: z.url().optional(),
-    }),
-  })
-  .meta({ id: 'Error', description: 'The body of every answer that is not 2xx.' });
-
-export type ErrorBody = z.infer<typeof errorBody>;

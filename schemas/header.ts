@@ -4,32 +4,33 @@ import * as z from 'zod';
  * A name by which header fields are compared: case does not matter, and some servers pass fields on under names in which everything but letters
  * and digits is one character, so that `X_Api_Key` is read as `X-Api-Key`.
  */
-export const foldField = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
+export const foldHeaderName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
-const carried = 'accept(-encoding)?|user-agent|x-request-id|execution-id|agent-(id|key)|intent-uid|idempotency-key|signature(-input)?';
+const carried =
+  'accept(-encoding)?|user-agent|x-request-id|execution-id|agent-(id|key)|intent-uid|idempotency-key|signature(-input)?|trace(parent|state)';
 const steering = 'host|connection|keep-alive|te|trailer|upgrade|expect|http2-settings|(content|transfer|proxy)(-.*)?';
 const posing = 'cookie2?|forwarded|via|x-forwarded(-.*)?|x-real-ip|x-http-method(-override)?|x-method-override|x-(original|rewrite)-url';
 const reserved = new RegExp(`^(${carried}|${steering}|${posing})$`);
 
 /** The name of a header field that a credential may set: none that calls carry anyway, that steers the connection, or that tells the upstream of another call. */
-export const fieldName = z
+export const headerName = z
   .string()
-  .max(100, 'must have at most 100 characters')
+  .max(100)
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header field, for example Authorization')
   .refine(
-    (name) => !reserved.test(foldField(name)),
+    (name) => !reserved.test(foldHeaderName(name)),
     'must not be a header field that calls carry anyway or that steers the connection or the call',
   );
 
 /** The name of a header field whose values are no secret. */
-export const openFieldName = fieldName.refine(
-  (name) => foldField(name) !== 'authorization',
+export const publicHeaderName = headerName.refine(
+  (name) => foldHeaderName(name) !== 'authorization',
   "must not be Authorization: what the upstream recognises callers by is the service's credential",
 );
 
-export const fieldValue = z
+export const headerValue = z
   .string()
-  .max(4096, 'must have at most 4096 characters')
+  .max(4096)
   .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'must be visible ASCII characters and spaces between them');
 
 /** Values by names, no two of which a server could take for one. */
@@ -45,6 +46,6 @@ export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z
   });
 
 /** Header fields that are no secret, by their names. */
-export const openFields = namedValues(openFieldName, fieldValue, foldField)
+export const publicHeaders = namedValues(publicHeaderName, headerValue, foldHeaderName)
   .refine((fields) => Object.keys(fields).length <= 10, 'must hold at most 10 header fields')
   .meta({ description: 'header fields that every call carries; they are shown to everybody, so none may be a secret' });

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { canonicalText } from './canonical.ts';
+import { canonicalDigest } from './canonical.ts';
 
 /** The members that a digest covers, in the order of their fingerprints: what an agent reads before it executes an intent. */
 export const digestedMembers = [
@@ -26,16 +25,14 @@ export const intentDigest = z
   .regex(pattern, 'must be the digest of an intent as search and details show it')
   .meta({ description: 'tells two states of an intent apart; send it in If-Match to execute the intent only as it was read' });
 
-const hash = (value: unknown): string => createHash('sha256').update(canonicalText(value)).digest('base64url');
-
 /**
  * What identifies the state of an intent: SHA-256 of the canonical form (RFC 8785) of what agents can read of it, base64url, a dot, and a
  * short fingerprint of each member, so that what differs can be named without the earlier state.
  */
 export function digestIntent(intent: Digested): string {
   const content = { ...intent, tags: intent.tags ?? [] };
-  const whole = hash([intent.intent_uid, ...digestedMembers.map((name) => content[name] ?? null)]);
-  return `${whole}.${digestedMembers.map((name) => hash(content[name]).slice(0, fingerprintLength)).join('')}`;
+  const whole = canonicalDigest([intent.intent_uid, ...digestedMembers.map((name) => content[name] ?? null)]);
+  return `${whole}.${digestedMembers.map((name) => canonicalDigest(content[name]).slice(0, fingerprintLength)).join('')}`;
 }
 
 /** The members in which two states of one intent differ; none if a fingerprint cannot tell. */

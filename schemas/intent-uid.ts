@@ -34,7 +34,7 @@ function describeFault(uid: string): string {
 /** `<namespace>:<slug>:v<version>` (specification section 2.2). */
 export const intentUid = z
   .string()
-  .max(200, 'must have at most 200 characters')
+  .max(200)
   .regex(intentUidPattern, { error: ({ input }) => describeFault(String(input)) })
   .meta({ id: 'IntentUid', examples: ['world.example:get-country:v1'] });
 

@@ -10,7 +10,7 @@ export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 
 /** Where the calls of an intent go. The URL may hold RFC 6570 places, `{name}` and `{?name}`. */
 const endpoint = z.strictObject({
-  url: z.string().min(1).max(2048, 'must have at most 2048 characters'),
+  url: z.string().min(1).max(2048),
   method: z.enum(methods),
   content_type: z
     .string()
@@ -128,6 +128,8 @@ export const intentsChanged = z
 /** What the policy says about one intent in particular. */
 const terms = z.array(z.string()).describe('what the usage policy says about this intent in particular, in plain sentences');
 
+const paused = z.literal(true).describe('only while an admin has paused the service: executions are refused (503)');
+
 /** The body that replaces an intent: also what a read in full shows besides, if it is that of the record. */
 export const intentUpdate = intentInput
   .safeExtend({
@@ -136,6 +138,7 @@ export const intentUpdate = intentInput
     service_name: z.string().optional().describe('must be that of the service'),
     digest: z.string().optional().describe('must be that of the record as it stands'),
     terms: terms.optional().describe('is ignored: it comes from the policy'),
+    paused: paused.optional().describe('is ignored: it comes from the service'),
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
@@ -183,8 +186,8 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string, digest
 
 /** What endpoint 2 answers. */
 export const describedDetails = intentDetails
-  .extend({ terms: terms.optional() })
-  .meta({ id: 'IntentWithTerms', description: 'An intent, and what the policy says about it.' });
+  .extend({ terms: terms.optional(), paused: paused.optional() })
+  .meta({ id: 'IntentWithTerms', description: 'An intent, what the policy says about it, and whether its service is paused.' });
 
 export const viewQuery = z.object({
   view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version, deprecated and draft'),
@@ -194,6 +197,7 @@ export const viewQuery = z.object({
 export const fullIntent = intentDetails
   .extend({
     terms: terms.optional(),
+    paused: paused.optional(),
     intent_id: intentUid,
     service_id: z.string(),
     input_parameters: z.array(recordedParameter),

@@ -5,7 +5,7 @@ export const jsonPointers = z
   .array(
     z
       .string()
-      .max(1_000, 'must have at most 1000 characters')
+      .max(1_000)
       .regex(/^(?:\/(?:[^~/]|~[01])*)+$/, 'must be a JSON pointer, for example /name'),
   )
   .min(1, 'must hold at least one JSON pointer')

@@ -125,11 +125,10 @@ export const recordedParameter = parameter
   .extend({ name: z.string(), description: z.string().optional() })
   .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
 
-/** The members of a parameter that say which values it takes, besides its type. What deals with them is typed by this, so a new one does not compile until all of it does. */
-export type ConstraintName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style'>;
+/** The members of a parameter that say which values it takes, besides its type. All code that handles them is typed by this, so a new one compiles only once it is handled everywhere. */
+export type KeywordName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style'>;
 
-/** What a parameter that has the constraint says by it. */
-export type ConstraintValue<Name extends ConstraintName> = NonNullable<Parameter[Name]>;
+export type KeywordValue<Name extends KeywordName> = NonNullable<Parameter[Name]>;
 
 /** The four members that search results, details and descriptions show of a parameter. */
 export const parameterSummary = z

@@ -3,6 +3,9 @@ import * as z from 'zod';
 /** The fixed `@context` of every policy. */
 export const odrlContext = 'http://www.w3.org/ns/odrl.jsonld';
 
+/** Stands in a policy file for the address at which the gate is called. */
+export const placeholder = '{base_url}';
+
 const uri = z
   .string()
   .refine((text) => URL.canParse(text), 'must be an absolute URI')

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { maxTags } from './intent.ts';
 import { pageQuery } from './pagination.ts';
 
-const term = z.string().max(10_240, 'must have at most 10240 characters').optional();
+const term = z.string().max(10_240).optional();
 
 /** The query parameters of search (endpoint 1). All that are given must hold together. */
 export const searchQuery = z.object({
@@ -14,7 +14,7 @@ export const searchQuery = z.object({
   description: term.describe('words that all occur in the description'),
   tags: z
     .string()
-    .max(10_240, 'must have at most 10240 characters')
+    .max(10_240)
     .refine((list) => new Set(list.split(',').filter((tag) => tag.trim() !== '')).size <= maxTags, `must hold at most ${maxTags} tags`)
     .optional()
     .describe('tags separated by commas; the intent must have each'),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { credentialFacts, type StoredCredential, toCredentialFacts } from './credential.ts';
-import { openFields } from './header.ts';
+import { publicHeaders } from './header.ts';
 import { isNamespace } from './intent-uid.ts';
 import { pageQuery } from './pagination.ts';
 import { rateLimit } from './pat.ts';
@@ -9,7 +9,7 @@ import { description, name, webAddress } from './text.ts';
 /** A namespace, short enough for the name of the group of its admins. */
 export const namespace = z
   .string()
-  .max(120, 'must have at most 120 characters')
+  .max(120)
   .refine(isNamespace, 'must be letters, digits, dots and hyphens, as before the first colon of an intent_uid');
 
 /** Longest period of a limit, in seconds. */
@@ -28,11 +28,15 @@ export const serviceInput = z
     namespace: namespace
       .optional()
       .describe('in which all its intents stand, and whose admins may change it; never changes once it is set'),
-    headers: openFields.optional(),
+    headers: publicHeaders.optional(),
     limit: rateLimit
       .extend({ period: rateLimit.shape.period.max(maxPeriod, `must be at most ${maxPeriod} seconds, a year`) })
       .optional()
       .describe('at most `rate` calls by all agents together in any `period` seconds'),
+    paused: z
+      .boolean()
+      .optional()
+      .describe('true refuses every execution of its intents (503, `paused`); they can still be found and read'),
   })
   .meta({ id: 'ServiceInput', description: 'The body that registers or replaces a service.' });
 
@@ -74,6 +78,7 @@ export type ShownService = z.infer<typeof shownService>;
 /** What register and update answer (endpoints 6 and 7). */
 export const savedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true })
+  .extend({ warnings: z.array(z.string()).optional().describe('what an admin should know about the limit, in sentences') })
   .meta({ id: 'SavedService' });
 
 export const toSavedService = ({ service_id, service_name, service_url, description }: Service): z.infer<typeof savedService> => ({
@@ -92,7 +97,7 @@ export const toService = (record: Service): Service => members.parse(record);
 export const servicesQuery = z.object({
   name: z
     .string()
-    .max(10_240, 'must have at most 10240 characters')
+    .max(10_240)
     .optional()
     .describe("words that all occur in the service's name; a page may then be short or empty although a next one follows"),
   after: z
@@ -105,7 +110,7 @@ export const servicesQuery = z.object({
 
 /** A service in the list of services. */
 const listedService = service
-  .pick({ service_id: true, service_name: true, service_url: true, description: true, limit: true })
+  .pick({ service_id: true, service_name: true, service_url: true, description: true, limit: true, paused: true })
   .extend({
     intents: z.int().min(0).describe('how many intents it has'),
     credential: shownService.shape.credential,
@@ -126,5 +131,6 @@ export const toListedService = (
   ...toSavedService(record),
   intents: record.intents,
   ...(record.limit && { limit: record.limit }),
+  ...(record.paused && { paused: true }),
   ...(isForAdmin && { credential: record.credential ? toCredentialFacts(record.credential) : null }),
 });

@@ -51,7 +51,7 @@ export const tokenRefusal = z
   .strictObject({ error: z.string(), error_description: z.string() })
   .meta({ id: 'TokenRefusal', description: 'A refusal, as clients of OAuth expect it.' });
 
-const text = (maximum: number) => z.string().max(maximum, `must have at most ${maximum} characters`);
+const text = (maximum: number) => z.string().max(maximum);
 
 /** Longest client id, in characters: a PAT holds it, and has to fit into a header. */
 export const maxClientIdLength = 1_024;

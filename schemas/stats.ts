@@ -1,14 +1,26 @@
 import * as z from 'zod';
 
-/** What the numbers are asked for. */
+const periods = ['hour', 'day', 'month'] as const;
+
+/** What the numbers are grouped by. */
+const dimensions = ['service', 'intent', 'agent'] as const;
+
 export const statsQuery = z.object({
   period: z
-    .enum(['day', 'month'], 'must be day or month')
+    .enum(periods, 'must be hour, day or month')
     .default('day')
-    .describe('day: the last 24 hours, by the hour; month: the last 30 days, by the day (UTC)'),
+    .describe(
+      'hour: the last 60 minutes, in slots of 5 minutes; day: the last 24 hours, by the hour; month: the last 30 days, by the day (UTC)',
+    ),
+  by: z
+    .enum(dimensions, 'must be service, intent or agent')
+    .default('service')
+    .describe('service: all services; intent, agent: the 200 with the most executions'),
+  service_id: z.string().max(200).optional().describe('only executions of intents of this service'),
 });
 
-export type StatsPeriod = z.infer<typeof statsQuery>['period'];
+export type StatsPeriod = (typeof periods)[number];
+export type StatsDimension = (typeof dimensions)[number];
 
 const count = z.int().min(0);
 
@@ -31,23 +43,47 @@ const numbers = {
 
 const statsSlot = z.strictObject({ from: z.iso.datetime(), ...numbers }).meta({ id: 'StatsSlot' });
 
+const counted = {
+  ...numbers,
+  last_failure: z
+    .strictObject({ at: z.iso.datetime(), code: z.string(), upstream_status: z.int().optional() })
+    .optional()
+    .describe('the last upstream failure that was counted'),
+  slots: z.array(statsSlot).describe('periods in which something was counted, oldest first'),
+};
+
 const serviceStats = z
   .strictObject({
-    service_id: z.string().optional().describe('none if the request named no intent that exists'),
-    service_name: z.string().optional().describe('none if the service has been deleted'),
-    ...numbers,
-    last_failure: z
-      .strictObject({ at: z.iso.datetime(), code: z.string(), upstream_status: z.int().optional() })
-      .optional()
-      .describe('the last upstream failure that was counted'),
-    slots: z.array(statsSlot).describe('hours or days in which something was counted, oldest first'),
+    service_id: z.string().optional().describe('absent if the request was refused before its intent was found'),
+    service_name: z.string().optional().describe('absent if the service has been deleted'),
+    ...counted,
   })
   .meta({ id: 'ServiceStats' });
 
+const intentStats = z.strictObject({ intent_uid: z.string(), service_id: z.string(), ...counted }).meta({ id: 'IntentStats' });
+
+const agentStats = z.strictObject({ agent_id: z.string(), ...counted }).meta({ id: 'AgentStats' });
+
+const head = { period: z.enum(periods), from: z.iso.datetime() };
+const most = 'those with the most executions first';
+
 /** What `GET /api/stats` answers. */
 export const stats = z
-  .strictObject({ period: statsQuery.shape.period.unwrap(), from: z.iso.datetime(), services: z.array(serviceStats) })
+  .strictObject({ ...head, services: z.array(serviceStats).describe(most) })
   .meta({ id: 'Stats', description: 'Executions, refusals and upstream calls by service.' });
 
+/** What it answers with `by=intent`. */
+export const statsByIntent = z
+  .strictObject({ ...head, intents: z.array(intentStats).max(200).describe(most) })
+  .meta({ id: 'StatsByIntent', description: 'The same by intent.' });
+
+/** What it answers with `by=agent`. */
+export const statsByAgent = z
+  .strictObject({ ...head, agents: z.array(agentStats).max(200).describe(most) })
+  .meta({ id: 'StatsByAgent', description: 'The same by agent.' });
+
 export type Stats = z.infer<typeof stats>;
+export type StatsByIntent = z.infer<typeof statsByIntent>;
+export type StatsByAgent = z.infer<typeof statsByAgent>;
 export type ServiceStats = z.infer<typeof serviceStats>;
+export type StatsNumbers = Omit<z.infer<typeof statsSlot>, 'from'>;

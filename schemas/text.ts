@@ -69,7 +69,7 @@ export const description = z
 /** An absolute http or https address without user information, at most 2,048 characters. It is shown, never called. */
 export const webAddress = z
   .string()
-  .max(2048, 'must have at most 2048 characters')
+  .max(2048)
   .refine((text) => {
     if (describeHidden(text, false) !== undefined || !URL.canParse(text)) return false;
     const { protocol, username, password } = new URL(text);

@@ -1,7 +1,6 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { exitCodes } from '../bin/cli/failure.ts';
 import { createProgram } from '../bin/cli/program.ts';
 import { openTools } from '../functions/core/mcp/tools.ts';
 import { type Comparison, comparisons } from '../functions/core/policy/conditions.ts';
@@ -11,8 +10,10 @@ import { mapAnswer } from '../functions/core/relay/answer.ts';
 import { buildHeaders } from '../functions/core/relay/headers.ts';
 import { openRedactor } from '../functions/core/relay/redact.ts';
 import { buildRequest } from '../functions/core/relay/request.ts';
+import { readTrace, withinTrace } from '../functions/core/trace.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings } from '../lib/settings.ts';
+import { exitCodes } from '../registry/failure.ts';
 import { errorTable } from '../schemas/errors.ts';
 import { intentInput } from '../schemas/intent.ts';
 import type { Parameter } from '../schemas/parameter.ts';
@@ -91,7 +92,7 @@ function listHeaders(): string[] {
     intentUid: 'a:b:v1',
     service: { service_id: 'S', service_url: 'https://service.example' },
     agentId: 'agent',
-    thumbprint: 'key',
+    account: 'key',
     requestId: 'request',
     executionId: 'execution',
     idempotencyKey: 'again',
@@ -99,7 +100,9 @@ function listHeaders(): string[] {
     deadlineMs: 1,
   };
   const credential = { headers: {}, query: {}, signing_key: 'a'.repeat(43) };
-  return Object.keys(buildHeaders(call, new URL('https://service.example/'), credential)).map((name) => name.toLowerCase());
+  const trace = readTrace(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, 'a=1');
+  const headers = withinTrace(trace, () => buildHeaders(call, new URL('https://service.example/'), credential));
+  return Object.keys(headers).map((name) => name.toLowerCase());
 }
 
 /** A right operand that a left one takes with this operator. */
@@ -158,6 +161,12 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     ),
   'setting | default | meaning': ({ lines }) =>
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
+  'endpoint | type | used for': (table) => {
+    const needs = endpoints.map((endpoint) => endpoint.needs).filter(({ egress }) => egress === 'intents');
+    const services = { table: 'dynamodb', snapshots: 's3', kms: 'kms', invokes: 'lambda', credentials: 'secretsmanager' } as const;
+    const used = (Object.keys(services) as (keyof typeof services)[]).filter((need) => needs.some((each) => each[need] !== undefined));
+    expect(firstCells(table).flatMap(codeIn)).toEqual(used.map((need) => services[need]));
+  },
   'folder | contents': (table) => {
     namesFiles(table);
     const folders = readdirSync('.', { withFileTypes: true }).filter(
@@ -314,7 +323,7 @@ test('every script that the documentation names is there', () => {
   const named = pages.flatMap((page) => [...textOf(page).matchAll(/npm run (?:--silent )?([a-z][\w:-]*)(?: -- (?:([a-z]+)\b)?)?/g)]);
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter(([, script = '']) => scripts[script] === undefined).map(([text]) => text)).toEqual([]);
-  const benchmarks = named.flatMap(([, script, name]) => (script === 'bench' && name !== undefined ? [`bin/bench/${name}.ts`] : []));
+  const benchmarks = named.flatMap(([, script, name]) => (script === 'bench' && name !== undefined ? [`tools/bench/${name}.ts`] : []));
   expect(benchmarks.filter((path) => !existsSync(path))).toEqual([]);
 });
 

@@ -1,10 +1,10 @@
 import { CognitoIdentityProvider, type InitiateAuthCommandOutput } from '@aws-sdk/client-cognito-identity-provider';
-import { CliFailure } from './failure.ts';
+import { CliFailure } from '../../registry/failure.ts';
 
 export interface Identity {
   region: string;
   client_id: string;
-  /** instead of Cognito's own address in the region */
+  /** default: Cognito's address in the region */
   endpoint?: string;
   username: string;
 }
@@ -12,37 +12,29 @@ export interface Identity {
 export interface IssuedTokens {
   access_token: string;
   refresh_token: string;
-  /** milliseconds since the epoch */
   expires_at: number;
 }
 
-/** What Cognito may ask besides the password. */
+/** Answers the challenges of Cognito. */
 export interface Asker {
   newPassword(): Promise<string>;
   code(): Promise<string>;
-  /**
-   * Enrols a second factor: gives a program for one-time passwords its secret, and returns the first code that the program makes of it.
-   * @param uri - the secret as an `otpauth:` address
-   */
+  /** Returns the first one-time password for a secret in the form of an `otpauth:` URI. */
   enrol(uri: string): Promise<string>;
 }
 
-/** The number of questions after which Cognito gives up anyway. */
 const maxQuestions = 5;
 
 const open = ({ region, endpoint }: Identity) =>
   new CognitoIdentityProvider({
     region,
     ...(endpoint !== undefined && { endpoint }),
-    // these calls are not signed; without this the SDK looks for credentials of the machine
+    // without this, the SDK looks for AWS credentials, although these calls are not signed
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
     maxAttempts: 3,
   });
 
-/**
- * Signs in by password (USER_PASSWORD_AUTH). A temporary password has to be replaced by a permanent one.
- * @throws CliFailure `credentials` if Cognito refuses
- */
+/** @throws CliFailure `credentials` if Cognito refuses */
 export const signIn = (identity: Identity, password: string, asker: Asker): Promise<IssuedTokens> =>
   explain(identity, async () => {
     const { client_id: ClientId, username } = identity;
@@ -59,10 +51,7 @@ export const signIn = (identity: Identity, password: string, asker: Asker): Prom
     return readTokens(answer);
   });
 
-/**
- * Enrols a one-time password (RFC 6238) as the second factor of a user who has none yet.
- * @returns the session with which the sign-in goes on
- */
+/** @returns the session with which to continue */
 async function enrolSecondFactor(client: CognitoIdentityProvider, username: string, given: string | undefined, { enrol }: Asker) {
   const { SecretCode = '', Session } = await client.associateSoftwareToken({ Session: given });
   const query = new URLSearchParams({ secret: SecretCode, issuer: 'Intent Gate' });
@@ -90,7 +79,7 @@ async function answerChallenge(challenge: string, asker: Asker): Promise<Record<
     default:
       throw new CliFailure(
         'credentials',
-        `The user pool asks for ${challenge}, which this command line cannot answer. Use INTENT_GATE_TOKEN.`,
+        `The user pool requires ${challenge}, which this command line does not support. Use INTENT_GATE_TOKEN.`,
       );
   }
 }
@@ -98,23 +87,23 @@ async function answerChallenge(challenge: string, asker: Asker): Promise<Record<
 function readTokens({ AuthenticationResult: result }: InitiateAuthCommandOutput, refreshToken?: string): IssuedTokens {
   const { AccessToken, ExpiresIn = 3600, RefreshToken = refreshToken } = result ?? {};
   if (AccessToken === undefined || RefreshToken === undefined)
-    throw new CliFailure('credentials', 'The user pool gave no tokens. Try again.');
+    throw new CliFailure('credentials', 'The user pool returned no tokens. Try again.');
   return { access_token: AccessToken, refresh_token: RefreshToken, expires_at: Date.now() + ExpiresIn * 1000 };
 }
 
-const refused = 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login';
-const wrongCode = 'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login';
+const refused = 'The user pool rejected the name, password or refresh token. Sign in again with: npx intent-gate login';
+const wrongCode = 'The user pool rejected the code. Check the clock of your device, then sign in again with: npx intent-gate login';
 
 const complaints: Record<string, string> = {
   NotAuthorizedException: refused,
   UserNotFoundException: refused,
-  PasswordResetRequiredException: 'The password has to be reset first. Ask an admin of the user pool.',
+  PasswordResetRequiredException: 'The password must be reset. Ask an admin of the user pool.',
   CodeMismatchException: wrongCode,
   EnableSoftwareTokenMFAException: wrongCode,
   ResourceNotFoundException:
     'The user pool has no such client. Check --client-id and --region (outputs AdminClientId and UserPoolId of the deployment).',
   InvalidPasswordException:
-    'The user pool refuses the password: it is wrong, or as a new one it has to have at least 12 characters, with capitals, small letters, digits and symbols.',
+    'The user pool rejected the password: it is wrong, or, if new, it needs at least 12 characters with upper-case and lower-case letters, digits and symbols.',
 };
 
 async function explain<T>({ endpoint, region }: Identity, work: () => Promise<T>): Promise<T> {
@@ -124,7 +113,7 @@ async function explain<T>({ endpoint, region }: Identity, work: () => Promise<T>
     if (error instanceof CliFailure) throw error;
     const known = error instanceof Error ? complaints[error.name] : undefined;
     if (known !== undefined) throw new CliFailure('credentials', known, { cause: error });
-    throw new CliFailure('unreachable', `The user pool at ${endpoint ?? `Cognito in ${region}`} does not answer as expected.`, {
+    throw new CliFailure('unreachable', `The user pool at ${endpoint ?? `Cognito in ${region}`} did not respond as expected.`, {
       cause: error,
     });
   }

@@ -2,6 +2,7 @@ import { Command, CommanderError } from '@commander-js/extra-typings';
 import { IntentGateError, RateLimited, Refusal, Unreachable } from '../../client/errors.ts';
 import { toPrintableJson } from '../../client/printable.ts';
 import { version } from '../../lib/version.ts';
+import { CliFailure, type ExitReason, exitCodes } from '../../registry/failure.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
 import { addConform } from './commands/conform.ts';
@@ -16,24 +17,25 @@ import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addTry } from './commands/try.ts';
 import { addTypes } from './commands/types.ts';
-import { CliFailure, type ExitReason, exitCodes } from './failure.ts';
 import { printRemark } from './terminal.ts';
 
 const help = `
-Exit codes: 0 done, 1 refused or failed, 2 the registry or policy is not as the file says, 3 wrong usage or file,
-4 not signed in or not an admin, 5 nothing answers.
+Exit codes: 0 success, 1 refused or failed, 2 the registry or policy differs from the file, 3 usage error or invalid file,
+4 not signed in or not an admin, 5 the gate is unreachable, 130 interrupted.
 
-Variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token in place of a login,
-INTENT_GATE_HOME folder of tokens and keys, NO_COLOR no colour.`;
+Environment variables: INTENT_GATE_URL address of the gate, INTENT_GATE_TOKEN admin token used instead of a login,
+INTENT_GATE_HOME folder for tokens and keys, NO_COLOR disables colour.`;
 
-/** The commands, with their options and help. */
 export function createProgram() {
   const program = new Command('intent-gate')
-    .description('Works with an Intent Gate, as an admin or as an agent')
-    .version(version, '--version', 'says which version this is')
-    .option('--url <address>', 'address of the gate; default: INTENT_GATE_URL, else the one that "npm start" runs here')
-    .option('--json', 'results as JSON')
-    .showHelpAfterError('(--help shows what there is)')
+    .description('Manage and use an Intent Gate, as an admin or as an agent')
+    .version(version, '--version', 'print the version')
+    .option(
+      '--url <address>',
+      'address of the gate; default: INTENT_GATE_URL, else the only gate you are signed in to, else the local stack started by "npm start"',
+    )
+    .option('--json', 'print results as JSON')
+    .showHelpAfterError('(run with --help for usage)')
     .addHelpText('after', help)
     .exitOverride();
   for (const add of [
@@ -56,7 +58,6 @@ export function createProgram() {
 }
 
 /**
- * Runs one command.
  * @param words - the command line without the program
  * @returns the exit code
  */
@@ -65,7 +66,7 @@ export async function runCommand(words: readonly string[], program: Pick<Command
     await program.parseAsync(words, { from: 'user' });
     return exitCodes.ok;
   } catch (error) {
-    // commander has said already what is wrong
+    // commander has printed the message
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     const complaint = toComplaint(error);
     if (complaint === undefined) throw error;
@@ -75,14 +76,18 @@ export async function runCommand(words: readonly string[], program: Pick<Command
   }
 }
 
-/** What is wrong, if it is something that a command may end with; for programs in the gate's own form. */
+/** Whether signing in, or as another admin, would help; of an agent, the policy may refuse a call with 403, too. */
+const isOfAdmin = ({ status, details: { reason } }: Refusal): boolean =>
+  status === 401 || (status === 403 && (reason === 'not_admin' || reason === 'namespace'));
+
+/** The error in the format of the gate; undefined for bugs. */
 function toComplaint(error: unknown) {
   const complain = (reason: ExitReason, code: string, details: Record<string, unknown> = {}) => ({
     reason,
     error: { code, message: (error as Error).message, details },
   });
   if (error instanceof CliFailure) return complain(error.reason, error.reason, { issues: error.issues });
-  if (error instanceof Refusal) return complain([401, 403].includes(error.status) ? 'credentials' : 'failure', error.code, error.details);
+  if (error instanceof Refusal) return complain(isOfAdmin(error) ? 'credentials' : 'failure', error.code, error.details);
   if (error instanceof RateLimited) return complain('failure', error.code);
   if (error instanceof Unreachable) return complain('unreachable', 'unreachable');
   return error instanceof IntentGateError ? complain('failure', 'failure') : undefined;
@@ -96,6 +101,6 @@ function complain({ reason, error: { code, message, details } }: NonNullable<Ret
   };
   for (const { path, problem } of issues ?? []) printRemark(`  ${path || '/'} ${problem}`);
   for (const change of changes ?? []) printRemark(`  ${change}`);
-  if (nearest) printRemark(`  the nearest: ${nearest.join(', ')}`);
+  if (nearest) printRemark(`  nearest: ${nearest.join(', ')}`);
   if (request_id !== undefined) printRemark(`  request ${request_id}`);
 }

@@ -2,27 +2,26 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { IntentGateError } from '../../client/errors.ts';
 import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts';
+import type { Tokens } from '../../registry/api.ts';
+import { CliFailure } from '../../registry/failure.ts';
 import { readJson } from '../local/files.ts';
 import { isStackAt, readDescription } from '../local/stack-file.ts';
-import type { Tokens } from './api.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
-import { CliFailure } from './failure.ts';
 
-/** How an admin is signed in to one gate. */
 export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
 
-/** The folder of tokens and keys: `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
+/** `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
 export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): string =>
   environment.INTENT_GATE_HOME || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'intent-gate');
 
 const sessionsFile = (environment?: NodeJS.ProcessEnv) => join(privateFolder(environment), 'sessions.json');
 
-/** The gates that somebody is signed in to; none if the file cannot be read. */
+/** The gates with a session; empty if the file cannot be read. */
 export function listSessions(environment: NodeJS.ProcessEnv): string[] {
   try {
     return Object.keys((readJson(sessionsFile(environment)) ?? {}) as object);
   } catch {
-    // what needs a token says what is wrong with the file
+    // commands that need a token report the problem
     return [];
   }
 }
@@ -39,23 +38,22 @@ async function readSessions(): Promise<Record<string, Session>> {
   }
 }
 
-/** @returns the file in which it is kept */
+/** @returns the path of the file */
 export async function saveSession(baseUrl: string, session: Session): Promise<string> {
   await writePrivateJson(sessionsFile(), { ...(await readSessions()), [baseUrl]: session });
   return sessionsFile();
 }
 
-/** @returns whether there was one */
 export async function forgetSession(baseUrl: string): Promise<boolean> {
   const { [baseUrl]: found, ...others } = await readSessions();
   if (found !== undefined) await writePrivateJson(sessionsFile(), others);
   return found !== undefined;
 }
 
-/** A token is renewed when it has less than a minute to live. */
+/** Tokens are renewed in their last minute. */
 const marginMs = 60_000;
 
-/** The admin's tokens for one gate: `INTENT_GATE_TOKEN`, else those of the session that `login` has made. */
+/** `INTENT_GATE_TOKEN`, else the tokens of the session. */
 export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = process.env): Tokens {
   let renewing: Promise<string> | undefined;
   return {
@@ -82,14 +80,11 @@ function hintFor(baseUrl: string): string {
 function readLocalToken(stackFile: string, baseUrl: string): string {
   const stack = readDescription(stackFile);
   if (stack !== undefined && isStackAt(stack, baseUrl)) return stack.admin_token;
-  throw new CliFailure(
-    'credentials',
-    `The local stack at ${baseUrl} does not run any more. Start it with "npm start", then sign in again.`,
-  );
+  throw new CliFailure('credentials', `The local stack at ${baseUrl} is no longer running. Start it with "npm start", then sign in again.`);
 }
 
 async function renewSession(baseUrl: string, session: Extract<Session, { kind: 'cognito' }>): Promise<string> {
-  // the SDK takes a while to load, and most commands do not need it
+  // the SDK is slow to load and rarely needed
   const { renewTokens } = await import('./cognito.ts');
   const renewed = { ...session, ...(await renewTokens(session)) };
   await saveSession(baseUrl, renewed);

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Exchange } from '../../client/http.ts';
+import { intentPath } from '../../registry/read.ts';
 import { splitIntentUid } from '../../schemas/intent-uid.ts';
-import { intentPath } from '../cli/registry/read.ts';
 import { type Check, check, type Expect } from './check.ts';
 import { freshId, freshUid, type Gate, Unmet } from './gate.ts';
 import { intentShape, type listShape, searchShape } from './shapes.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
 import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
-import { intentPath, servicePath } from '../cli/registry/read.ts';
-import { once } from '../once.ts';
+import { once } from '../../registry/once.ts';
+import { intentPath, servicePath } from '../../registry/read.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
@@ -103,7 +103,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   /** A PAT that all checks may use. */
   const pat = once(async () => {
     const token = require(await requestPat(await patRequest()), 200, 'needs a PAT')[`${protocol}-pat`];
-    if (typeof token !== 'string') throw new Unmet('needs a PAT, which the answer to the PAT request does not hold');
+    if (typeof token !== 'string') throw new Unmet('needs a PAT, but the response to the PAT request has none');
     return token;
   });
   const claims = once(async () => {

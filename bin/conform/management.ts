@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { intentPath, servicePath } from '../cli/registry/read.ts';
+import { intentPath, servicePath } from '../../registry/read.ts';
 import { adminOnly, type Check, check, type Expect } from './check.ts';
 import { expectPage } from './discovery.ts';
 import { freshId, type Gate, idOf, intentsPath, makeServiceBody, without } from './gate.ts';

@@ -30,5 +30,5 @@ export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome)
 /** The report's end for people. */
 export function showSummary({ url, passed, failed, skipped, left_behind }: Report): void {
   printLine(`\n${url}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
-  for (const path of left_behind) printLine(`The checks could not remove what they made: ${path}`);
+  for (const path of left_behind) printLine(`Could not remove a record that the checks created: ${path}`);
 }

@@ -1,6 +1,6 @@
 import { type Http, openHttp } from '../../client/http.ts';
+import { CliFailure } from '../../registry/failure.ts';
 import { isLoopback } from '../cli/context.ts';
-import { CliFailure } from '../cli/failure.ts';
 import { startUpstream } from '../local/upstream/server.ts';
 import { type Check, openExpect } from './check.ts';
 import { discoveryChecks } from './discovery.ts';
@@ -16,7 +16,7 @@ export interface ConformanceOptions {
   adminToken?: string | undefined;
   /** what replaces `proto` in the names of members; default: what the gate says in /agents.json */
   protocol?: string | undefined;
-  /** a demo upstream that the gate can reach; by default one is started if the gate runs on this machine */
+  /** address of a demo upstream that the gate can reach; by default one is started if the gate runs on this machine */
   upstreamUrl?: string | undefined;
   /** ids of the checks to make; by default all */
   only?: readonly string[] | undefined;
@@ -48,7 +48,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   const [method, path] = adminToken === undefined ? ['GET', '/api/policy'] : ['DELETE', `/api/services/${freshId()}`];
   const { status } = await http.exchange(method, path, { bearer: adminToken });
   if (adminToken !== undefined && [401, 403].includes(status))
-    throw new CliFailure('credentials', `The admin token is refused (${status}). Get a fresh one of an admin, or check without.`);
+    throw new CliFailure('credentials', `The gate refused the admin token (${status}). Get a fresh token, or run without one.`);
   const protocol = options.protocol ?? (await findProtocol(http)) ?? 'proto';
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
   const gate = openGate({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
@@ -90,6 +90,6 @@ async function make({ id, clause, title, isAdmins, run }: Check, gate: Gate): Pr
     return close(findings.length === 0 ? 'passed' : 'failed', findings);
   } catch (error) {
     if (error instanceof Unmet) return close('skipped', [error.message]);
-    return close('failed', [`the check broke off: ${error instanceof Error ? error.message : 'for no stated reason'}`]);
+    return close('failed', [`the check failed with an error: ${error instanceof Error ? error.message : 'unknown error'}`]);
   }
 }

@@ -2,32 +2,31 @@ import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import * as z from 'zod';
 import { type Exchange, openHttp } from '../../client/http.ts';
 import { issuePath, readPat } from '../../client/pats.ts';
+import { readAnswer } from '../../registry/api.ts';
+import { CliFailure } from '../../registry/failure.ts';
 import { intentPage } from '../../schemas/intent.ts';
 import { keyPatClaims, patType } from '../../schemas/pat.ts';
 import { policy } from '../../schemas/policy.ts';
-import { CliFailure } from '../cli/failure.ts';
-import { expectStatus, readAnswer, readError, signPolicy, tamper } from '../probes.ts';
+import { expectStatus, readError, signPolicy, tamper } from '../probes.ts';
 
-/** One thing that was checked, and the result in a few words. */
 export type Observation = [name: string, answer: Exchange, seen: string];
 
 export interface HandshakeOptions {
-  /** what replaces `proto`; default: what the gate uses */
+  /** replaces `proto`; default: as the gate uses it */
   protocol?: string | undefined;
-  /** an intent to run */
   intentUid?: string | undefined;
   parameters: object;
 }
 
 const publicKeys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-/** An intent that no deployment has: asking for it shows that a PAT is accepted, without running anything. */
+/** Shows that a PAT is accepted, without executing anything. */
 const nobodysIntent = 'smoke.example:nobody-has-this:v1';
 
 /**
- * Plays an agent against a deployment, from its health to a forged PAT. Registers nothing, and runs nothing unless an intent is given.
+ * Plays an agent against a deployment. Registers nothing, and executes nothing unless an intent is given.
  * @param url - without a trailing slash
- * @throws CliFailure or IntentGateError at the first thing that is not as it should be
+ * @throws CliFailure or IntentGateError at the first failed check
  */
 export async function* shakeHands(url: string, { protocol, intentUid, parameters }: HandshakeOptions): AsyncGenerator<Observation> {
   const http = openHttp({ url });
@@ -47,12 +46,12 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   const read = await get('/api/policy');
   yield ['policy', read, readAnswer(policy, read).uid];
 
-  // what is signed is what was served, not a copy whose members are in another order
+  // sign the policy as served, not a copy whose members are reordered
   const body = await signPolicy(http, 'smoke', read.body as ReturnType<typeof policy.parse>);
   const issued = expectStatus(await http.exchange('POST', issuePath, { body }), 200);
   const { text: pat } = readPat(issued, http.now());
   if (protocol !== undefined && !Object.hasOwn(issued.body as object, `${protocol}-pat`))
-    throw new CliFailure('failure', `The PAT is not in the member ${protocol}-pat of the answer. Does the gate use another protocol name?`);
+    throw new CliFailure('failure', `The response has no member ${protocol}-pat. Check whether the gate uses another protocol name.`);
   const claims = await verify(pat, keySet);
   yield ['PAT', issued, `verifies, for ${claims.scope.join(', ')}, until ${new Date(claims.exp * 1000).toISOString()}`];
 
@@ -75,6 +74,6 @@ async function verify(pat: string, keySet: JSONWebKeySet) {
     const { payload } = await jwtVerify(pat, createLocalJWKSet(keySet), { algorithms: ['ES256'], typ: patType });
     return keyPatClaims.parse(payload);
   } catch (cause) {
-    throw new CliFailure('failure', 'The PAT does not verify with the keys of /.well-known/jwks.json.', { cause });
+    throw new CliFailure('failure', 'The PAT cannot be verified with the keys at /.well-known/jwks.json.', { cause });
   }
 }

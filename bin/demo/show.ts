@@ -3,7 +3,7 @@ import type { Step } from './play.ts';
 
 const indent = '   ';
 
-/** Lines of at most `width` characters, broken between words; those after the first are indented to the text of a list item. */
+/** Wraps between words; list items get a hanging indent. */
 function wrap(text: string, width: number): string[] {
   const hanging = text.startsWith('- ') ? '  ' : '';
   const lines: string[] = [];
@@ -15,7 +15,6 @@ function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** Prints a step for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
 export function showStep({ title, answer: { request, status, durationMs }, outcome }: Step, number: number): void {
   const width = Math.min(process.stdout.columns ?? 100, 100) - indent.length;
   const code = style(status < 400 ? 'green' : 'yellow', String(status));
@@ -26,7 +25,6 @@ export function showStep({ title, answer: { request, status, durationMs }, outco
   printLine();
 }
 
-/** Prints a step for programs: one JSON object on a line. */
 export function showStepAsJson({ title, answer, outcome }: Step, number: number): void {
   const { request, status, durationMs, body } = answer;
   printJson({ step: number, title, request, status, duration_ms: Math.round(durationMs), outcome, body });

@@ -14,7 +14,11 @@ type Adopted = NonNullable<Settings['adopt']>;
 
 type ClientOptions = Pick<DynamoDBClientConfig, 'maxAttempts' | 'requestHandler' | 'endpoint' | 'region' | 'credentials'>;
 
-/** What is there, or undefined if there is nothing of this name. */
+const problem = (detail: string, remedy: string): Problem[] => [{ detail, remedy }];
+
+const advice = (detail: string, remedy: string): Problem[] => [{ detail, remedy, canWait: true }];
+
+/** The result, or undefined if the resource does not exist. */
 async function find<T>(question: Promise<T>): Promise<T | undefined> {
   try {
     return await question;
@@ -25,8 +29,8 @@ async function find<T>(question: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Looks at what a stack takes over and does not make, hence does not configure either.
- * @param wantedPolicy - output SigningKeyPolicy of the deployment; undefined before it, when nobody can say who is to sign
+ * Checks the resources that a stack adopts: it does not create them, so it does not configure them either.
+ * @param wantedPolicy - output SigningKeyPolicy of the deployment; undefined before the first deployment, when the signing roles are not known
  */
 export async function examineAdopted(
   { registryTable, activityTable, userPoolId, signingKeys = {} }: Adopted,
@@ -49,88 +53,61 @@ async function examineTable(client: DynamoDBClient, name: string): Promise<Probl
     find(client.send(new DescribeContinuousBackupsCommand({ TableName }))),
   ]);
   const table = described?.Table;
-  if (!table)
-    return [{ detail: `there is no table ${name}`, remedy: 'correct adopt in cdk.json, or choose the region: aws dynamodb list-tables' }];
-  if (table.TableStatus !== 'ACTIVE') {
-    return [{ detail: `the table ${name} is ${table.TableStatus}`, remedy: `aws dynamodb wait table-exists --table-name ${name}` }];
-  }
+  if (!table) return problem(`table not found: ${name}`, 'correct adopt in cdk.json, or choose the region: aws dynamodb list-tables');
+  if (table.TableStatus !== 'ACTIVE')
+    return problem(`the table ${name} is ${table.TableStatus}`, `aws dynamodb wait table-exists --table-name ${name}`);
   const keys = table.KeySchema?.map(({ AttributeName }) => AttributeName).join();
-  if (keys !== 'pk,sk') return [{ detail: `the table ${name} is none of Intent Gate`, remedy: 'correct adopt in cdk.json' }];
+  if (keys !== 'pk,sk') return problem(`the table ${name} is not an Intent Gate table`, 'correct adopt in cdk.json');
   const isExpiring = life?.TimeToLiveDescription?.AttributeName === 'expires_at';
   const recovery = backups?.ContinuousBackupsDescription?.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus;
-  return [
-    ...(isExpiring
-      ? []
-      : [
-          {
-            detail: `nothing expires in the table ${name}`,
-            remedy: `aws dynamodb update-time-to-live --table-name ${name} --time-to-live-specification Enabled=true,AttributeName=expires_at`,
-          },
-        ]),
-    ...(recovery === 'ENABLED'
-      ? []
-      : [
-          {
-            detail: `the table ${name} cannot be restored`,
-            remedy: `aws dynamodb update-continuous-backups --table-name ${name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`,
-          },
-        ]),
-    ...(table.DeletionProtectionEnabled
-      ? []
-      : [
-          {
-            detail: `the table ${name} is not protected against deletion`,
-            remedy: `aws dynamodb update-table --table-name ${name} --deletion-protection-enabled`,
-          },
-        ]),
+  const aws = (command: string, options: string) => `aws dynamodb ${command} --table-name ${name} ${options}`;
+  const missing: [isMissing: boolean, detail: string, remedy: string][] = [
+    [
+      !isExpiring,
+      `the table ${name} has no time to live`,
+      aws('update-time-to-live', '--time-to-live-specification Enabled=true,AttributeName=expires_at'),
+    ],
+    [
+      recovery !== 'ENABLED',
+      `the table ${name} has no point-in-time recovery`,
+      aws('update-continuous-backups', '--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true'),
+    ],
+    [
+      !table.DeletionProtectionEnabled,
+      `the table ${name} is not protected against deletion`,
+      aws('update-table', '--deletion-protection-enabled'),
+    ],
   ];
+  return missing.flatMap(([isMissing, detail, remedy]) => (isMissing ? advice(detail, remedy) : []));
 }
 
 async function examineUserPool(client: CognitoIdentityProviderClient, UserPoolId: string): Promise<Problem[]> {
-  if (!(await find(client.send(new DescribeUserPoolCommand({ UserPoolId }))))) {
-    return [
-      {
-        detail: `there is no user pool ${UserPoolId}`,
-        remedy: 'correct adopt in cdk.json: aws cognito-idp list-user-pools --max-results 60',
-      },
-    ];
-  }
+  if (!(await find(client.send(new DescribeUserPoolCommand({ UserPoolId })))))
+    return problem(`user pool not found: ${UserPoolId}`, 'correct adopt in cdk.json: aws cognito-idp list-user-pools --max-results 60');
   if (await find(client.send(new GetGroupCommand({ UserPoolId, GroupName: 'admins' })))) return [];
-  return [
-    {
-      detail: `the user pool ${UserPoolId} has no group admins`,
-      remedy: `aws cognito-idp create-group --user-pool-id ${UserPoolId} --group-name admins`,
-    },
-  ];
+  return advice(
+    `the user pool ${UserPoolId} has no group named admins`,
+    `aws cognito-idp create-group --user-pool-id ${UserPoolId} --group-name admins`,
+  );
 }
 
 async function examineKey(client: KMSClient, name: string, KeyId: string, wantedPolicy: string | undefined): Promise<Problem[]> {
+  const correct = `correct adopt.signingKeys.${name} in cdk.json: aws kms list-keys`;
+  const enable = `aws kms enable-key --key-id ${KeyId}`;
   const key = (await find(client.send(new DescribeKeyCommand({ KeyId }))))?.KeyMetadata;
-  if (!key) return [{ detail: `there is no key ${KeyId}`, remedy: `correct adopt.signingKeys.${name} in cdk.json: aws kms list-keys` }];
-  if (key.KeySpec !== 'ECC_NIST_P256' || key.KeyUsage !== 'SIGN_VERIFY') {
-    return [
-      { detail: `the key "${name}" does not sign on P-256`, remedy: `correct adopt.signingKeys.${name} in cdk.json: aws kms list-keys` },
-    ];
-  }
-  if (key.KeyState === 'PendingDeletion') {
-    return [
-      {
-        detail: `the key "${name}" is to be deleted`,
-        remedy: `aws kms cancel-key-deletion --key-id ${KeyId} && aws kms enable-key --key-id ${KeyId}`,
-      },
-    ];
-  }
-  if (key.KeyState !== 'Enabled')
-    return [{ detail: `the key "${name}" is ${key.KeyState}`, remedy: `aws kms enable-key --key-id ${KeyId}` }];
+  if (!key) return problem(`key not found: ${KeyId}`, correct);
+  if (key.KeySpec !== 'ECC_NIST_P256' || key.KeyUsage !== 'SIGN_VERIFY')
+    return problem(`the key "${name}" is not a P-256 signing key`, correct);
+  if (key.KeyState === 'PendingDeletion')
+    return problem(`the key "${name}" is scheduled for deletion`, `aws kms cancel-key-deletion --key-id ${KeyId} && ${enable}`);
+  if (key.KeyState !== 'Enabled') return problem(`the key "${name}" is ${key.KeyState}`, enable);
   if (wantedPolicy === undefined) return [];
   const { Policy = '{}' } = await client.send(new GetKeyPolicyCommand({ KeyId, PolicyName: 'default' }));
   if (signersOf(Policy) === signersOf(wantedPolicy)) return [];
-  return [
-    {
-      detail: `the key "${name}" does not let this stack sign: PATs cannot be issued`,
-      remedy: `aws kms put-key-policy --key-id ${KeyId} --policy '${wantedPolicy}'`,
-    },
-  ];
+  return advice(
+    `the key "${name}" does not allow this stack to sign, so it cannot issue PATs`,
+    `aws kms put-key-policy --key-id ${KeyId} --policy '${wantedPolicy}'`,
+  );
 }
 
 interface Statement {
@@ -139,7 +116,7 @@ interface Statement {
   Principal: { AWS?: string | string[] };
 }
 
-/** Who may sign by a key policy, in a fixed order. KMS answers a role that has been deleted with its id, which no role has again. */
+/** The principals that a key policy allows to sign, sorted. KMS replaces a deleted role by its unique id. */
 export function signersOf(policy: string): string {
   const { Statement: statements = [] } = JSON.parse(policy) as { Statement?: Statement[] };
   const signing = statements.filter(

@@ -1,4 +1,5 @@
-import type { Settings } from '../../lib/settings.ts';
+import { type AccountProblem, findConcurrencyProblem, findLogRoleProblem } from '../../functions/core/deployment/account-limits.ts';
+import { type Settings, totalReserved } from '../../lib/settings.ts';
 
 /** What the doctor knows about the machine and the account. */
 export interface Findings {
@@ -18,6 +19,8 @@ export type AccountFindings =
   | { state: 'no credentials' | 'refused' | 'unreachable' }
   | {
       state: 'known';
+      /** whether the stage is deployed */
+      stack: 'present' | 'absent' | 'unknown';
       isBootstrapped: boolean | 'unknown';
       /** Lambda's concurrent executions that no function has reserved */
       unreservedConcurrency: number | 'unknown';
@@ -28,9 +31,9 @@ export type AccountFindings =
     };
 
 /** Something to put right, and how. */
-export interface Problem {
-  detail: string;
-  remedy: string;
+export interface Problem extends AccountProblem {
+  /** whether it can be put right after a deployment */
+  canWait?: boolean;
 }
 
 export interface Diagnosis {
@@ -39,6 +42,8 @@ export interface Diagnosis {
   detail: string;
   /** what to do, as a command if there is one */
   remedy?: string;
+  /** whether a deployment may succeed all the same */
+  canWait?: boolean;
 }
 
 type Verdict = Omit<Diagnosis, 'subject'>;
@@ -46,73 +51,73 @@ type Verdict = Omit<Diagnosis, 'subject'>;
 const well = (detail: string): Verdict => ({ isWell: true, detail });
 const ill = (detail: string, remedy: string): Verdict => ({ isWell: false, detail, remedy });
 
-const noAnswer = 'cannot be told: these credentials may not';
-const signIn = 'aws sso login    (or export AWS_PROFILE=<profile>)';
+/** What these credentials are not allowed to read does not stop a deployment, whose own role may. */
+const unknown = (what: string, remedy: string): Verdict => ({
+  ...ill(`unknown: these credentials are not allowed to ${what}`, remedy),
+  canWait: true,
+});
 
-/** What Lambda keeps for the functions that reserve nothing; a reservation that would leave less is refused. */
-const minUnreserved = 100;
+const signIn = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
 /** Everything that a deployment needs, in the order in which to put it right. What does not matter yet has no verdict. */
 const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] | undefined> = {
   Node: ({ nodeVersion }) =>
-    Number(nodeVersion.split('.')[0]) >= 24 ? well(nodeVersion) : ill(`${nodeVersion} is too old; 24 is needed`, 'npm ci'),
+    Number(nodeVersion.split('.')[0]) >= 24 ? well(nodeVersion) : ill(`${nodeVersion} is too old; 24 or newer is required`, 'npm ci'),
 
   'CDK command line': ({ cdkVersion, wantedCdkVersion }) =>
     cdkVersion === wantedCdkVersion
       ? well(cdkVersion)
-      : ill(cdkVersion ? `${cdkVersion} in place of ${wantedCdkVersion}` : 'is not installed', 'npm ci'),
+      : ill(cdkVersion ? `${cdkVersion} is installed, but package.json requires ${wantedCdkVersion}` : 'is not installed', 'npm ci'),
 
   'settings and policy': ({ settings }) =>
     typeof settings === 'string' ? ill(settings, 'correct them in cdk.json, or on the command line with -c name=value') : well('valid'),
 
-  region: ({ region }) => (region === undefined ? ill('none is chosen', 'export AWS_REGION=<region>') : well(region)),
+  region: ({ region }) => (region === undefined ? ill('not set', 'export AWS_REGION=<region>') : well(region)),
 
   credentials: ({ account }) =>
     ({
       known: well('accepted'),
-      'no credentials': ill('none are found', signIn),
-      refused: ill('AWS refuses them; they may have expired', signIn),
+      'no credentials': ill('not found', signIn),
+      refused: ill('AWS rejects them; they may have expired', signIn),
       unreachable: ill('AWS cannot be reached', 'check the network and HTTPS_PROXY, then run the doctor again'),
     })[account.state],
 
   bootstrap({ account, region = '<region>' }) {
     const remedy = `npx cdk bootstrap aws://<account>/${region}`;
-    if (account.state !== 'known') return ill('cannot be told without credentials', 'put the credentials right first');
-    if (account.isBootstrapped === 'unknown') return ill(`${noAnswer} list buckets`, remedy);
+    if (account.state !== 'known') return ill('unknown until the credentials are valid', 'fix the credentials first');
+    if (account.isBootstrapped === 'unknown') return unknown('list buckets', remedy);
     return account.isBootstrapped ? well('done') : ill('is missing', remedy);
   },
 
   concurrency({ account, settings }) {
     if (account.state !== 'known' || typeof settings === 'string') return undefined;
-    const reserved = Object.values(settings.reservedConcurrency).reduce((sum, runs) => sum + runs, 0);
-    const { unreservedConcurrency: free } = account;
-    if (reserved === 0) return well('nothing is reserved');
-    if (free === 'unknown') return ill(`${noAnswer} ask`, 'aws lambda get-account-settings');
-    if (free - reserved >= minUnreserved) return well(`${reserved} of ${free} runs at once are reserved`);
-    return ill(
-      `${reserved} runs at once are to be reserved, and ${minUnreserved} have to be left, of ${free} that are free`,
-      'ask Service Quotas for more (Lambda, concurrent executions), or lower reservedConcurrency for the stage in cdk.json. A stack that is deployed already counts itself here',
-    );
+    const reserved = totalReserved(settings.reservedConcurrency);
+    const { unreservedConcurrency: free, stack } = account;
+    if (reserved === 0) return well('reservedConcurrency reserves nothing');
+    if (free === 'unknown') return unknown('read Lambda quotas', 'aws lambda get-account-settings');
+    const problem = findConcurrencyProblem(reserved, free);
+    // What a deployed stack has reserved is missing from what is free.
+    return problem
+      ? { ...ill(problem.detail, problem.remedy), canWait: stack === 'present' }
+      : well(`${reserved} of ${free} concurrent executions are reserved`);
   },
 
   'log role of API Gateway'({ account, settings }) {
     if (account.state !== 'known' || typeof settings === 'string') return undefined;
-    if (account.hasApiLogRole === true) return well('the account has one');
-    if (settings.manageApiLogRole) return well('this stack makes it');
-    if (account.hasApiLogRole === 'unknown') return ill(`${noAnswer} ask`, 'aws apigateway get-account');
-    return ill(
-      'the account has none in this region, and stages that write logs are refused',
-      'set "manageApiLogRole": true for this stage in cdk.json',
-    );
+    if (account.hasApiLogRole === 'unknown' && !settings.manageApiLogRole)
+      return unknown('read the settings of API Gateway', 'aws apigateway get-account');
+    const problem = findLogRoleProblem(settings.manageApiLogRole, account.hasApiLogRole === true);
+    if (problem) return ill(problem.detail, problem.remedy);
+    return well(account.hasApiLogRole === true ? 'the account has one' : 'this stack creates it');
   },
 
-  'what is taken over'({ account, settings }) {
+  'adopted resources'({ account, settings }) {
     if (account.state !== 'known' || typeof settings === 'string' || !settings.adopt) return undefined;
     const { adopted = 'unknown' } = account;
     if (adopted === 'unknown')
-      return ill(`${noAnswer} ask`, 'take a role that may read tables, keys and the user pool, then run the doctor again');
+      return unknown('read them', 'use a role that can read tables, keys and the user pool, then run the doctor again');
     if (adopted.length === 0) return well('complete');
-    return adopted.map(({ detail, remedy }) => ill(detail, remedy));
+    return adopted.map((problem) => ({ isWell: false, ...problem }));
   },
 };
 
@@ -120,3 +125,7 @@ export const diagnose = (findings: Findings): Diagnosis[] =>
   Object.entries(examinations).flatMap(([subject, examine]) => {
     return [examine(findings) ?? []].flat().map((verdict) => ({ subject, ...verdict }));
   });
+
+/** A diagnosis in a line or two. */
+export const describe = ({ subject, isWell, detail, remedy }: Diagnosis): string =>
+  `${isWell ? 'ok  ' : 'FIX '}  ${subject}: ${detail}${remedy ? `\n      -> ${remedy}` : ''}`;

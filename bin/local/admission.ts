@@ -51,18 +51,18 @@ export function openAdmission(addresses: readonly string[]) {
 
   return (request: IncomingMessage, allowedOrigins: readonly string[]): string | Refused => {
     if (headerLines(request, 'host').length !== 1) {
-      return { type: 'DEFAULT_4XX', status: 400, message: `Send the header Host once. Here it is ${new URL(first).host}.` };
+      return { type: 'DEFAULT_4XX', status: 400, message: `Send one Host header. For this stack it is ${new URL(first).host}.` };
     }
     const [called, ...others] = hostsOf(request).map((text) => readHost(text));
     if (called === undefined || ![called, ...others].every((host) => host && names.has(host.name))) {
-      const message = `This stack does not answer at that host. Call it at ${addresses.join(' or ')}, or start it with: npm start -- --allow-host NAME`;
+      const message = `This stack does not serve that host. Call it at ${addresses.join(' or ')}, or restart it with: npm start -- --allow-host NAME`;
       return { type: 'DEFAULT_4XX', status: 421, message };
     }
     // MCP has a rule of its own, which holds for reads, too
     if (reads.includes(request.method ?? '') || /^\/mcp(?:[/?]|$)/.test(request.url ?? '')) return called.host;
     const isAllowed = (origin: string) => originHost(origin) === called.host || allowedOrigins.includes(origin);
     if (allowedOrigins.includes('*') || headerLines(request, 'origin').every(isAllowed)) return called.host;
-    const message = `A page of another origin may not change anything here. Open ${first}/console, or call from a program, which sends no Origin header.`;
+    const message = `Pages from other origins cannot change anything here. Open ${first}/console, or send the request from a program, without an Origin header.`;
     return { type: 'ACCESS_DENIED', status: 403, message, reason: 'origin' };
   };
 }

@@ -32,10 +32,10 @@ function lock(folder: string): () => void {
     if (unlock) return unlock;
   } catch (error) {
     throw new StartError(
-      `The data folder ${folder} cannot be used (${(error as NodeJS.ErrnoException).code}). Name one that can be written to.`,
+      `The data folder ${folder} cannot be used (${(error as NodeJS.ErrnoException).code}). Choose a folder that you can write to.`,
     );
   }
-  throw new StartError(`The data folder ${folder} is in use by another stack. Stop that one, or name another folder.`);
+  throw new StartError(`The data folder ${folder} is in use by another stack. Stop that stack, or choose another folder.`);
 }
 
 /**

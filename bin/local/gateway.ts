@@ -121,7 +121,7 @@ async function answerRequest(
   if (integration.kind === 'mock') {
     const [mediaType = ''] = (incoming.headers['content-type'] ?? 'application/json').split(';');
     const isTaken = integration.mediaTypes.includes(mediaType.trim().toLowerCase());
-    return isTaken ? fillAnswer(integration.answer, requestId) : refuse('UNSUPPORTED_MEDIA_TYPE');
+    return isTaken ? fillAnswer(integration.answer, { requestId, domainName: admitted }) : refuse('UNSUPPORTED_MEDIA_TYPE');
   }
   try {
     const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body)));
@@ -145,7 +145,7 @@ const ownStatus: Record<string, number> = {
 
 function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, requestId: string, status = ownStatus[type] ?? 400): Answer {
   const answer = gatewayAnswers.get(type) ?? gatewayAnswers.get(status < 500 ? 'DEFAULT_4XX' : 'DEFAULT_5XX');
-  return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, requestId);
+  return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, { requestId });
 }
 
 /** Says more than the gateway's own answer does. What is left of the request is not read. */
@@ -159,14 +159,17 @@ function explain(answer: Answer, { status, message, reason }: Refused): Answer {
   };
 }
 
-/** Fills in the variables that mapping expressions and templates name (the request's id is the only one in use). */
-function fillAnswer({ status = 200, headers, body }: StaticAnswer, requestId: string): Answer {
+/** Fills in the variables that mapping expressions and templates name. */
+function fillAnswer(
+  { status = 200, headers, body }: StaticAnswer,
+  { requestId, domainName = '' }: { requestId: string; domainName?: string },
+): Answer {
   const value = (expression: string) => (expression === 'context.requestId' ? requestId : expression.replace(/^'(.*)'$/s, '$1'));
   const filled = Object.entries(headers).map(([name, expression]) => [name, value(expression)]);
   return {
     status,
     headers: { 'Content-Type': 'application/json', ...renameChallenge(Object.fromEntries(filled)) },
-    body: body.replaceAll('$context.requestId', requestId),
+    body: body.replaceAll('$context.requestId', requestId).replaceAll('$context.domainName', domainName),
   };
 }
 

@@ -60,7 +60,7 @@ function requireKey(server: Server): string {
 
 const stranger = {
   __type: 'AccessDeniedException',
-  message: 'Only the local stack of which this is a part may call it. Its addresses, with the key of this run, are in .local/stack.json.',
+  message: 'Only the local stack that started this service can call it. Its address, with the key for this run, is in .local/stack.json.',
 };
 
 /** Whether a request names this machine as its host, as {@link listenForStack} does in its address. */

@@ -37,20 +37,21 @@ export function keepKeys(path: string, names: readonly string[]): Record<string,
   );
 }
 
-const blob = z.base64().transform((text) => Buffer.from(text, 'base64'));
-
 const signInput = z.object({
   KeyId: z.string(),
-  Message: blob.refine(({ length }) => length >= 1 && length <= 4096, 'Message must have 1 to 4096 bytes'),
-  MessageType: z.enum(['RAW', 'DIGEST']).default('RAW'),
-  SigningAlgorithm: z.string(),
+  Message: z
+    .base64()
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine(({ length }) => length === 32, 'must be a digest of 32 bytes'),
+  MessageType: z.literal('DIGEST'),
+  SigningAlgorithm: z.literal('ECDSA_SHA_256'),
 });
 const keyInput = z.object({ KeyId: z.string() });
-const createInput = z.object({ KeyUsage: z.string().optional(), KeySpec: z.string().optional() });
+const createInput = z.object({ KeyUsage: z.literal('SIGN_VERIFY'), KeySpec: z.literal('ECC_NIST_P256') });
 
 /**
  * A stand-in for KMS on a loopback port: real P-256 keys behind the wire protocol of KMS.
- * Knows Sign, GetPublicKey, DescribeKey and CreateKey of ECC_NIST_P256 keys.
+ * Knows CreateKey, GetPublicKey, and Sign of digests.
  */
 export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}) {
   const known = new Map(keys.map((key) => [key.keyId, key]));
@@ -63,55 +64,25 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
 
   const service = await startJsonService(
     {
-      Sign: operation(signInput, ({ KeyId, Message, MessageType, SigningAlgorithm }) => {
+      Sign: operation(signInput, ({ KeyId, Message, SigningAlgorithm }) => {
         const { keyId, secret } = find(KeyId);
-        if (SigningAlgorithm !== 'ECDSA_SHA_256') {
-          const message = `Algorithm ${SigningAlgorithm} is incompatible with key spec ECC_NIST_P256.`;
-          throw new ServiceError('InvalidKeyUsageException', message);
-        }
-        const isDigest = MessageType === 'DIGEST';
-        if (isDigest && Message.length !== 32)
-          throw new ServiceError('ValidationException', 'Digest is invalid length for algorithm ECDSA_SHA_256.');
-        const signature = p256.sign(Message, secret, { prehash: !isDigest, lowS: false, format: 'der' });
+        const signature = p256.sign(Message, secret, { prehash: false, lowS: false, format: 'der' });
         return { KeyId: keyArn(keyId), Signature: Buffer.from(signature).toString('base64'), SigningAlgorithm };
       }),
       GetPublicKey: operation(keyInput, ({ KeyId }) => {
         const key = find(KeyId);
-        return { ...describeKey(key), KeyId: keyArn(key.keyId), PublicKey: subjectPublicKeyInfo(key).toString('base64') };
+        return { KeyId: keyArn(key.keyId), PublicKey: subjectPublicKeyInfo(key).toString('base64') };
       }),
-      DescribeKey: operation(keyInput, ({ KeyId }) => ({ KeyMetadata: metadata(find(KeyId)) })),
-      CreateKey: operation(createInput, ({ KeyUsage, KeySpec }) => {
-        if (KeyUsage !== 'SIGN_VERIFY' || KeySpec !== 'ECC_NIST_P256') {
-          const message = 'Only keys of KeyUsage SIGN_VERIFY and KeySpec ECC_NIST_P256 can be made here.';
-          throw new ServiceError('UnsupportedOperationException', message);
-        }
+      CreateKey: operation(createInput, () => {
         const key = newKmsKey();
         known.set(key.keyId, key);
-        return { KeyMetadata: metadata(key) };
+        return { KeyMetadata: { KeyId: key.keyId, Arn: keyArn(key.keyId) } };
       }),
     },
     disturb,
   );
   return { ...service, keyIds: keys.map(({ keyId }) => keyId) };
 }
-
-const describeKey = ({ keyId }: KmsKey) => ({
-  KeyId: keyId,
-  KeySpec: 'ECC_NIST_P256',
-  CustomerMasterKeySpec: 'ECC_NIST_P256',
-  KeyUsage: 'SIGN_VERIFY',
-  SigningAlgorithms: ['ECDSA_SHA_256'],
-});
-
-const metadata = (key: KmsKey) => ({
-  ...describeKey(key),
-  Arn: keyArn(key.keyId),
-  AWSAccountId: account,
-  Enabled: true,
-  KeyState: 'Enabled',
-  KeyManager: 'CUSTOMER',
-  Origin: 'AWS_KMS',
-});
 
 function subjectPublicKeyInfo({ secret }: KmsKey): Buffer {
   const point = p256.getPublicKey(secret, false);

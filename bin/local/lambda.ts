@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FunctionDefinition } from './template.ts';
@@ -30,14 +30,16 @@ export interface LambdaOptions {
   maxWaiting?: number;
   /** how long each of them waits until it is refused, in milliseconds. Default 20 seconds */
   maxWaitMs?: number;
-  /** an environment ends when it has had nothing to do for this long, in milliseconds. Default 15 seconds */
+  /** an environment ends when it has been idle for this long, in milliseconds, if its function has another. Default 15 seconds */
   idleMs?: number;
+  /** the same for the only environment of a function, in milliseconds. Default 5 minutes */
+  lastIdleMs?: number;
   /** each environment gets a temporary folder of its own in here; it goes with the environment. Default: the system's */
   scratch?: string;
   /** where compiled code is kept from one environment to the next */
   compileCache?: string;
-  /** gets each line that a function writes to its log */
-  onLog?(line: string, functionName: string): void;
+  /** gets each line that a function writes to its log, and the id of the environment that wrote it */
+  onLog?(line: string, functionName: string, environment: string): void;
 }
 
 /** How an invocation ended. */
@@ -64,7 +66,7 @@ interface Waiting {
  * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
  */
 export function openLambdas(options: LambdaOptions = {}) {
-  const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000 } = options;
+  const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000, lastIdleMs = 300_000 } = options;
   const all = new Set<Environment>();
   /** the idle ones, the one that is idle longest first */
   const idleSinceMs = new Map<Environment, number>();
@@ -160,9 +162,12 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
 
   const sweep = () => {
-    for (const [environment, sinceMs] of idleSinceMs) if (performance.now() - sinceMs >= idleMs) retire(environment);
+    for (const [environment, sinceMs] of idleSinceMs) {
+      const mayIdleMs = environmentsOf(environment.functionName).length > 1 ? idleMs : lastIdleMs;
+      if (performance.now() - sinceMs >= mayIdleMs) retire(environment);
+    }
   };
-  const sweeping = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
+  const sweeping = setInterval(sweep, Math.min(idleMs, lastIdleMs, 5_000)).unref();
 
   return {
     /**
@@ -201,7 +206,7 @@ function startEnvironment(
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
   });
   const logLines = (text: string) => {
-    for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
+    for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name, basename(temporary));
   };
   let running: Run | undefined;
   worker.on('message', (message: Message) => {

@@ -31,7 +31,7 @@ async function createKeys(endpoint: string, ids: string[]): Promise<LocalValues>
   try {
     return Object.fromEntries(await Promise.all(ids.map(create)));
   } catch (cause) {
-    throw new StartError(`KMS at ${endpoint} cannot be reached or makes no keys.`, { cause });
+    throw new StartError(`KMS at ${endpoint} cannot be reached or cannot create keys.`, { cause });
   } finally {
     client.destroy();
   }

@@ -5,27 +5,27 @@ import { printLine, printRemark, style } from '../cli/terminal.ts';
 import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
-/** Says where the stack is and what to do with it. */
+/** Prints the addresses of the stack and how to use them. */
 export function showStart({ base_url, other_urls = [], user_password, admin_password }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
   printLine(`
-Intent Gate answers at ${[base_url, ...other_urls].map(strong).join(' and ')}
+Intent Gate is running at ${[base_url, ...other_urls].map(strong).join(' and ')}
 
-Search:           ${strong(`curl -s '${base_url}/api/intents/search?query=what+time+is+it+elsewhere'`)}
-Read the policy:  ${strong(`curl -s ${base_url}/api/policy`)}
-Watch an agent:   ${strong('npm run demo')}
+Search:            ${strong(`curl -s '${base_url}/api/intents/search?query=what+time+is+it+elsewhere'`)}
+Read the policy:   ${strong(`curl -s ${base_url}/api/policy`)}
+Watch an agent:    ${strong('npm run demo')}
 
-Look and try:     ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
-Reference:        ${strong(`${base_url}/docs`)}
-In an MCP host:   ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or the address ${base_url}/mcp)
-With sign-in:     ${strong(`${base_url}/mcp/sign-in`)}   (in hosts that sign people in: user ${strong('user')}, password ${strong(user_password)})
-Be an admin:      ${strong('npx intent-gate login --local')}
-An admin token:   ${strong('npm run --silent token')}   (good for an hour; addresses and tokens are in .local/stack.json)
-Ctrl-C stops all of it.
+Explore:           ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
+API reference:     ${strong(`${base_url}/docs`)}
+In an MCP host:    ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or ${base_url}/mcp)
+MCP with sign-in:  ${strong(`${base_url}/mcp/sign-in`)}   (for hosts that support OAuth: user ${strong('user')}, password ${strong(user_password)})
+Sign in as admin:  ${strong('npx intent-gate login --local')}
+Get a token:       ${strong('npm run --silent token')}   (an admin token, valid for an hour; .local/stack.json has all addresses and tokens)
+Press Ctrl-C to stop.
 `);
 }
 
-/** What the policy says without effect: synthesis warns of it as well, but need not have taken place for this start. */
+/** Warns of policy rules without effect. Synthesis warns too, but is skipped when its result is cached. */
 export function showWarnings({ policy_file, base_url }: Pick<StackDescription, 'policy_file' | 'base_url'>): void {
   const policy = fillTemplate(parsePolicyTemplate(readFileSync(policy_file, 'utf8'), base_url), base_url);
   for (const { path, problem } of findContradictions(policy, base_url, Date.now()))
@@ -38,7 +38,7 @@ export function showAnswered({ method, path, status, durationMs }: Answered): vo
   printLine(`${code} ${method} ${path.replace(/[^\x21-\x7e]/g, '?')} ${durationMs.toFixed(0)} ms`);
 }
 
-/** The parts of the functions' logs that are worth a look: errors, and output that is not a log line. */
+/** Prints errors from the functions' logs, and output that is not a log line. */
 export function showLog(line: string, functionName: string): void {
   if (/"level":"(ERROR|CRITICAL)"/.test(line) || !line.startsWith('{')) printRemark(style('red', `${functionName}: ${line}`));
 }

@@ -15,6 +15,7 @@ import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
 import type { StackDescription } from './stack-file.ts';
+import { readSubscriptions, startSubscriptions } from './subscriptions.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTables } from './table.ts';
 import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourceIds } from './template.ts';
@@ -43,7 +44,7 @@ export interface StackOptions {
   dynamodbEndpoint?: string;
   kmsEndpoint?: string;
   /** how many environments run, and for how long they wait, if not as people at work need it */
-  environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs'>;
+  environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs' | 'lastIdleMs'>;
   onAnswered?(answered: Answered): void;
   /** gets each line of the functions' logs */
   onLog?(line: string, functionName: string): void;
@@ -108,7 +109,9 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
     const tables = readTables(template);
     if (tables.length === 0) {
-      throw new StartError('The stage local takes over tables of AWS, which are not here. Leave the setting adopt out for it in cdk.json.');
+      throw new StartError(
+        'The local stack cannot adopt tables that are in AWS. Remove the setting adopt for the stage local in cdk.json.',
+      );
     }
     await createTables({ endpoint: dynamo.endpoint, region, credentials: localCredentials() }, tables).catch((cause) => {
       throw new StartError(`The tables at ${dynamo.endpoint} cannot be reached or created (${cause.name}).`, { cause });
@@ -140,10 +143,17 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       scratch: data.scratch,
       compileCache: join(synthesized, 'compiled'),
       ...options.environments,
-      ...(options.onLog && { onLog: options.onLog }),
+      onLog: (line, name, environmentId) => {
+        logLines.take(line, name, environmentId);
+        options.onLog?.(line, name);
+      },
     });
     parts.defer(lambdas.stop);
-    parts.defer(startSchedules(readSchedules(template), lambdas.invoke));
+    const schedules = readSchedules(template);
+    parts.defer(startSchedules(schedules, lambdas.invoke));
+    const scheduled = schedules.map(({ functionId }) => functionId);
+    const logLines = startSubscriptions(readSubscriptions(template), scheduled, lambdas.invoke);
+    parts.defer(logLines.stop);
     const { environment: settings } = lambdas.definitionOf(functionIdOf(template, 'execute-intent'));
     serve({
       definition: readApi(template),
@@ -190,20 +200,20 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
 
 function findPolicy(given: string | undefined): string {
   const file = given === undefined ? join(projectRoot, 'bin', 'local', 'policy.json') : resolve(given);
-  if (!existsSync(file)) throw new StartError(`There is no policy file at ${file}.`);
+  if (!existsSync(file)) throw new StartError(`Policy file not found: ${file}.`);
   return file;
 }
 
 const listenComplaints: Record<string, string> = {
-  EADDRINUSE: 'is taken: stop what listens there, or choose another with --port (0 takes a free one)',
-  EACCES: 'may not be used by you: choose one above 1023 with --port',
-  EADDRNOTAVAIL: 'is on no address of this machine: choose one that it has with --host',
-  ENOTFOUND: 'is on no address of this machine: choose one that it has with --host',
+  EADDRINUSE: 'is in use: stop the process that listens there, or choose another with --port (0 picks a free port)',
+  EACCES: 'is not allowed for your user: choose one above 1023 with --port',
+  EADDRNOTAVAIL: 'cannot be used: this machine does not have that address. Choose another with --host',
+  ENOTFOUND: 'cannot be used: this machine does not have that address. Choose another with --host',
 };
 
 async function listenOn({ host, port, ...options }: GatewayOptions & { host: string; port: number }) {
   return startGateway({ host, port, ...options }).catch((cause: NodeJS.ErrnoException) => {
-    throw new StartError(`Port ${port} of ${host} ${listenComplaints[cause.code ?? ''] ?? `cannot be listened at (${cause.code})`}.`, {
+    throw new StartError(`Port ${port} on ${host} ${listenComplaints[cause.code ?? ''] ?? `cannot be used (${cause.code})`}.`, {
       cause,
     });
   });

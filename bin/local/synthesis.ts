@@ -28,7 +28,7 @@ const minKeptMs = 2 * 60 * 60 * 1_000;
 
 /** All that synthesis reads, from the root of the project: packages by what npm says that it has installed. */
 const sources = [
-  '{functions,lib,schemas}/**/*.*',
+  '{console,functions,lib,registry,schemas}/**/*.*',
   'bin/app.ts',
   '{cdk,cdk.context,package,package-lock,tsconfig}.json',
   'node_modules/.package-lock.json',

@@ -5,6 +5,6 @@ const description = readDescription();
 if (description) {
   console.log(process.argv[2] === 'user' ? description.user_token : description.admin_token);
 } else {
-  console.error('No stack runs here. Start one with: npm start');
+  console.error('No local stack is running. Start one with: npm start');
   process.exitCode = 1;
 }

@@ -8,35 +8,46 @@ export interface ApiErrorOptions {
   headers?: Record<string, string>;
   /** kept for the log, never sent */
   cause?: unknown;
+  /** default: `upstream` if `details.upstream_status` is given, else `gate` */
+  fault?: Fault;
 }
 
-/** The only error that a caller gets to see. Anything else that is thrown is answered as INTERNAL_SERVER_ERROR. */
+/** Whose failure an answer of 500 or above reports: alarms count those of the gate. */
+export type Fault = 'gate' | 'upstream';
+
+/** The only error that callers see. Anything else that is thrown becomes INTERNAL_SERVER_ERROR. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly headers: Record<string, string>;
+  readonly fault: Fault;
 
   /** @param message - what is wrong and what to do next; it must not echo input */
-  constructor(code: ErrorCode, message: string, { status, details = {}, headers = {}, cause }: ApiErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, { status, details = {}, headers = {}, cause, fault }: ApiErrorOptions = {}) {
     super(message, { cause });
     this.code = code;
     this.status = status ?? errorTable[code].status;
     this.details = details;
     this.headers = headers;
+    this.fault = fault ?? (details.upstream_status === undefined ? 'gate' : 'upstream');
   }
 
   /** The same refusal with more details; its own take precedence. */
   withDetails(details: Record<string, unknown>): ApiError {
-    const { code, message, status, headers, cause } = this;
-    return new ApiError(code, message, { status, headers, cause, details: { ...details, ...this.details } });
+    return this.with({ details: { ...details, ...this.details } });
   }
 
   /** The same refusal with more headers; its own take precedence. */
   withHeaders(headers: Record<string, string>): ApiError {
-    const { code, message, status, details, cause } = this;
-    return new ApiError(code, message, { status, details, cause, headers: { ...headers, ...this.headers } });
+    return this.with({ headers: { ...headers, ...this.headers } });
+  }
+
+  /** The same refusal with these in place of its own. */
+  with(changes: Pick<ApiErrorOptions, 'details' | 'headers'>): ApiError {
+    const { code, message, status, details, headers, cause, fault } = this;
+    return new ApiError(code, message, { status, details, headers, cause, fault, ...changes });
   }
 }
 
@@ -50,7 +61,7 @@ export function invalidParameter(
   return new ApiError('INVALID_PARAMETER', message, { details: { issues: [...issues.slice(0, maxIssues), ...rest] } });
 }
 
-/** So that no request is answered by many times its size. */
+/** Keeps a response from being many times the size of its request. */
 const maxIssues = 100;
 
 /** SERVICE_UNAVAILABLE: a dependency did not answer. `Retry-After` defaults to 1 second. */

@@ -1,7 +1,8 @@
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { Agent, request as requestPlain } from 'node:http';
-import { request as requestTls, Agent as TlsAgent } from 'node:https';
+import { type ClientRequest, type IncomingMessage, request as requestPlain } from 'node:http';
+import { request as requestTls } from 'node:https';
+import type { Readable } from 'node:stream';
 import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
+import { closeStale, openAwsAgents } from './idle-connections.ts';
 import { currentSignal } from './invocation.ts';
 
 /** Longest wait for a connection, in milliseconds. */
@@ -10,100 +11,113 @@ const connectTimeoutMs = 500;
 /** How many requests a client has in flight at most; more wait, as with the SDK's own handler. */
 const maxSockets = 50;
 
-/** An error by a name that the SDK's retries know: they repeat what timed out, and nothing that was aborted. */
+/** An error whose name the SDK's retries know: they repeat time-outs, but not aborts. */
 const failure = (name: 'AbortError' | 'TimeoutError', message: string, cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { name });
 
 const aborted = (signal: AbortSignal | undefined): Error =>
   failure('AbortError', 'the step that the request is part of has ended', signal?.reason);
 
-/** As text, which Node sends together with the header, in one packet. */
+/** As text, which Node sends in one packet with the header. */
 const readText = (body: unknown): unknown =>
   body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString() : body;
+
+type Agents = ReturnType<typeof openAwsAgents>;
+
+/** Begins a request, over a connection that is not stale or that is made in time. */
+function begin(
+  { protocol, hostname, port, method, path, headers }: HttpRequest,
+  { plain, tls }: Agents,
+  fail: (error: Error) => void,
+): ClientRequest {
+  const [request, agent] = protocol === 'https:' ? [requestTls, tls] : [requestPlain, plain];
+  closeStale(agent);
+  return request({ agent, host: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers })
+    .on('socket', (socket) => {
+      if (!socket.connecting) return;
+      const connectTimer = setTimeout(() => fail(failure('TimeoutError', 'no connection in time')), connectTimeoutMs);
+      const stop = () => clearTimeout(connectTimer);
+      socket.once('connect', stop).once('close', stop);
+    })
+    .on('error', fail);
+}
 
 /**
  * Sends requests whose bodies and answers are JSON texts, each until `requestTimeoutMs` or the end of the step that it belongs to
  * (see {@link ./invocation.ts}). The SDK's own handler is made for streams: it sets more timers, and sends a text in two parts.
  */
 export const jsonHttpHandler = (requestTimeoutMs: number) => {
-  const plain = new Agent({ keepAlive: true, maxSockets });
-  const tls = new TlsAgent({ keepAlive: true, maxSockets });
+  const agents = openAwsAgents({ maxSockets });
 
-  const handle = ({ protocol, hostname, port, method, path, headers, body }: HttpRequest): Promise<{ response: HttpResponse }> =>
+  const handle = (request: HttpRequest): Promise<{ response: HttpResponse }> =>
     new Promise((resolve, reject) => {
       const signal = currentSignal();
       if (signal?.aborted) return reject(aborted(signal));
-      const [request, agent] = protocol === 'https:' ? [requestTls, tls] : [requestPlain, plain];
-      const sent = request({ agent, host: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers });
-      const settle = () => {
+      const stopWaiting = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
       };
       const fail = (error: Error) => {
-        settle();
+        stopWaiting();
         reject(error);
         sent.destroy();
       };
+      const sent = begin(request, agents, fail);
       const abort = () => fail(aborted(signal));
       const timer = setTimeout(() => fail(failure('TimeoutError', 'no answer in time')), requestTimeoutMs);
       signal?.addEventListener('abort', abort, { once: true });
       sent
-        .on('socket', (socket) => {
-          if (!socket.connecting) return;
-          const connectTimer = setTimeout(() => fail(failure('TimeoutError', 'no connection in time')), connectTimeoutMs);
-          const stop = () => clearTimeout(connectTimer);
-          socket.once('connect', stop).once('close', stop);
-        })
         .on('response', (response) => {
           const chunks: Buffer[] = [];
           response
             .on('data', (chunk: Buffer) => chunks.push(chunk))
             .on('error', fail)
             .on('end', () => {
-              settle();
+              stopWaiting();
               const { statusCode = 0, headers } = response;
               resolve({
                 response: new HttpResponse({ statusCode, headers: headers as Record<string, string>, body: Buffer.concat(chunks) }),
               });
             });
         })
-        .on('error', fail)
-        .end(readText(body));
+        .end(readText(request.body));
     });
 
   return { handle };
 };
 
-/** The SDK keeps the bytes of a day's signing key, and Node is slow to take a key in bytes. */
-const keyObjects = new WeakMap<object, KeyObject>();
+/**
+ * Opens what sends requests whose bodies and answers are streams, until a connection has been silent for `silenceMs` or the step ends that the
+ * request belongs to.
+ */
+export const openStreams = (silenceMs: number) => {
+  const agents = openAwsAgents();
 
-function keyObjectOf(secret: ArrayBuffer | ArrayBufferView): KeyObject {
-  const key = keyObjects.get(secret) ?? createSecretKey(Buffer.from(secret as Uint8Array));
-  keyObjects.set(secret, key);
-  return key;
-}
-
-/** SHA-256, or with a secret HMAC-SHA-256, for the signatures of requests; in bundles it takes the place of the SDK's own. */
-export class Sha256 {
-  readonly #hash;
-
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash =
-      secret === undefined ? createHash('sha256') : createHmac('sha256', typeof secret === 'string' ? secret : keyObjectOf(secret));
-  }
-
-  update(data: Uint8Array): void {
-    this.#hash.update(data);
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-}
+  return (request: HttpRequest, body?: Readable): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const signal = currentSignal();
+      if (signal?.aborted) return reject(aborted(signal));
+      const fail = (error: Error) => {
+        reject(error);
+        sent.destroy(error);
+      };
+      const sent = begin(request, agents, fail);
+      const abort = () => fail(aborted(signal));
+      signal?.addEventListener('abort', abort, { once: true });
+      sent
+        .setTimeout(silenceMs, () => fail(failure('TimeoutError', 'the connection was silent for too long')))
+        .on('close', () => {
+          signal?.removeEventListener('abort', abort);
+          body?.destroy();
+        })
+        .on('response', resolve);
+      if (body) body.on('error', fail).pipe(sent);
+      else sent.end();
+    });
+};
 
 /** What all AWS clients are configured with: bounded waits, and three attempts. */
 export const awsClientSettings = ({ requestTimeout }: { requestTimeout: number }) => ({
   maxAttempts: 3,
   requestHandler: jsonHttpHandler(requestTimeout),
-  sha256: Sha256,
 });

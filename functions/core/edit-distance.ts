@@ -1,4 +1,4 @@
-/** The least number of letters to insert, delete or replace that makes one text the other (Levenshtein). */
+/** Levenshtein distance in UTF-16 units. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {

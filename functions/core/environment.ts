@@ -17,13 +17,15 @@ export const variables = {
   allowedOrigins: 'ALLOWED_ORIGINS',
   /** KMS key ids or ARNs separated by commas; the first signs, all verify */
   signingKeys: 'SIGNING_KEY_IDS',
+  /** the most runs of this function at the same time, if that is reserved for it */
+  reservedConcurrency: 'RESERVED_CONCURRENCY',
   /** life of a PAT in seconds */
   patLifeSeconds: 'PAT_LIFE_SECONDS',
   /** PATs that one key may be issued in an hour */
   issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
   /** billing of `pay` duties as JSON `{"method","id"}`, if configured */
   billing: 'BILLING',
-  /** name of the function that issues PATs, for the one that may not sign them itself */
+  /** name of the function that issues PATs, or ARN of its alias, for the one that may not sign them itself */
   issueFunction: 'ISSUE_FUNCTION',
   /** name of the function that searches, for those that suggest intents */
   searchFunction: 'SEARCH_FUNCTION',
@@ -61,6 +63,8 @@ export const variables = {
   egressLoopback: 'EGRESS_ALLOW_LOOPBACK',
   /** hosts on the developer's own network that intents may call, separated by commas; in a local stack only */
   localUpstreams: 'EGRESS_LOCAL_UPSTREAMS',
+  /** the only origins that may lead to private addresses, separated by commas */
+  privateOrigins: 'EGRESS_PRIVATE_ORIGINS',
   /** prefix of the names of the services' secrets in Secrets Manager, for example `intent-gate/prod/services/` */
   credentialPrefix: 'CREDENTIAL_PREFIX',
   /** bucket of search index snapshots */

@@ -2,7 +2,7 @@ const whiteSpace = /[ \t\n\r]*/y;
 const scalar =
   /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*"/y;
 
-/** What has to come next in a text, in the words of its problem. */
+/** What may come next in a text, as problems name it. */
 const expected = {
   value: 'a value',
   valueOrEnd: 'a value or ]',
@@ -16,8 +16,8 @@ const expected = {
 type Expected = keyof typeof expected;
 
 /**
- * Says where a text stops being JSON (RFC 8259), and what has to stand there: the parser's own message repeats parts of the text, and has the
- * place only sometimes.
+ * Says where a text stops being JSON (RFC 8259), and what is expected there. The parser's own message echoes parts of the text, and often
+ * lacks the place.
  * @param text - one that `JSON.parse` refuses
  * @returns the end of the sentence "is not JSON: ..."
  */

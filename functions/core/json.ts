@@ -1,11 +1,12 @@
-import * as z from 'zod';
+import type * as z from 'zod';
+import { config } from 'zod/v4/core';
 import type { Issue } from '../../schemas/errors.ts';
 import { isRawNumber, isWrittenAlike, parseExact, type RawNumber, toDouble } from '../../schemas/number.ts';
 import { invalidParameter } from './api-error.ts';
 import { describeJsonError } from './json-error.ts';
 import { zodMessage } from './zod-message.ts';
 
-z.config({ customError: zodMessage });
+config({ customError: zodMessage });
 
 export type JsonValue = null | boolean | number | RawNumber | string | JsonValue[] | JsonObject;
 

@@ -1,3 +1,5 @@
+import { currentTrace } from './trace.ts';
+
 const levels = ['INFO', 'WARN', 'ERROR', 'SILENT'] as const;
 const service = process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'intent-gate';
 
@@ -6,8 +8,17 @@ const writer =
   (level: (typeof levels)[number]) =>
   (message: string, members: Record<string, unknown> = {}) => {
     if (levels.indexOf(level) < levels.findIndex((lowest) => lowest === process.env.LOG_LEVEL)) return;
-    const [, trace] = /Root=([^;]+)/.exec(process.env._X_AMZN_TRACE_ID ?? '') ?? [];
-    const line = { level, message, timestamp: new Date().toISOString(), service, ...(trace && { xray_trace_id: trace }), ...members };
+    const [, xray] = /Root=([^;]+)/.exec(process.env._X_AMZN_TRACE_ID ?? '') ?? [];
+    const trace = currentTrace();
+    const line = {
+      level,
+      message,
+      timestamp: new Date().toISOString(),
+      service,
+      ...(xray && { xray_trace_id: xray }),
+      ...(trace && { trace_id: trace.traceId, span_id: trace.spanId }),
+      ...members,
+    };
     process.stdout.write(`${JSON.stringify(line)}\n`);
   };
 

@@ -1,7 +1,6 @@
-import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { HttpRequest } from '@smithy/core/protocols';
-import { SignatureV4 } from '@smithy/signature-v4';
-import { jsonHttpHandler, Sha256 } from './aws-client.ts';
+import { jsonHttpHandler } from './aws-client.ts';
+import { type Credentials, type FindCredentials, openSignature, sha256 } from './aws-signature.ts';
 
 export interface UnsignedRequest {
   method: string;
@@ -14,24 +13,22 @@ export interface Signing {
   service: string;
   region: string;
   /** default: those that Lambda puts into the function's environment */
-  credentials?: ConstructorParameters<typeof SignatureV4>[0]['credentials'];
+  credentials?: Credentials | FindCredentials;
   /** default: now */
   time?: Date;
   /** whether the request states the digest of its body in `x-amz-content-sha256`, which OpenSearch Serverless demands; default true */
   applyChecksum?: boolean;
 }
 
-/** The headers that sign a request for AWS (Signature Version 4). Every header given is signed, and the host. */
-export async function signRequest(
-  { method, url, headers, body }: UnsignedRequest,
-  { service, region, credentials = fromEnv(), time = new Date(), applyChecksum = true }: Signing,
-): Promise<Record<string, string>> {
-  const signer = new SignatureV4({ service, region, credentials, applyChecksum, sha256: Sha256 });
-  const { protocol, hostname, host, pathname: path } = url;
-  const query = Object.fromEntries(url.searchParams);
-  const signed = await signer.sign({ method, protocol, hostname, path, query, headers: { ...headers, host }, body }, { signingDate: time });
-  const { host: _, ...sent } = signed.headers;
-  return sent;
+/** Opens what makes the headers that sign a request for AWS (Signature Version 4). Every header given is signed, and the host. */
+export function openRequestSigner({ credentials, applyChecksum = true, ...scope }: Signing) {
+  const sign = openSignature(typeof credentials === 'object' ? async () => credentials : credentials);
+  return async ({ method, url, headers, body }: UnsignedRequest): Promise<Record<string, string>> => {
+    const checksum = applyChecksum ? { 'x-amz-content-sha256': sha256(body) } : {};
+    const signable = { method, path: url.pathname, query: url.searchParams, headers: { ...headers, host: url.host, ...checksum }, body };
+    const { host: _, ...signed } = await sign(signable, scope);
+    return signed;
+  };
 }
 
 /**
@@ -40,11 +37,21 @@ export async function signRequest(
  */
 export function openSignedRequests(timeoutMs: number, signing: Signing) {
   const { handle } = jsonHttpHandler(timeoutMs);
+  const sign = openRequestSigner(signing);
   return async (request: UnsignedRequest): Promise<{ status: number; headers: Record<string, string>; body: string }> => {
     const { protocol, hostname, host, port, pathname: path, search } = request.url;
-    const headers = { ...(await signRequest(request, signing)), host };
+    const headers = { ...(await sign(request)), host };
     const target = { protocol, hostname, path: path + search, ...(port !== '' && { port: Number(port) }) };
     const { response } = await handle(new HttpRequest({ ...target, method: request.method, headers, body: request.body }));
     return { status: response.statusCode, headers: response.headers, body: String(response.body) };
   };
 }
+
+/** Where a service of AWS is called in a region, chosen as the SDK does. */
+export const serviceEndpoint = (service: string, region: string): string =>
+  process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ??
+  process.env.AWS_ENDPOINT_URL ??
+  `https://${service}.${region}.${awsDomain(region)}`;
+
+/** The domain of AWS's services in a region. */
+export const awsDomain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com');

@@ -2,7 +2,6 @@ import type * as z from 'zod';
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
-/** How much of what: characters of a string, items of an array, or the number itself. */
 function describeBound(origin: string, bound: unknown, side: 'least' | 'most', isInclusive = true): string {
   if (origin === 'string') return `must have at ${side} ${bound} characters`;
   if (origin === 'array' || origin === 'set') return `must have at ${side} ${bound} items`;
@@ -12,7 +11,7 @@ function describeBound(origin: string, bound: unknown, side: 'least' | 'most', i
 }
 
 /**
- * The message of an issue for which a schema has none, as the end of a sentence that begins with the place: the library's own tell of the library.
+ * The message of an issue without one in its schema: the end of a sentence that begins with the place.
  * @returns undefined for issues that `issuesOf` describes by their code
  */
 export function zodMessage(issue: RawIssue): string | undefined {

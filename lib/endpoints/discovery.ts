@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import { briefPage, describedDetails, fullIntent, intentPage, viewQuery } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
@@ -67,7 +67,7 @@ export const discovery = {
     query: viewQuery,
     answer: z.union([describedDetails, fullIntent]),
     headers: ['ETag'],
-    needs: { table: { intent: ['getAll'], service: ['get', 'getAll'] }, invokes: ['search-intents'], adminTokens: true, policy: true },
+    needs: { table: { intent: ['getAll'], service: ['getAll'] }, invokes: ['search-intents'], adminTokens: true, policy: true },
     example: { path: { intent_uid: currency.intent_uid }, answer: currency },
   },
   mcp: {

@@ -32,6 +32,8 @@ export interface EndpointRow {
   /** if the answer is not JSON */
   mediaType?: string;
   headers?: readonly ResponseHeader[];
+  /** the whole answer, where it is the same for everybody: API Gateway gives it without a function, and leads from further paths to the path (308) */
+  constant?: (baseUrl: string) => object;
   /** answers of a form that no other endpoint has, by status; without content if they have no `answer` */
   others?: Readonly<Record<number, OtherAnswer>>;
   needs: Needs;

@@ -8,15 +8,17 @@ export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
-  /** opens outbound connections to intents' own endpoints */
-  egress?: true;
+  /** opens outbound connections: to the endpoints of intents, or to documents at public addresses that callers name */
+  egress?: 'intents' | 'documents';
   /** checks addresses at which intents will be called, without calling them */
   addressRules?: true;
   /** functions that it asks, by their names: for PATs, or for intents */
   invokes?: readonly ('issue-pat' | 'search-intents')[];
+  /** reads what the account allows: concurrent executions, and the role with which API Gateway writes logs */
+  accountLimits?: true;
   /** has the policy file beside its bundle */
   policy?: true;
-  /** has the OpenAPI document beside its bundle, or the reference page, or the console, or the files that both pages load */
+  /** has the OpenAPI document beside its bundle, or the page of `/docs`, or that of the console, or the files that both load */
   documents?: 'openapi' | 'page' | 'console' | 'assets';
   /** has the word vectors, by which search compares meanings, beside its bundle */
   wordVectors?: true;

@@ -1,8 +1,9 @@
-import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
+import * as z from 'zod';
+import { canonicalDigest } from '../../schemas/canonical.ts';
 import { changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
-import { stats, statsQuery } from '../../schemas/stats.ts';
+import { stats, statsByAgent, statsByIntent, statsQuery } from '../../schemas/stats.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { currency, intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';
 import { changes } from './needs.ts';
@@ -185,12 +186,12 @@ export const services = {
   'get-stats': {
     method: 'GET',
     path: '/api/stats',
-    summary: 'Read how often intents were executed, and how their services did',
+    summary: 'Read how often intents were executed, and how their services did, by service, intent or agent',
     description:
-      'Executions, refusals by their code, upstream failures and latency of each service; an admin of a namespace sees the services that belong to it. An instance of the gate writes what it has counted once a minute, so the last minute may be missing, and an instance that ends takes what it has not written along.',
+      'Executions, refusals by their code, upstream failures and latency of each service, or with `by` of each intent or agent; an admin of a namespace sees those of the services that belong to it. Counted from the log, each execution exactly once: complete after two minutes.',
     credential: 'admin',
     query: statsQuery,
-    answer: stats,
+    answer: z.union([stats, statsByIntent, statsByAgent]),
     needs: { table: { stats: ['query'], service: ['getAll'] } },
     example: {
       query: { period: 'day' },

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { errorBody } from '../../schemas/errors.ts';
+import { describeAuthorizationServer, describeResource } from '../../functions/core/sign-in/metadata.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 import {
   acceptForm,
   authorizationParameters,
@@ -31,19 +32,9 @@ export const signIn = {
     description: 'RFC 9728, at the place where clients that know `/mcp/sign-in` look.',
     credential: 'none',
     answer: protectedResource,
-    headers: ['ETag'],
+    constant: describeResource,
     needs: {},
-    memoryMb: 256,
-    example: {
-      answer: {
-        resource: `${exampleBaseUrl}/mcp/sign-in`,
-        resource_name: 'Intent Gate',
-        authorization_servers: [`${exampleBaseUrl}/oauth`],
-        bearer_methods_supported: ['header'],
-        resource_documentation: `${exampleBaseUrl}/docs`,
-        resource_policy_uri: `${exampleBaseUrl}/docs#policy`,
-      },
-    },
+    example: { answer: describeResource(exampleBaseUrl) },
   },
   'get-authorization-server': {
     method: 'GET',
@@ -53,29 +44,9 @@ export const signIn = {
     description: 'RFC 8414. The id of a client is the address of its description; programs on the machine of a person can register.',
     credential: 'none',
     answer: authorizationServer,
-    headers: ['ETag'],
+    constant: describeAuthorizationServer,
     needs: {},
-    memoryMb: 256,
-    example: {
-      answer: {
-        issuer: `${exampleBaseUrl}/oauth`,
-        authorization_endpoint: `${exampleBaseUrl}/oauth/authorize`,
-        token_endpoint: `${exampleBaseUrl}/oauth/token`,
-        registration_endpoint: `${exampleBaseUrl}/oauth/register`,
-        revocation_endpoint: `${exampleBaseUrl}/oauth/revoke`,
-        revocation_endpoint_auth_methods_supported: ['none'],
-        jwks_uri: `${exampleBaseUrl}/.well-known/jwks.json`,
-        response_types_supported: ['code'],
-        response_modes_supported: ['query'],
-        grant_types_supported: ['authorization_code', 'refresh_token'],
-        code_challenge_methods_supported: ['S256'],
-        token_endpoint_auth_methods_supported: ['none'],
-        prompt_values_supported: ['none', 'consent'],
-        client_id_metadata_document_supported: true,
-        authorization_response_iss_parameter_supported: true,
-        service_documentation: `${exampleBaseUrl}/docs`,
-      },
-    },
+    example: { answer: describeAuthorizationServer(exampleBaseUrl) },
   },
   authorize: {
     method: 'GET',
@@ -90,7 +61,7 @@ export const signIn = {
     others: { 302: { description: 'To the sign-in page, or back to the client with a code or an error.' }, 400: refusedPage },
     needs: {
       table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'] },
-      egress: true,
+      egress: 'documents',
       policy: true,
       signIn: true,
     },
@@ -120,7 +91,7 @@ export const signIn = {
     others: { 303: { description: 'The policy has changed: to the page that shows it.' }, 400: refusedPage, 403: refusedPage },
     needs: {
       table: { session: ['get', 'update', 'delete'], consent: ['put'], signInCode: ['put'] },
-      egress: true,
+      egress: 'documents',
       policy: true,
       signIn: true,
     },

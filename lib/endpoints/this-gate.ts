@@ -6,6 +6,8 @@ import { health, keySet } from '../../schemas/well-known.ts';
 import { type EndpointGroup, noExample } from './endpoint.ts';
 import { currency, exampleBaseUrl, published } from './fixtures.ts';
 
+const isUp = { status: 'ok' };
+
 export const aboutThisGate = {
   'get-own-description': {
     method: 'GET',
@@ -46,8 +48,9 @@ export const aboutThisGate = {
   'get-docs': {
     method: 'GET',
     path: '/docs',
-    summary: 'Read and try the API in a browser',
-    description: 'This reference, with the policy in plain words, to read and to try. It loads nothing from other hosts.',
+    summary: 'Read about the API',
+    description:
+      'The policy in plain words, the errors, and links to all documents. A browser goes on to this reference in the console, to read and to try.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/html',
@@ -58,9 +61,9 @@ export const aboutThisGate = {
   'get-docs-asset': {
     method: 'GET',
     path: '/docs/{asset}',
-    summary: 'Get a file that the reference page or the console loads',
+    summary: 'Get a file that the console loads',
     description:
-      'Their names change with their content, so they may be cached for good. `policy.schema.json` is the JSON schema of policy files, for editors; it keeps its name.',
+      'The name of a file changes with its content, so it may be cached indefinitely. `policy.schema.json` is the JSON schema of policy files, for editors; it keeps its name.',
     credential: 'none',
     answer: z.string(),
     mediaType: '*/*',
@@ -83,7 +86,7 @@ export const aboutThisGate = {
     path: '/console',
     summary: 'Find and run intents, and administer them, in a browser',
     description:
-      'The catalogue of intents, with a form for each, and for admins the console. It loads nothing from other hosts; what it shows it reads from the other endpoints.',
+      'The catalogue of intents, with a form for each, this reference, and for admins the console. It loads nothing from other hosts; what it shows it reads from the other endpoints.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/html',
@@ -139,8 +142,8 @@ export const aboutThisGate = {
     description: 'Does not depend on the parts behind the API.',
     credential: 'none',
     answer: health,
+    constant: () => isUp,
     needs: {},
-    memoryMb: 256,
-    example: { answer: { status: 'ok' } },
+    example: { answer: isUp },
   },
 } as const satisfies EndpointGroup;

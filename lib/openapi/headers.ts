@@ -53,10 +53,15 @@ export const requestHeaders = {
   ),
   'Idempotency-Key': parameter(
     'Idempotency-Key',
-    'a text of your choice for this one request. If it is sent again within 24 hours, the answer is the same, and nothing is executed twice.',
+    'a text of your choice for this one request. If it is sent again within 24 hours, the answer is the same, and nothing is executed twice; if the endpoint answered 429, it is executed now.',
     { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   ),
   DPoP: parameter('DPoP', 'a proof of possession of the agent key (RFC 9449); a PAT that was issued with a proof must be used with one'),
+  traceparent: parameter(
+    'traceparent',
+    'your position in a trace (W3C Trace Context), which is logged and continued in the call of the endpoint',
+  ),
+  tracestate: parameter('tracestate', 'passed on with `traceparent`'),
 };
 
 export type RequestHeader = keyof typeof requestHeaders;

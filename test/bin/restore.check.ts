@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { readRegistry } from '../../bin/cli/registry/files.ts';
 import { region } from '../../bin/local/json-service.ts';
 import { localCredentials } from '../../bin/local/parts.ts';
 import { startStack } from '../../bin/local/stack.ts';
 import { variables } from '../../functions/core/environment.ts';
+import { readRegistry } from '../../registry/files.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { copyTable, createTable } from '../support/copy-table.ts';
 import { type CommandLine, type Outcome, openCommandLine } from './cli/command-line.ts';
@@ -18,7 +18,7 @@ const stack = await startStack({ port: 0, quiet: true });
 const client = new DynamoDBClient({ endpoint: stack.dynamodb_endpoint, region, credentials: localCredentials() });
 const { [variables.registryTable]: registryTable = '', [variables.activityTable]: activityTable = '' } =
   stack.definitionOf('execute-intent').environment;
-const beforeTheLog = fileURLToPath(new URL('cli/registry/exports/before-the-log.yaml', import.meta.url));
+const beforeTheLog = fileURLToPath(new URL('../registry/exports/before-the-log.yaml', import.meta.url));
 let folder: string;
 let run: CommandLine['run'];
 
@@ -131,24 +131,24 @@ describe('a copy of the table', () => {
 
   const options = ['--intent', '--service', '--all'];
   test.each<[string, string[], number, string]>([
-    ['nothing chosen', ['--from', 'restored'], 3, 'What is to be restored? Give one of --intent <uid>, --service <id> and --all.\n'],
+    ['nothing chosen', ['--from', 'restored'], 3, 'Nothing to restore. Give --intent <uid>, --service <id> or --all.\n'],
     [
       'two choices',
       ['--from', 'restored', '--all', '--service', 'x'],
       3,
       `error: option '${options[1]} <id>' cannot be used with option '${options[2]}'`,
     ],
-    ['no such intent', ['--from', 'restored', '--intent', 'a.example:b:v1'], 1, 'The copy has no intent a.example:b:v1.\n'],
-    ['no uid', ['--from', 'restored', '--intent', 'x'], 1, 'The copy has no intent x.\n'],
-    ['no such service', ['--from', 'restored', '--service', 'None'], 1, 'The copy has no service with the id or name None.\n'],
+    ['no such intent', ['--from', 'restored', '--intent', 'a.example:b:v1'], 1, 'The copy contains no intent a.example:b:v1.\n'],
+    ['no uid', ['--from', 'restored', '--intent', 'x'], 1, 'The copy contains no intent x.\n'],
+    ['no such service', ['--from', 'restored', '--service', 'None'], 1, 'The copy contains no service with the id or name None.\n'],
     [
       'no such table',
       ['--from', 'none', '--all'],
       3,
-      'There is no table none in this account and region, or it is not complete yet: aws dynamodb wait table-exists --table-name none\n',
+      'The table none does not exist in this account and region, or is still being restored. Wait with: aws dynamodb wait table-exists --table-name none\n',
     ],
-    ['the other table', ['--from', activityTable, '--all'], 3, `The table ${activityTable} holds no registry of this version.`],
-    ['a foreign table', ['--from', 'foreign', '--all'], 4, 'AWS refuses (ValidationException): '],
+    ['the other table', ['--from', activityTable, '--all'], 3, `The table ${activityTable} contains no registry of this version.`],
+    ['a foreign table', ['--from', 'foreign', '--all'], 4, 'AWS refused the request (ValidationException): '],
   ])(
     'is refused: %s',
     async (_, words, code, message) => {
@@ -161,8 +161,8 @@ describe('a copy of the table', () => {
   );
 
   test.each<[string, NodeJS.ProcessEnv, number, string]>([
-    ['no address', { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' }, 5, 'DynamoDB does not answer ('],
-    ['a region', { AWS_REGION: undefined }, 4, 'AWS refuses ('],
+    ['no address', { AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1' }, 5, 'DynamoDB is not responding ('],
+    ['a region', { AWS_REGION: undefined }, 4, 'AWS refused the request ('],
   ])(
     'is not reached without %s',
     async (_, environment, code, message) => {

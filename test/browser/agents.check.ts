@@ -66,7 +66,7 @@ given('the agents in the console, where admins approve them', () => {
     await page.getByRole('button', { name: 'Lift the block' }).waitFor();
   }
 
-  const unknown = 'No agent of this name has asked for anything yet.';
+  const unknown = 'The gate has no record of this agent.';
 
   test('approves one of two keys that wait under the same id', async () => {
     const [first, second] = [await makeKey(), await makeKey()];
@@ -127,7 +127,7 @@ given('the agents in the console, where admins approve them', () => {
     await page.getByRole('button', { name: 'Approve it' }).click();
     await page.getByText('active', { exact: true }).waitFor();
     expect(await key.ask('expected')).toEqual([200, undefined]);
-    await page.getByRole('link', { name: 'What admins have done about it' }).click();
+    await page.getByRole('link', { name: 'History of the agent' }).click();
     await page.getByRole('cell', { name: 'approve agent', exact: true }).waitFor();
   });
 
@@ -143,7 +143,7 @@ given('the agents in the console, where admins approve them', () => {
       return route.fulfill({ response: answer, json: { ...read, displaced: 12 } });
     });
     await go('#/agents?state=pending');
-    await page.getByText('12 agents that waited have had to make room for others').waitFor();
+    await page.getByText('newer requests have displaced 12 waiting agents').waitFor();
     await page.setViewportSize({ width: 360, height: 740 });
     await expectToFit(page);
     await expectAccessible(page);
@@ -151,7 +151,7 @@ given('the agents in the console, where admins approve them', () => {
     await page.getByRole('button', { name: 'Remove every request' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
     await page.getByText('None.').waitFor();
-    expect(await page.getByText('had to make room').count()).toBe(0);
+    expect(await page.getByText('have displaced').count()).toBe(0);
     await go('#/history?kind=agent');
     await page.getByRole('cell', { name: 'clear agent', exact: true }).waitFor();
     expect(await key.ask('one of many')).toEqual([403, waits]);

@@ -79,7 +79,7 @@ given('the catalogue', () => {
   test('a browser is led there from the root', async () => {
     const page = await browser.context.newPage();
     await page.goto(`${api?.stack.base_url}/`);
-    await page.getByRole('heading', { name: 'What can be done here' }).waitFor();
+    await page.getByRole('heading', { name: 'Explore operations' }).waitFor();
     expect(page.url()).toBe(`${api?.stack.base_url}/console`);
     await page.close();
   });
@@ -97,7 +97,7 @@ given('the catalogue', () => {
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('dialog').getByText('You must sign the policy').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Accept and run' }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
     await page.locator('.answer').getByText('Japan', { exact: true }).waitFor();
     await page.getByText(/59 of 60 calls are left/).waitFor();
     await expectAccessible(page);
@@ -114,7 +114,7 @@ given('the catalogue', () => {
   test('asks first for what is required', async () => {
     const page = await open(intentAt('forms.example:order:v1'));
     await page.getByText('Optional (2)').waitFor();
-    const labels = async () => page.locator('label[for^="parameter-"]').filter({ visible: true }).allInnerTexts();
+    const labels = async () => page.locator('form label').filter({ visible: true }).allInnerTexts();
     const needed = ['article (required)', 'amount (required)'];
     expect(await labels()).toEqual(needed);
     await expectAccessible(page);
@@ -177,7 +177,7 @@ given('the catalogue', () => {
     await page.getByLabel('code', { exact: false }).first().fill('japan');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText(/Must match the pattern/).waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('parameter-0');
+    expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('code (required)');
     await expectAccessible(page);
     expect(browser.requests.filter((url) => url.endsWith('/api/intents/execute'))).toEqual([]);
     await page.close();
@@ -216,7 +216,7 @@ given('the catalogue', () => {
     await page.getByRole('heading', { name: hostileTexts.markup }).waitFor();
     await page.getByLabel(hostileTexts.entity).selectOption({ label: hostileTexts.markup });
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByRole('button', { name: 'Accept and run' }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
     await page.locator('.answer').getByText(`\\u202e${hostileTexts.markup}`).waitFor();
     expect(await page.locator('.answer table td').allTextContents()).toEqual(['one', '1', hostileTexts.entity, '2']);
     expect(await page.evaluate('document.querySelector(".answer img").naturalWidth')).toBe(1);

@@ -107,7 +107,7 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
   /** Of the gateway, the demo service and every stand-in; 9 is where nobody listens. */
   const ports = [...new Set(found.map(([, port]) => Number(port)))].filter((port) => port !== 9);
   const poolId = settings.USER_POOL_ID ?? stack?.issuer.split('/').at(-1);
-  const functionName = stack?.definitionOf('get-health').name;
+  const functionName = stack?.definitionOf('get-jwks').name;
   const mallory = { UserPoolId: poolId, Username: 'mallory' };
 
   /** Each is what one of the parts of the stack understands; all are sent to all of them. */

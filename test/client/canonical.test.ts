@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { digestOf, toCanonicalJson } from '../../client/canonical.ts';
-import { canonicalDigest, canonicalText } from '../../functions/core/policy/canonical.ts';
+import { canonicalDigest, canonicalText } from '../../schemas/canonical.ts';
 
 test('the canonical form and its digest are those of the gate', async () => {
   await fc.assert(

@@ -29,11 +29,12 @@ const [policyPath, issuePath, executePath] = ['/api/policy', '/api/pat/issue', '
 let gate: Gate;
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let service: Service;
+let service_id: string;
 
 beforeAll(async () => {
   gate = await startGate();
   upstream = await startUpstream((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"France"}'));
-  const { service_id } = await gate.services.create(serviceNamed('World'));
+  ({ service_id } = await gate.services.create(serviceNamed('World')));
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST' as const, content_type: 'application/json' };
   for (const one of [uid, otherUid]) await gate.intents.create(service_id, intentOf(one, { endpoint }));
 });
@@ -344,6 +345,26 @@ describe('what is lost on the way', () => {
     );
     service.faults[executePath] = [away];
     expect(await run(await open())).toEqual({ name: 'France' });
+  });
+
+  test('a paused service is not called again, and the message says so', async () => {
+    const setPaused = (paused: boolean) => gate.services.replace(service_id, { ...serviceNamed('World'), paused }, () => true);
+    const client = await open();
+    await setPaused(true);
+    try {
+      const error = await run(client).catch((caught) => caught);
+      expect(error).toBeInstanceOf(Refusal);
+      expect(error).toMatchObject({
+        status: 503,
+        code: 'SERVICE_UNAVAILABLE',
+        message: expect.stringMatching(/^An admin has paused this service\. /),
+        details: { reason: 'paused' },
+      });
+      expect(service.count(`POST ${executePath}`)).toBe(1);
+    } finally {
+      await setPaused(false);
+    }
+    expect(await run(client)).toEqual({ name: 'France' });
   });
 
   test('in the end, the error says that nothing answers', async () => {

@@ -55,11 +55,11 @@ beforeAll(async () => {
     await intentGate(['types', 'registry.json', '--service', 'nobody']),
     await intentGate(['types', 'registry.json', '--language', 'cobol']),
   ];
-  const written = { code: 0, stdout: '', stderr: '3 intents. Left out as deprecated or drafts: 1.\n' };
+  const written = { code: 0, stdout: '', stderr: '3 intents. Skipped 1 deprecated or draft.\n' };
   expect(outcomes).toEqual([
     written,
     written,
-    { code: 1, stdout: '', stderr: 'The file has no service of the name nobody.\n' },
+    { code: 1, stdout: '', stderr: 'The file has no service called nobody.\n' },
     { code: 3, stdout: '', stderr: expect.stringContaining('Allowed choices are typescript, python.') },
   ]);
 }, 120_000);

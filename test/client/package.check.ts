@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
-import { listSamples } from '../../lib/console/app/code-samples.ts';
+import { listSamples } from '../../console/app/code-samples.ts';
 import { installPythonClient } from '../support/python.ts';
 
 const run = promisify(execFile);

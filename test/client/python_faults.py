@@ -11,6 +11,7 @@ import intent_gate
 from intent_gate.keys import _encode_json, canonical_digest
 
 seen = []
+traced = []
 bodies = []
 script = []
 words = {}
@@ -41,6 +42,7 @@ class Service(BaseHTTPRequestHandler):
         if self.path == "/api/pat/issue":
             return self.answer(200, {"proto-pat": f"a.{claims}.b"})
         seen.append(self.headers["Idempotency-Key"])
+        traced.append(self.headers["traceparent"])
         step = script.pop(0) if script else "ok"
         if step == "lost":
             return self.connection.close()
@@ -62,6 +64,9 @@ class Service(BaseHTTPRequestHandler):
             return self.wfile.write(b'{"id":9007199254740993,"price":1.10,"long":' + b"7" * 5000 + b"}")
         if step == "busy":
             return self.answer(503, {"error": {"code": "SERVICE_UNAVAILABLE", "message": "m"}}, Retry_After="60")
+        if step == "paused":
+            details = {"reason": "paused"}
+            return self.answer(503, {"error": {"code": "SERVICE_UNAVAILABLE", "message": "Paused.", "details": details}})
         if step == "said":
             details = {"upstream_body": {"why": "no\u001b[2J such\u202e zone"}}
             return self.answer(422, {"error": {"code": "INTENT_EXECUTION_FAILED", "message": "m", "details": details}})
@@ -78,8 +83,9 @@ gate = intent_gate.IntentGate(
 )
 
 script[:] = ["lost", "ok"]
-gate.execute("a:b:v1", {})
+gate.execute("a:b:v1", {}, traceparent="00-" + "a" * 32 + "-" + "b" * 16 + "-01")
 print("sent again under one key:", len(seen) == 2 and seen[0] == seen[1])
+print("traced:", *traced)
 
 script[:] = ["used up", "none left"]
 gate.execute("a:b:v1", {})
@@ -134,6 +140,14 @@ try:
     exact.execute("a:b:v1", {})
 except intent_gate.Refusal as error:
     print("said:", str(error).split("\n"))
+
+script[:] = ["paused", "ok"]
+sent = len(seen)
+try:
+    exact.execute("a:b:v1", {})
+except intent_gate.Refusal as error:
+    print("paused:", error, len(seen) - sent)
+script[:] = []
 
 
 async def in_event_loop():

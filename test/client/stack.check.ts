@@ -12,7 +12,7 @@ import { chromium } from 'playwright-core';
 import { chromiumPath } from '../../bin/chromium.ts';
 import { connect, type KeyStore, Refusal } from '../../client/connect.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
-import { canonicalDigest } from '../../functions/core/policy/canonical.ts';
+import { canonicalDigest } from '../../schemas/canonical.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
 import { installPythonClient } from '../support/python.ts';
@@ -200,7 +200,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
     const unknown = await python('-m', 'intent_gate', 'get', 'world.example:get-contry:v1').catch((error) => error);
-    expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\n {2}the nearest: world\.example:get-country:v1(, [^\n]+)?\n$/);
+    expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\n {2}nearest: world\.example:get-country:v1(, [^\n]+)?\n$/);
     for (const parameters of ['{code:JP}', '[]']) {
       const unread = await python('-m', 'intent_gate', 'execute', country, parameters).catch((error) => error);
       expect(unread).toMatchObject({
@@ -241,6 +241,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     const { stdout } = await python('test/client/python_faults.py');
     expect(stdout.trim().split('\n')).toEqual([
       'sent again under one key: True',
+      `traced: ${`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01 `.repeat(2).trim()}`,
       'waited: True',
       'used up for one: 2 True',
       'asked twice: True',
@@ -251,6 +252,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'refused: Refusal FORBIDDEN None',
       'numbers: 9007199254740993 1.10 5000 ": {"price": 1.10, "id": 9007199254740993}}',
       `said: ['INTENT_EXECUTION_FAILED: m', 'The service said: {"why":"no\\\\u001b[2J such zone"}']`,
+      'paused: SERVICE_UNAVAILABLE: Paused. 1',
       'awaited: True True',
       'issues, awaited: /name /größe, % ...',
       'misspelt',

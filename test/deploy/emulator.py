@@ -1,6 +1,6 @@
-"""Starts the emulator of AWS, and completes its import of REST APIs.
+"""Starts the emulator of AWS, and mends what version 1.5.33 does otherwise than AWS.
 
-When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, and
+It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, and
 gateway responses. API Gateway imports all three.
 """
 
@@ -9,6 +9,7 @@ import sys
 
 from ministack.app import main
 from ministack.services import apigateway_v1 as api
+from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as handlers
 
 ANY_METHOD = "x-amazon-apigateway-any-method"
 import_operation = api._import_operation
@@ -38,6 +39,16 @@ def import_whole_rest_api(spec, base_data=None):
     return api_id
 
 
+global_tables = handlers["AWS::DynamoDB::GlobalTable"]
+update_global_table = global_tables["update"]
+
+
+def update_in_place(physical_id, old_props, new_props, stack_name):
+    named = {"TableName": physical_id}
+    return update_global_table(physical_id, {**named, **old_props}, {**named, **new_props}, stack_name)
+
+
+global_tables["update"] = update_in_place
 api._OPENAPI_HTTP_METHODS.add(ANY_METHOD)
 api._import_operation = import_whole_operation
 api._import_rest_api = import_whole_rest_api

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
-import { errorBody } from '../../schemas/errors.ts';
+import { errorBody } from '../../schemas/error-body.ts';
 
 export interface Answer {
   status: number;

@@ -2,7 +2,8 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction as createAccept } from '../../functions/accept-policy.ts';
 import { createAction as createAuthorize } from '../../functions/authorize.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openClients } from '../../functions/core/sign-in/clients.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
 import { createAction as createFinish } from '../../functions/finish-sign-in.ts';
@@ -501,7 +502,7 @@ describe('over https, in one process', () => {
   const clients = openClients(['http://127.0.0.1/callback'], async () => ({}));
   const userPool = openUserPool({ userPool: 'eu-west-1_Abc123', domain: 'https://pool.example', clientId: 'gate' });
   const authorizeWith = (policy = template, patLifeSeconds = 900) =>
-    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), patLifeSeconds, signInSeconds: 43_200 });
+    createAuthorize({ clients, signIns, userPool, findPolicy: openPolicy(policy), lifetimes: { patLifeSeconds, signInSeconds: 43_200 } });
   const query = {
     response_type: 'code',
     client_id: 'intent-gate-public',
@@ -540,7 +541,7 @@ describe('over https, in one process', () => {
       asked.resolve();
       return document.promise;
     });
-    const rest = { signIns, userPool, findPolicy: openPolicy(template), patLifeSeconds: 900, signInSeconds: 43_200 };
+    const rest = { signIns, userPool, findPolicy: openPolicy(template), lifetimes: { patLifeSeconds: 900, signInSeconds: 43_200 } };
     const ask = async (clients: typeof reading) =>
       invoke(createAuthorize({ ...rest, clients }), {
         path: '/oauth/authorize',
@@ -551,7 +552,7 @@ describe('over https, in one process', () => {
     await asked.promise;
     const readAtOnce = openClients([], async () => ({ client_id, redirect_uris: [redirectUri] }));
     const refused = await ask(readAtOnce);
-    expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('Another program is being looked up for you.')]);
+    expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('Another client is being looked up for you.')]);
     document.resolve({ client_id, redirect_uris: [redirectUri] });
     expect((await first).status).toBe(200);
     expect((await ask(readAtOnce)).status).toBe(200);
@@ -588,7 +589,13 @@ describe('over https, in one process', () => {
     await signIns.rememberConsent({ ...grant, policy: findPolicy(address).reference }, Date.now());
     const secret = await signIns.startSession(person, Date.now() - hours * 3_600_000, 43_200);
     const described = openClients([], async () => ({ client_id, redirect_uris: [redirect_uri] }));
-    const action = createAuthorize({ clients: described, signIns, userPool, findPolicy, patLifeSeconds: 900, signInSeconds: 43_200 });
+    const action = createAuthorize({
+      clients: described,
+      signIns,
+      userPool,
+      findPolicy,
+      lifetimes: { patLifeSeconds: 900, signInSeconds: 43_200 },
+    });
     const answer = await invoke(action, {
       path: '/oauth/authorize',
       query: { ...query, client_id, redirect_uri, prompt: 'none' },

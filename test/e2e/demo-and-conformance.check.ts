@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { CliFailure } from '../../bin/cli/failure.ts';
 import { checks, runConformance } from '../../bin/conform/run.ts';
 import { play } from '../../bin/demo/play.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
+import { CliFailure } from '../../registry/failure.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { bodyOf, startApi } from './api.ts';
 
@@ -45,7 +45,7 @@ describe('the demo', () => {
   test('has no colour if NO_COLOR is set or output is not a terminal', async () => {
     const { stdout } = await run('--url', registration.baseUrl);
     expect(stdout).not.toContain('\u001b');
-    expect(stdout).toContain('5. Run the intent\n');
+    expect(stdout).toContain('5. Execute the intent\n');
     expect(stdout).toContain('- 16:30 on Tuesday in Asia/Tokyo (Japan Standard Time)');
   });
 
@@ -88,7 +88,7 @@ describe('the smoke test', () => {
     ).toEqual([
       ...['200 health', '200 public keys', '200 search', '200 policy', '200 PAT', '404 PAT is accepted'],
       ...['401 forged PAT is refused', '401 missing PAT is refused', '404 unknown path is refused', '200 intent'],
-      expect.stringMatching(/^All of it held\. \d+ ms together\.$/),
+      expect.stringMatching(/^All checks passed in \d+ ms\.$/),
     ]);
   });
 
@@ -97,9 +97,9 @@ describe('the smoke test', () => {
       'the protocol is called otherwise',
       ['--protocol', 'uim'],
       1,
-      'The PAT is not in the member uim-pat of the answer. Does the gate use another protocol name?\n',
+      'The response has no member uim-pat. Check whether the gate uses another protocol name.\n',
     ],
-    ['the parameters are none', ['--parameters', '{'], 3, '--parameters takes the parameters of the intent as JSON.\n'],
+    ['the parameters are none', ['--parameters', '{'], 3, '--parameters takes JSON.\n'],
   ])('says so if %s', async (_, args, code, stderr) => {
     await expect(runCommand('smoke', registration.baseUrl, ...args)).rejects.toMatchObject({ code, stderr });
   });

@@ -46,9 +46,15 @@ test('a check of conformance finds out what the protocol is called', async () =>
   expect(report).toMatchObject({ protocol: 'uim', passed: 3, failed: 0, skipped: 0 });
 });
 
+test('errors have references under the name of the protocol', async () => {
+  const answer = await fetch(`${stack.base_url}/api/services/none`);
+  expect(await answer.json()).toMatchObject({ error: { code: 'NOT_FOUND', details: { reference: 'UIM-RES-001' } } });
+});
+
 test('with aliases off, the paths of the guides are not there', async () => {
   const plain = await startStack({ port: 0, quiet: true, demo: false, context: { protocol: 'uim', aliases: 'false' } });
   try {
+    expect(plain.upstream_url).toBe('');
     for (const path of ['/uim-policy.json', '/uim/intents/search', '/pat/issue', '/uim/execute']) {
       expect([path, (await fetch(`${plain.base_url}${path}`)).status]).toEqual([path, 404]);
       expect([path, (await fetch(`${stack.base_url}${path}`)).status]).toEqual([path, /search|policy/.test(path) ? 200 : 405]);

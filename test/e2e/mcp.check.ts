@@ -1,13 +1,9 @@
 import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
-import { createAction } from '../../functions/mcp.ts';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
-import { invoke } from '../support/invoke.ts';
 import { startApi } from './api.ts';
 
 const logged: string[] = [];
@@ -110,12 +106,6 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     await client.close();
   });
 
-  test('uses the PAT that its connection is configured with', async () => {
-    const client = await connect(revision, { Authorization: `Bearer ${await api.obtainPat()}` });
-    expect(await callTool(client, 'execute_intent', country)).toMatchObject({ isError: false, data: { name: 'Japan' } });
-    await client.close();
-  });
-
   test.each(['Bearer not.a.pat', 'Basic bm9ib2R5OnNlY3JldA=='])(
     'finds and reads although its connection sends %s, and is told what to do instead',
     async (Authorization) => {
@@ -163,7 +153,6 @@ describe('a refusal says the next call', () => {
       'INVALID_SIGNATURE',
       'Call accept_policy without arguments',
     ],
-    ['a PAT that is none', 'execute_intent', () => ({ ...country, pat: 'not.a.pat' }), 'UNAUTHORIZED', 'Call accept_policy'],
     [
       'missing parameters',
       'execute_intent',
@@ -265,19 +254,6 @@ test('a PAT that is bound to its key needs a proof for this very request', async
   });
   const proven = await executeWith({ DPoP: await signProof(agent, { url, token }) });
   expect(proven).toMatchObject({ status: 200, body: { result: { isError: false, structuredContent: { name: 'Japan' } } } });
-});
-
-test('a revoked PAT is refused in a result, whether it is one of the connection or of the arguments', async () => {
-  const agentId = `agent-${randomUUID()}`;
-  const pat = await api.obtainPat(agentId);
-  expect((await api.asAdmin('POST', `/api/agents/${agentId}/revoke`)).status).toBe(200);
-  const call = (args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } });
-  for (const sent of [{ token: pat, body: call(country) }, { body: call({ ...country, pat }) }]) {
-    expect(await api.call('POST', '/mcp', sent)).toMatchObject({
-      status: 200,
-      body: { result: { isError: true, structuredContent: { error: { code: 'UNAUTHORIZED' } } } },
-    });
-  }
 });
 
 const modernMeta = {
@@ -436,31 +412,4 @@ test.each(['GET', 'DELETE'])('%s /mcp is answered 405', async (method) => {
   const answer = await api.call(method, '/mcp');
   expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
   expect(answer.headers.get('allow')).toContain('POST');
-});
-
-test('a page of the same origin is let in', async () => {
-  expect((await post(request('ping'), { Origin: api.stack.base_url })).status).toBe(200);
-});
-
-test.each<[string[], string, number]>([
-  [['https://host.example'], 'https://host.example', 200],
-  [['https://host.example'], 'https://other.example', 403],
-  [['*'], 'https://other.example', 200],
-  [[], 'null', 403],
-])('with corsOrigins %j, a page of %s is answered %s', async (allowedOrigins, origin, status) => {
-  const unasked = async () => ({ status: 500 });
-  const endpoints = { searchIntents: unasked, getIntent: unasked, getPolicy: unasked, issuePat: unasked, executeIntent: unasked };
-  const findPolicy = openPolicy(loadPolicyTemplate());
-  const steps = createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: true, allowedOrigins, version });
-  const headers = { 'Content-Type': 'application/json', Origin: origin };
-  expect((await invoke(steps, { method: 'POST', path: '/mcp', headers, body: JSON.stringify(request('ping')) })).status).toBe(status);
-});
-
-test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', async () => {
-  const { body: policy } = await api.call('GET', '/api/policy');
-  const { text, data } = explainPolicy(policy, api.stack.base_url, true);
-  expect(text).toContain(`iat and exp (seconds since 1970), aud "${api.stack.base_url}", and a jti that is new each time`);
-  expect(text).toContain('a compact JWS (RS256, PS256, ES256, ES384, EdDSA, or Ed25519)');
-  expect(text).not.toContain('openssl');
-  expect(data).toMatchObject({ policy, text_to_sign: JSON.stringify(policy) });
 });

@@ -1,21 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openChainCheck } from '../../bin/cli/registry/log-chain.ts';
-import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { createAction as createChanges } from '../../functions/change-intents.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
-import { listIntents } from '../../functions/core/registry/lists.ts';
-import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createCreate } from '../../functions/create-intent.ts';
 import { createAction as createCreateService } from '../../functions/create-service.ts';
-import { createAction as createDelete } from '../../functions/delete-intent.ts';
-import { createAction as createUpdate } from '../../functions/update-intent.ts';
+import { openChainCheck } from '../../registry/log-chain.ts';
 import { someAdmin } from '../support/admins.ts';
 import { connectTable } from '../support/connect-table.ts';
 import { type Fault, startFaultyProxy } from '../support/faulty-proxy.ts';
@@ -47,14 +42,7 @@ function openGate(table: Table) {
     createService: (name: string) => send(createCreateService(deps), {}, serviceNamed(name)),
     create: (service_id: string, uid: string) => send(createCreate(deps), { service_id }, intentOf(uid)),
     change: (service_id: string, changes: object) => send(createChanges(deps), { service_id }, changes),
-    update: async (intent_uid: string, description: string) => {
-      const live = await openIntents(store.table).find(intent_uid);
-      const tag = live ? intentTag(live, 'full') : '*';
-      return send(createUpdate(deps), { intent_uid }, intentOf(intent_uid, { description }), { 'If-Match': tag });
-    },
-    remove: (intent_uid: string) => send(createDelete(deps), { intent_uid }),
     block: (agent_id: string) => send(createBlock(agentDeps), { agent_id }, { reason: 'a test' }),
-    approve: (agent_id: string) => send(createApprove(agentDeps), { agent_id }, { key_thumbprint: 'k'.repeat(43) }),
   };
 }
 
@@ -78,51 +66,24 @@ async function settled(send: () => Promise<Answer>): Promise<number> {
   }
 }
 
-test('sixteen writers in one service lose nothing, and are refused nothing', async () => {
-  const service = await newService('Of sixteen');
+test('admins who change a gate at the same time lose nothing, and none of them is refused', async () => {
+  const service = await newService('Contested');
   const { seq } = await head();
   const statuses = await Promise.all(
-    Array.from({ length: 16 }, async (_, writer) => {
-      const gate = openGate(store.table);
-      const uid = (name: string) => `of-sixteen.example:${name}-${writer}:v1`;
-      const steps = [
-        () => gate.create(service, uid('kept')),
-        () => gate.update(uid('kept'), `by ${writer}`),
-        () => gate.change(service, { create: [intentOf(uid('draft'), { draft: true }), intentOf(uid('gone'))] }),
-        () => gate.remove(uid('gone')),
-      ];
-      const told: number[] = [];
-      for (const step of steps) told.push(await settled(step));
-      return told;
-    }),
-  );
-  expect(statuses).toEqual(Array.from({ length: 16 }, () => [201, 200, 200, 204]));
-  await requireEntries(seq, 64);
-  const found = await openServices(store.table).find(service);
-  expect(found).toMatchObject({ intents: 16, drafts: 16 });
-  const { intents } = await listIntents(store.table, { service_id: service, intents: 16, drafts: 16 }, 0, 100);
-  expect(intents.map(({ description }) => description).sort()).toEqual(Array.from({ length: 16 }, (_, writer) => `by ${writer}`).sort());
-}, 300_000);
-
-test('a hundred admins who change a gate at once lose nothing, and are refused nothing', async () => {
-  const service = await newService('Of a hundred');
-  const { seq } = await head();
-  const statuses = await Promise.all(
-    Array.from({ length: 100 }, (_, admin) => {
+    Array.from({ length: 12 }, (_, admin) => {
       const gate = openGate(store.table);
       const kinds = [
         () => gate.createService(`Of admin ${admin}`),
-        () => gate.create(service, `of-a-hundred.example:intent-${admin}:v1`),
+        () => gate.create(service, `contested.example:intent-${admin}:v1`),
         () => gate.block(`blocked by ${admin}`),
-        () => gate.approve(`approved by ${admin}`),
       ];
-      return settled(kinds[admin % 4] as () => Promise<Answer>);
+      return settled(kinds[admin % 3] as () => Promise<Answer>);
     }),
   );
-  expect(statuses).toEqual(Array.from({ length: 100 }, (_, admin) => [201, 201, 200, 200][admin % 4]));
-  await requireEntries(seq, 100);
-  await expect(openServices(store.table).find(service)).resolves.toMatchObject({ intents: 25 });
-}, 300_000);
+  expect(statuses).toEqual(Array.from({ length: 12 }, (_, admin) => [201, 201, 200][admin % 3]));
+  await requireEntries(seq, 12);
+  await expect(openServices(store.table).find(service)).resolves.toMatchObject({ intents: 4 });
+}, 60_000);
 
 describe('a request of which one answer of the table is lost', () => {
   let made = 0;
@@ -136,12 +97,8 @@ describe('a request of which one answer of the table is lost', () => {
 
   test.each<[string, () => Promise<unknown>, (gate: Gate) => Promise<Answer>, number]>([
     ['creates a service', async () => {}, (gate) => gate.createService(`Lost ${made}`), 201],
-    ['creates an intent', async () => {}, (gate) => gate.create(service, uid()), 201],
-    ['replaces an intent', prepared, (gate) => gate.update(uid(), 'Changed'), 200],
     ['makes several changes', prepared, (gate) => gate.change(service, { delete: [uid()], create: [intentOf(`${uid()}.1`)] }), 200],
-    ['deletes an intent', prepared, (gate) => gate.remove(uid()), 204],
     ['blocks an agent', async () => {}, (gate) => gate.block(`lost ${made}`), 200],
-    ['approves an agent', async () => {}, (gate) => gate.approve(`lost ${made}`), 200],
   ])(
     '%s once, and is told so',
     async (_, prepare, send, status) => {

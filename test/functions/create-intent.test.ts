@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
+import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction } from '../../functions/create-intent.ts';
 import { createAction as createUpdate } from '../../functions/update-intent.ts';
 import { savedIntent } from '../../schemas/intent.ts';
@@ -11,8 +12,8 @@ afterAll(() => registry.stop());
 
 const { service_id: serviceId } = await registry.createService();
 
-const create = (body: unknown, service_id = serviceId, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ ...registry, egress }), {
+const create = (body: unknown, service_id = serviceId, headers: Headers = registry.asAdmin, rules: EgressRules = egress) =>
+  invoke(createAction({ ...registry, egress: rules }), {
     method: 'POST',
     path: `/api/services/${service_id}/intents`,
     pathParameters: { service_id },
@@ -42,6 +43,20 @@ test('takes a plain address as an endpoint that is called by POST with JSON', as
   const url = 'https://tides.example/next';
   expect((await create({ ...intentOf(uid), endpoint: url })).status).toBe(201);
   expect((await registry.intents.find(uid))?.intent.endpoint).toEqual({ url, method: 'POST', content_type: 'application/json' });
+});
+
+test('takes an address of a private network only at an origin of privateOrigins', async () => {
+  const rules = { ...egress, privateOrigins: ['https://10.0.3.7:8443'] };
+  const at = (uid: string, url: string) => create({ ...intentOf(uid), endpoint: url }, serviceId, registry.asAdmin, rules);
+  expect((await at('tides.example:private:v1', 'https://10.0.3.7:8443/next')).status).toBe(201);
+  const problem = 'must name its host by a full public domain name, not by an address or a local name';
+  for (const url of ['https://10.0.3.7/next', 'https://10.0.3.8/next', 'https://169.254.169.254/']) {
+    expect(refusalOf(await at('tides.example:private:v2', url))).toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      details: { issues: [{ path: '/endpoint/url', problem }] },
+    });
+  }
 });
 
 describe("inputs under the names of what the service's calls carry", () => {

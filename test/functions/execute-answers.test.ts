@@ -2,10 +2,10 @@ import { gunzipSync } from 'node:zlib';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
-import type { CountedExecution } from '../../functions/core/activity/stats.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { CallFailed, type CallFailure } from '../../functions/core/relay/call-failure.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
+import { watchExecuted } from '../support/executed-lines.ts';
 import { type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { eventOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -16,7 +16,7 @@ let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let serviceId: string;
 let steps: Action;
 let pat: string;
-let counted: CountedExecution[];
+const counted = watchExecuted();
 let answer: { status: number; body: string; headers: Record<string, string> };
 let count = 0;
 
@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   count++;
-  counted = [];
-  steps = gate.openExecute({ stats: { count: async (execution) => void counted.push(execution) } });
+  counted.clear();
+  steps = gate.openExecute();
   pat = await obtainPat(gate, await newAgent());
   answer = { status: 200, body: '{}', headers: {} };
   upstream.seen.length = 0;
@@ -81,7 +81,7 @@ describe('an answer that does not match output_parameters', () => {
     expect(first.headers['Answer-Issues']).toBe('/total, /gr%C3%B6%C3%9Fe%2C%20%25');
     const replayed = await run({}, key);
     expect([replayed.status, replayed.body, replayed.headers['Answer-Issues']]).toEqual([200, first.body, first.headers['Answer-Issues']]);
-    expect(counted.map(({ outcome, hasDrifted }) => [outcome, hasDrifted])).toEqual([
+    expect(counted.lines().map(({ outcome, drift }) => [outcome, drift])).toEqual([
       ['OK', true],
       ['OK', undefined],
     ]);
@@ -112,7 +112,7 @@ describe('an answer that does not match output_parameters', () => {
       });
     }
     expect(upstream.seen).toHaveLength(1);
-    expect(counted.map(({ hasDrifted }) => hasDrifted)).toEqual([true, undefined]);
+    expect(counted.lines().map(({ drift }) => drift)).toEqual([true, undefined]);
     answer.body = '{"total":1.10}';
     expect(await run()).toMatchObject({ status: 200 });
   });
@@ -121,6 +121,7 @@ describe('an answer that does not match output_parameters', () => {
 test.each<[CallFailure, boolean]>([
   ['no_credential', false],
   ['resting', false],
+  ['crowded', false],
   ['late', false],
   ['refused_address', false],
   ['no_address', true],
@@ -130,13 +131,12 @@ test.each<[CallFailure, boolean]>([
 ])('a call that failed because of %s is counted for the upstream: %s', async (reason, isCounted) => {
   await register();
   steps = gate.openExecute({
-    stats: { count: async (execution) => void counted.push(execution) },
     connect: async () => {
       throw new CallFailed(reason);
     },
   });
   expect((await run()).body.error.details.reason).toBe(reason);
-  expect(counted.map(({ upstream: called }) => called !== undefined)).toEqual([isCounted]);
+  expect(counted.lines().map(({ upstream_host }) => upstream_host !== undefined)).toEqual([isCounted]);
 });
 
 describe('what may leave', () => {

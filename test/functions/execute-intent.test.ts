@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { intentTag, type LiveIntent } from '../../functions/core/registry/live-intents.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
@@ -45,7 +45,9 @@ beforeEach(async () => {
 });
 
 const anyRevision = () => true;
-const unreachable = unavailable('The registry cannot be reached. Try again after Retry-After.');
+const unreachable = unavailable(
+  'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
+);
 const uid = (version = 1) => `test.example:execute-${slug}:v${version}`;
 const register = (more: Partial<IntentInput> = {}, version = 1) =>
   gate.intents.create(
@@ -459,16 +461,6 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('reaches the upstream once, however often it is sent at once', async () => {
-    await register();
-    const answers = await Promise.all(Array.from({ length: 100 }, () => run({ code: 'FR' }, { 'Idempotency-Key': 'k3' })));
-    expect(upstream.seen).toHaveLength(1);
-    // on a busy machine, the table does not answer all in time
-    const isExpected = ({ status, body }: Answer) => status === 200 || status === 503 || body.error.details.reason === 'running';
-    expect(answers.filter((one) => !isExpected(one))).toEqual([]);
-    expect(answers.some(({ status }) => status === 200)).toBe(true);
-  });
-
   test('keeps what the upstream refused, and is free again if nothing was sent', async () => {
     await register();
     answer = { status: 422, body: '{"why":"no such code"}', headers: {} };
@@ -499,6 +491,19 @@ describe('an Idempotency-Key', () => {
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({ status: 200 });
   });
 
+  test('may be used again once the upstream has answered 429: it did nothing', async () => {
+    await register();
+    answer = { status: 429, body: '{}', headers: { 'Retry-After': '7' } };
+    const busy = { status: 503, headers: { 'Retry-After': '7' }, body: { error: { details: { upstream_status: 429 } } } };
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k8' })).toMatchObject(busy);
+    answer = { status: 200, body: '{"name":"France"}', headers: {} };
+    const done = await run({ code: 'FR' }, { 'Idempotency-Key': 'k8' });
+    expect(done).toMatchObject({ status: 200 });
+    expect(done.headers).not.toHaveProperty('Idempotent-Replayed');
+    expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k8' })).toMatchObject({ headers: { 'Idempotent-Replayed': 'true' } });
+    expect(upstream.seen).toHaveLength(2);
+  });
+
   test('is answered even when the limit is used up, and a new one is refused without a record', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' });
@@ -506,15 +511,5 @@ describe('an Idempotency-Key', () => {
     await run();
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' })).toMatchObject({ status: 200, body: first.body });
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k7' })).toMatchObject({ status: 429 });
-  });
-
-  test.each(['', 'x'.repeat(256), 'with space', 'é'])('may not be %p', async (key) => {
-    await register();
-    expect(await run({ code: 'FR' }, { 'Idempotency-Key': key })).toMatchObject({
-      status: 400,
-      body: {
-        error: { details: { issues: [{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }] } },
-      },
-    });
   });
 });

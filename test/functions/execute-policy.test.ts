@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { CountedExecution } from '../../functions/core/activity/stats.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import type { PolicyPermission, Prohibition } from '../../schemas/policy.ts';
+import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/policy.ts';
+import { watchExecuted } from '../support/executed-lines.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -54,18 +54,15 @@ const policyOf = (permission: PolicyPermission[], prohibition: Prohibition[] = [
   permission,
   prohibition,
 });
-const rate = (rightOperand: number, unit: string) => ({
-  leftOperand: 'v:rateLimit',
-  operator: 'lte' as const,
-  rightOperand,
-  unit: `v:${unit}`,
-});
-const permit = (target: string, more: Partial<PolicyPermission> = {}): PolicyPermission => ({ target, action: 'execute', ...more });
-const amount = (operator: 'lt' | 'gte', rightOperand: number) => ({
-  leftOperand: `${intents}/${refund}/parameters/amount`,
+const when = (leftOperand: string, operator: Constraint['operator'], rightOperand: number | string) => ({
+  leftOperand,
   operator,
   rightOperand,
 });
+const rate = (most: number, unit: string) => ({ ...when('v:rateLimit', 'lte', most), unit: `v:${unit}` });
+const countOf = (most: number) => when('v:count', 'lte', most);
+const permit = (target: string, more: Partial<PolicyPermission> = {}): PolicyPermission => ({ target, action: 'execute', ...more });
+const amount = (operator: 'lt' | 'gte', value: number) => when(`${intents}/${refund}/parameters/amount`, operator, value);
 const budget = (price: number, most: number) => ({
   duty: [{ action: 'pay', amount: { price, budget: most }, unit: 'v:EUR', timeInterval: 'P1D' }],
 });
@@ -102,7 +99,11 @@ describe('limits of their own', () => {
       code: 'TOO_MANY_REQUESTS',
       message:
         'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
-      details: { rule: '/permission/1/constraint/0', limit: { rate: 5, period: 86_400 }, retry_after_seconds: expect.any(Number) },
+      details: {
+        rule: '/permission/1/constraint/0',
+        limit: { rate: 5, period: 86_400, window: 95_042 },
+        retry_after_seconds: expect.any(Number),
+      },
     });
     expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(86_400);
     expect(await run(lookup)).toMatchObject({ status: 200, headers: { RateLimit: expect.stringMatching(/^"execute";r=53/) } });
@@ -159,12 +160,8 @@ describe('conditions', () => {
     const nowMs = Date.now();
     let offsetMs = 0;
     const until = new Date(nowMs + 600_000).toISOString();
-    const run = await under(
-      policyOf([permit(intents, { constraint: [{ leftOperand: 'v:dateTime', operator: 'lt', rightOperand: until }] })]),
-      {
-        now: () => nowMs + offsetMs,
-      },
-    );
+    const template = policyOf([permit(intents, { constraint: [when('v:dateTime', 'lt', until)] })]);
+    const run = await under(template, { now: () => nowMs + offsetMs });
     expect(await run(lookup)).toMatchObject({ status: 200 });
     offsetMs = 600_000;
     expect(refusalOf(await run(lookup)).details).toEqual({
@@ -176,11 +173,7 @@ describe('conditions', () => {
 });
 
 describe('conditions on the intent', () => {
-  const on = (term: string, operator: 'eq' | 'neq', rightOperand: string) => ({
-    leftOperand: `{base_url}/vocabulary/${term}`,
-    operator,
-    rightOperand,
-  });
+  const on = (term: string, operator: 'eq' | 'neq', value: string) => when(`{base_url}/vocabulary/${term}`, operator, value);
 
   test('are judged by the record as it is: method, tag and service', async () => {
     const service_name = `Tagged ${count}`;
@@ -269,9 +262,7 @@ describe('a budget', () => {
   });
 
   test('beside a count: what is used up for good is 403', async () => {
-    const run = await under(
-      policyOf([permit(intents, { ...budget(3, 10), constraint: [{ leftOperand: 'v:count', operator: 'lte', rightOperand: 1 }] })]),
-    );
+    const run = await under(policyOf([permit(intents, { ...budget(3, 10), constraint: [countOf(1)] })]));
     expect(await run(lookup)).toMatchObject({ status: 200 });
     expect(refusalOf(await run(lookup))).toMatchObject({
       status: 403,
@@ -310,8 +301,8 @@ describe('a call whose upstream is connected late', () => {
   });
 
   test('is not made if others have taken its place: 429, and its key is free again', async () => {
-    const counted: CountedExecution[] = [];
-    const { world, run } = await underSlow(everySecond, { stats: { count: async (execution) => void counted.push(execution) } });
+    const counted = watchExecuted();
+    const { world, run } = await underSlow(everySecond);
     const key = { 'Idempotency-Key': 'k' };
     world.meanwhile = async () => {
       world.nowMs += 2_000;
@@ -322,11 +313,11 @@ describe('a call whose upstream is connected late', () => {
       details: { limit: { rate: 1, period: 1 } },
     });
     expect(upstream.seen).toHaveLength(1);
-    expect(counted.map(({ outcome, upstream }) => [outcome, upstream?.status])).toEqual([
+    expect(counted.lines().map(({ outcome, upstream_status }) => [outcome, upstream_status])).toEqual([
       ['OK', 200],
       ['TOO_MANY_REQUESTS', undefined],
     ]);
-    expect(counted[1]).not.toHaveProperty('upstream');
+    expect(counted.lines()[1]).not.toHaveProperty('upstream_host');
     world.nowMs += 2_000;
     expect(await run(lookup, {}, key)).toMatchObject({ status: 200 });
   });
@@ -495,40 +486,22 @@ describe('people who sign in', () => {
   }
 
   const people = () => [`first-${++count}`, `second-${count}`];
-  const countOf = (rightOperand: number) => ({ leftOperand: 'v:count', operator: 'lte' as const, rightOperand });
 
-  test('have one count each, whatever clients they use', async () => {
-    expect(await useUp(policyOf([permit(intents, { constraint: [countOf(7)] })]), people())).toEqual({
-      made: [
-        [7, 0, 0],
-        [7, 0, 0],
-      ],
-      reasons: ['count'],
-    });
-  });
-
-  test('have one budget each', async () => {
-    expect(await useUp(policyOf([permit(intents, budget(3, 10))]), people())).toEqual({
-      made: [
-        [3, 0, 0],
-        [3, 0, 0],
-      ],
-      reasons: ['budget'],
-    });
+  test.each<[string, Partial<PolicyPermission>, number]>([
+    ['count', { constraint: [countOf(7)] }, 7],
+    ['budget', budget(3, 10), 3],
+  ])('have one %s each, whatever clients they use', async (reason, terms, most) => {
+    const made = [most, 0, 0];
+    expect(await useUp(policyOf([permit(intents, terms)]), people())).toEqual({ made: [made, made], reasons: [reason] });
   });
 
   test('have a rate with each client, counted with the count of the person in one write', async () => {
     const template = policyOf([permit(intents, { constraint: [rate(4, 'day'), countOf(10)] })]);
-    expect((await useUp(template, people())).made).toEqual([
-      [4, 4, 2],
-      [4, 4, 2],
-    ]);
+    const made = [4, 4, 2];
+    expect((await useUp(template, people())).made).toEqual([made, made]);
     const [subject = ''] = people();
     const steps = gate.openExecute({ template });
-    const pats = [
-      await signIn(subject, 'https://host.example/a.json', template),
-      await signIn(subject, 'https://host.example/b.json', template),
-    ];
+    const pats = await Promise.all(['a', 'b'].map((client) => signIn(subject, `https://host.example/${client}.json`, template)));
     for (const pat of pats) await execute(steps, pat, lookup, {});
     gate.database.operations.length = 0;
     for (const pat of pats) expect((await execute(steps, pat, lookup, {})).status).toBe(200);

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { matchesEntityTags } from '../../functions/core/http/response.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { createAction } from '../../functions/get-intent.ts';
 import { describedDetails, fullIntent, intentDetails, intentUpdate } from '../../schemas/intent.ts';

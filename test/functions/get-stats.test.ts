@@ -1,60 +1,80 @@
-import { afterAll, expect, test } from '@jest/globals';
-import { type CountedExecution, openExecutionStats } from '../../functions/core/activity/stats.ts';
-import { unavailable } from '../../functions/core/api-error.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import type { Executed } from '../../functions/core/activity/executed-lines.ts';
+import { openExecutionStats } from '../../functions/core/activity/stats.ts';
+import { openUsage } from '../../functions/core/activity/usage.ts';
 import { findServices } from '../../functions/core/registry/service-list.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/get-stats.ts';
-import { stats } from '../../schemas/stats.ts';
+import { stats, statsByAgent, statsByIntent } from '../../schemas/stats.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
 import { type Headers, refusals, startRegistry, testAdminsAlone } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
-const { table, operations } = registry;
+const { table } = registry;
 
-let nowMs = Date.parse('2026-03-01T10:15:00Z');
+const noon = Date.parse('2026-03-01T12:00:00Z');
+let nowMs = noon;
 const now = () => nowMs;
 
-const read = (period?: string, headers: Headers = registry.asAdmin) =>
+const read = (query: Record<string, string> = {}, headers: Headers = registry.asAdmin) =>
   invoke(
     createAction({
       verifyAdmin: registry.verifyAdmin,
       stats: openExecutionStats(table, now),
       findServices: (ids) => findServices(table, ids),
     }),
-    { path: '/api/stats', headers, ...(period !== undefined && { query: { period } }) },
+    { path: '/api/stats', headers, query },
   );
 
-testAdminsAlone(registry, (headers) => read('year', headers));
+async function count(...executed: Partial<Executed>[]): Promise<void> {
+  const usage = openUsage(table, now);
+  await usage.keep(executed.map((more) => ({ execution_id: newUlid(), at: nowMs, agent_id: 'agent-1', outcome: 'OK', ...more })));
+  await usage.rollUp();
+}
 
-const { service_id: serviceId, service_name } = await registry.createService({ namespace: 'pay.example' });
-const answered: CountedExecution = { serviceId, outcome: 'OK', upstream: { status: 200, durationMs: 80 } };
+testAdminsAlone(registry, (headers) => read({ period: 'year' }, headers));
 
-const numbers = (more: object = {}) => ({
-  executions: 1,
+const { service_id: own, service_name } = await registry.createService({ namespace: 'pay.example' });
+const { service_id: foreign } = await registry.services.create(serviceNamed('Foreign'));
+const [pay, look] = ['pay.example:pay:v1', 'free.example:look:v1'];
+const called = { upstream_host: 'world.example', upstream_status: 200, upstream_ms: 80 };
+
+const none = {
+  executions: 0,
   refusals: {},
-  upstream_calls: 1,
+  upstream_calls: 0,
   upstream_failures: 0,
   drift: 0,
+  upstream_ms: 0,
+  latency: [0, 0, 0, 0, 0, 0],
+};
+const numbers = (more: object = {}) => ({
+  ...none,
+  executions: 1,
+  upstream_calls: 1,
   upstream_ms: 80,
   latency: [1, 0, 0, 0, 0, 0],
   ...more,
 });
 
-test('what was counted is written with the first execution, then once a minute, and added up', async () => {
-  const counter = openExecutionStats(table, now);
-  operations.length = 0;
-  await counter.count({ ...answered, hasDrifted: true });
-  expect(operations).toEqual(['UpdateItem', 'UpdateItem']);
-  for (let calls = 0; calls < 10; calls++) await counter.count({ serviceId, outcome: 'TOO_MANY_REQUESTS' });
-  await counter.count({ serviceId, outcome: 'GATEWAY_TIMEOUT', upstream: { status: undefined, durationMs: undefined } });
-  await counter.count({ outcome: 'NOT_FOUND' });
-  expect(operations).toEqual(['UpdateItem', 'UpdateItem']);
-  nowMs += 60_000;
-  await counter.count({ serviceId, outcome: 'INTENT_EXECUTION_FAILED', upstream: { status: 503, durationMs: 20_000 } });
-  expect(operations).toHaveLength(6);
-
-  const { status, body } = await read();
+test('everything that is known of executions is added up, by each period', async () => {
+  const service = { service_id: own, intent_uid: pay };
+  await count(
+    { ...service, ...called, drift: true, at: noon - 70_000 },
+    ...Array.from({ length: 10 }, () => ({ ...service, outcome: 'TOO_MANY_REQUESTS' as const })),
+    { ...service, outcome: 'GATEWAY_TIMEOUT', upstream_host: 'world.example', at: noon + 1_000 },
+    {
+      ...service,
+      outcome: 'INTENT_EXECUTION_FAILED',
+      upstream_host: 'world.example',
+      upstream_status: 503,
+      upstream_ms: 20_000.4,
+      at: noon + 60_000,
+    },
+    { outcome: 'NOT_FOUND' },
+  );
   const total = {
     executions: 13,
     refusals: { TOO_MANY_REQUESTS: 10, GATEWAY_TIMEOUT: 1, INTENT_EXECUTION_FAILED: 1 },
@@ -64,48 +84,58 @@ test('what was counted is written with the first execution, then once a minute, 
     upstream_ms: 20_080,
     latency: [1, 0, 0, 0, 0, 1],
   };
-  const none = numbers({ refusals: { NOT_FOUND: 1 }, upstream_calls: 0, upstream_ms: 0, latency: [0, 0, 0, 0, 0, 0] });
-  const from = '2026-03-01T10:00:00.000Z';
-  expect(status).toBe(200);
-  expect(stats.parse(body)).toEqual({
-    period: 'day',
-    from: '2026-02-28T11:00:00.000Z',
-    services: expect.arrayContaining([
-      {
-        service_id: serviceId,
-        service_name,
-        ...total,
-        last_failure: { at: '2026-03-01T10:16:00.000Z', code: 'INTENT_EXECUTION_FAILED', upstream_status: 503 },
-        slots: [{ from, ...total }],
-      },
-      { ...none, slots: [{ from, ...none }] },
-    ]),
-  });
-  const month = await read('month');
-  expect(month.body).toMatchObject({ period: 'month', from: '2026-01-31T00:00:00.000Z' });
-  expect(month.body.services.map(({ slots }: { slots: unknown[] }) => slots)).toEqual(
-    expect.arrayContaining([[{ from: '2026-03-01T00:00:00.000Z', ...total }]]),
-  );
+  const before = numbers({ drift: 1 });
+  const after = { ...total, executions: 12, upstream_calls: 2, drift: 0, upstream_ms: 20_000, latency: [0, 0, 0, 0, 0, 1] };
+  const last_failure = { at: '2026-03-01T12:01:00.000Z', code: 'INTENT_EXECUTION_FAILED', upstream_status: 503 };
+  const notFound = { ...none, executions: 1, refusals: { NOT_FOUND: 1 } };
+  const slots = {
+    hour: [
+      { from: '2026-03-01T11:55:00.000Z', ...before },
+      { from: '2026-03-01T12:00:00.000Z', ...after },
+    ],
+    day: [
+      { from: '2026-03-01T11:00:00.000Z', ...before },
+      { from: '2026-03-01T12:00:00.000Z', ...after },
+    ],
+    month: [{ from: '2026-03-01T00:00:00.000Z', ...total }],
+  };
+  const from = { hour: '2026-03-01T11:05:00.000Z', day: '2026-02-28T13:00:00.000Z', month: '2026-01-31T00:00:00.000Z' };
+  for (const period of ['hour', 'day', 'month'] as const) {
+    const { status, body } = await read({ period });
+    expect(status).toBe(200);
+    expect(stats.parse(body)).toEqual({
+      period,
+      from: from[period],
+      services: [
+        { service_id: own, service_name, ...total, last_failure, slots: slots[period] },
+        { ...notFound, slots: [{ from: slots[period].at(-1)?.from, ...notFound }] },
+      ],
+    });
+  }
+  expect((await read()).body.period).toBe('day');
 });
 
 test('hours and days are kept apart, also over the end of months', async () => {
-  nowMs = Date.parse('2026-02-28T23:59:59Z');
   const { service_id } = await registry.createService();
-  await openExecutionStats(table, now).count({ ...answered, serviceId: service_id });
+  nowMs = Date.parse('2026-02-28T23:59:59Z');
+  await count({ service_id, ...called });
   nowMs = Date.parse('2026-03-01T00:00:00Z');
-  await openExecutionStats(table, now).count({ ...answered, serviceId: service_id });
+  await count({ service_id, ...called });
   for (const [period, froms] of [
+    ['hour', ['2026-02-28T23:55:00.000Z', '2026-03-01T00:00:00.000Z']],
     ['day', ['2026-02-28T23:00:00.000Z', '2026-03-01T00:00:00.000Z']],
     ['month', ['2026-02-28T00:00:00.000Z', '2026-03-01T00:00:00.000Z']],
   ] as const) {
-    const { body } = await read(period);
-    const own = body.services.find((one: { service_id?: string }) => one.service_id === service_id);
-    expect(own.slots).toEqual(froms.map((from) => ({ from, ...numbers() })));
-    expect(own.executions).toBe(2);
+    const { body } = await read({ period, service_id });
+    expect(body.services.map(({ slots }: { slots: unknown }) => slots)).toEqual([froms.map((from) => ({ from, ...numbers() }))]);
   }
-  nowMs += 49 * 3_600_000;
-  expect((await read()).body.services).toEqual([]);
-  nowMs -= 49 * 3_600_000;
+  nowMs += 23 * 3_600_000;
+  await openUsage(table, now).rollUp();
+  expect((await read({ service_id })).body.services).toMatchObject([{ executions: 1 }]);
+  nowMs += 3_600_000;
+  await openUsage(table, now).rollUp();
+  expect((await read({ service_id })).body.services).toEqual([]);
+  expect((await read({ service_id, period: 'month' })).body.services).toMatchObject([{ executions: 2 }]);
 });
 
 test.each([
@@ -117,27 +147,106 @@ test.each([
   [429, 1],
   [500, 1],
   [undefined, 1],
-])('an upstream that answers %p counts as %i failure', async (status, failures) => {
-  const counter = openExecutionStats(table, now);
-  const failing = `service-${status}`;
-  await counter.count({ serviceId: failing, outcome: 'INTENT_EXECUTION_FAILED', upstream: { status, durationMs: 1 } });
-  const found = (await counter.read('day')).services.find(({ service_id }) => service_id === failing);
-  expect(found?.upstream_failures).toBe(failures);
+])('an upstream that answers %p counts as %i failure', async (upstream_status, failures) => {
+  const service_id = `service-${upstream_status}`;
+  const status = upstream_status === undefined ? {} : { upstream_status };
+  await count({ service_id, outcome: 'INTENT_EXECUTION_FAILED', upstream_host: 'world.example', ...status });
+  expect((await read({ service_id })).body.services).toMatchObject([{ upstream_failures: failures }]);
 });
 
-test('an execution does not fail because it cannot be counted', async () => {
-  const away = { ...table, update: () => Promise.reject(unavailable('The table is away.')) };
-  await expect(openExecutionStats(away, now).count(answered)).resolves.toBeUndefined();
+describe('by service, intent and agent', () => {
+  const at = Date.parse('2026-04-01T12:00:00Z');
+  const [refused, failed] = [
+    { outcome: 'FORBIDDEN' as const },
+    { ...called, outcome: 'INTENT_EXECUTION_FAILED' as const, upstream_status: 500 },
+  ];
+  const calls: Partial<Executed>[] = [
+    { agent_id: 'bob', service_id: own, intent_uid: pay, ...called },
+    { agent_id: 'bob', service_id: own, intent_uid: pay, ...failed },
+    { agent_id: 'Bob', service_id: foreign, intent_uid: look, ...refused },
+    { agent_id: 'eve', service_id: own, intent_uid: pay, ...refused },
+    { agent_id: 'eve', outcome: 'NOT_FOUND' },
+    ...Array.from({ length: 3 }, () => ({ agent_id: 'eve', service_id: foreign, intent_uid: look, ...called })),
+  ];
+  const admin = () => registry.asAdmin;
+  const ofNamespace = async (): Promise<Headers> => ({
+    Authorization: `Bearer ${await registry.machineTokenOf(['intent-gate/admin:pay.example'])}`,
+  });
+  const asAnybody = [admin, ofNamespace];
+  const row = (members: object, executions: number, codes: Record<string, number>, upstream_calls: number, upstream_failures = 0) => ({
+    ...members,
+    executions,
+    refusals: codes,
+    upstream_calls,
+    upstream_failures,
+  });
+  const bob = row({ agent_id: 'bob' }, 2, { INTENT_EXECUTION_FAILED: 1 }, 2, 1);
+  const eve = row({ agent_id: 'eve' }, 1, { FORBIDDEN: 1 }, 0);
+  const paid = row({ intent_uid: pay, service_id: own }, 3, { FORBIDDEN: 1, INTENT_EXECUTION_FAILED: 1 }, 2, 1);
+  const looked = row({ intent_uid: look, service_id: foreign }, 4, { FORBIDDEN: 1 }, 3);
+  const ofService = ({ service_id, ...counts }: object & { service_id?: string; intent_uid?: string }) => {
+    const { intent_uid: _, ...rest } = counts;
+    return { service_id, ...rest };
+  };
+
+  test.each<[string, Record<string, string>, (() => Headers | Promise<Headers>)[], object]>([
+    ['services', { by: 'service' }, [admin], { services: [ofService(looked), ofService(paid), row({}, 1, { NOT_FOUND: 1 }, 0)] }],
+    ['services', { by: 'service' }, [ofNamespace], { services: [ofService(paid)] }],
+    ['services', { service_id: own }, asAnybody, { services: [ofService(paid)] }],
+    ['services', { service_id: foreign }, [ofNamespace], { services: [] }],
+    ['intents', { by: 'intent' }, [admin], { intents: [looked, paid] }],
+    ['intents', { by: 'intent' }, [ofNamespace], { intents: [paid] }],
+    ['intents', { by: 'intent', service_id: own }, asAnybody, { intents: [paid] }],
+    ['intents', { by: 'intent', service_id: foreign }, [ofNamespace], { intents: [] }],
+    [
+      'agents',
+      { by: 'agent' },
+      [admin],
+      {
+        agents: [
+          row({ agent_id: 'eve' }, 5, { FORBIDDEN: 1, NOT_FOUND: 1 }, 3),
+          row({ agent_id: 'bob' }, 3, { FORBIDDEN: 1, INTENT_EXECUTION_FAILED: 1 }, 2, 1),
+        ],
+      },
+    ],
+    ['agents', { by: 'agent' }, [ofNamespace], { agents: [bob, eve] }],
+    ['agents', { by: 'agent', service_id: own }, asAnybody, { agents: [bob, eve] }],
+    ['agents', { by: 'agent', service_id: foreign }, [ofNamespace], { agents: [] }],
+    ['agents', { by: 'agent', service_id: 'no-such-service' }, asAnybody, { agents: [] }],
+  ])('%s as %p says', async (_, query, roles, expected) => {
+    if (nowMs !== at) {
+      nowMs = at;
+      await count(...calls);
+    }
+    for (const roleHeaders of roles) {
+      for (const period of ['hour', 'day', 'month'] as const) {
+        const { status, body } = await read({ period, ...query }, await roleHeaders());
+        const [list = ''] = Object.keys(expected);
+        expect([status, Object.keys(body)]).toEqual([200, ['period', 'from', list]]);
+        const shown = body[list].map((one: Record<string, unknown>) => {
+          const { agent_id, intent_uid, service_id, executions, refusals, upstream_calls, upstream_failures } = one;
+          return JSON.parse(JSON.stringify({ agent_id, intent_uid, service_id, executions, refusals, upstream_calls, upstream_failures }));
+        });
+        expect({ [list]: shown }).toEqual(expected);
+      }
+    }
+  });
+
+  test('intents and agents are at most 200, those with the most executions', async () => {
+    nowMs = at + 40 * 86_400_000;
+    const names = Array.from({ length: 201 }, (_, number) => `number-${number}`);
+    const of = (name: string) => ({ agent_id: name, service_id: own, intent_uid: `pay.example:${name}:v1` });
+    await count(...names.map(of), ...names.slice(1).map(of));
+    const agents = statsByAgent.parse((await read({ by: 'agent' })).body).agents;
+    const intents = statsByIntent.parse((await read({ by: 'intent' })).body).intents;
+    for (const rows of [agents, intents]) expect(rows.map(({ executions }) => executions)).toEqual(Array(200).fill(2));
+  });
 });
 
-test('an admin of a namespace sees the services that belong to it', async () => {
-  await openExecutionStats(table, now).count(answered);
-  const foreign = await registry.services.create(serviceNamed('Foreign'));
-  await openExecutionStats(table, now).count({ ...answered, serviceId: foreign.service_id });
-  const { body } = await read('day', { Authorization: `Bearer ${await registry.machineTokenOf(['intent-gate/admin:pay.example'])}` });
-  expect(body.services.map(({ service_id }: { service_id: string }) => service_id)).toEqual([serviceId]);
-});
-
-test('the period is a day or a month', async () => {
-  expect(refusalOf(await read('year'))).toEqual(refusals.invalid(['/period', 'must be one of "day", "month"']));
+test.each<[Record<string, string>, string, string]>([
+  [{ period: 'year' }, '/period', 'must be one of "hour", "day", "month"'],
+  [{ by: 'namespace' }, '/by', 'must be one of "service", "intent", "agent"'],
+  [{ service_id: 'x'.repeat(201) }, '/service_id', 'must have at most 200 characters'],
+])('%p is refused', async (query, path, problem) => {
+  expect(refusalOf(await read(query))).toEqual(refusals.invalid([path, problem]));
 });

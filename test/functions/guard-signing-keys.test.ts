@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
-import { findObjection, handler } from '../../functions/guard-signing-keys.ts';
+import { findObjection } from '../../functions/core/deployment/change-objection.ts';
+import { handler } from '../../functions/guard-signing-keys.ts';
 
 const onPurpose = 'If every PAT is to become invalid at once, as after a compromise, set voidPats for this deployment.';
 
@@ -109,13 +110,69 @@ async function answerTo(event: object): Promise<Record<string, unknown>> {
 }
 
 const ids = { StackId: 'stack', RequestId: 'request', LogicalResourceId: 'SigningKeyGuard' };
-const anyId = expect.stringMatching(/^signing-keys-[0-9a-f]{16}$/);
+const anyId = expect.stringMatching(/^signing-keys-[0-9a-f]{16}(-from-[0-9a-f]{16})?$/);
 
 test.each([
   [['first'], ['first', '2027'], { Status: 'SUCCESS' }],
   [['first'], ['2027'], { Status: 'FAILED', Reason: expect.stringContaining('leaves out "first"') }],
 ])('from %j to %j, CloudFormation is told', async (standing, wanted, told) => {
   expect(await answerTo(update(standing, wanted))).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
+});
+
+describe('the creation of a stack', () => {
+  let account: Server;
+  let answers: Record<string, object | undefined>;
+  beforeAll(async () => {
+    account = createServer((request, response) => {
+      const answer = answers[request.url ?? ''];
+      response.writeHead(answer ? 200 : 403).end(JSON.stringify(answer ?? {}));
+    }).listen(0, '127.0.0.1');
+    await once(account, 'listening');
+    const endpoint = `http://127.0.0.1:${(account.address() as AddressInfo).port}`;
+    Object.assign(process.env, { AWS_ENDPOINT_URL: endpoint, AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' });
+  });
+  afterAll(() => {
+    for (const name of ['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) delete process.env[name];
+    account.closeAllConnections();
+    account.close();
+  });
+
+  const creation = (reserved: number, managesRole: boolean) => ({
+    RequestType: 'Create',
+    ResourceProperties: {
+      SigningKeys: ['first'],
+      VoidPats: 'false',
+      ReservedConcurrency: String(reserved),
+      ManageApiLogRole: String(managesRole),
+    },
+  });
+  const limits = (free: number, role?: string) => ({
+    '/2016-08-19/account-settings': { AccountLimit: { UnreservedConcurrentExecutions: free } },
+    '/account': role ? { cloudwatchRoleArn: role } : {},
+  });
+  const tooFew = expect.stringMatching(
+    /^reservedConcurrency reserves 400 .* the account has only 10 unreserved: lower reservedConcurrency /,
+  );
+  const noRole = expect.stringContaining('no role with which API Gateway writes logs in this region: set "manageApiLogRole": true');
+
+  test.each([
+    [creation(0, false), limits(10, 'arn'), { Status: 'SUCCESS' }],
+    [creation(0, true), limits(10), { Status: 'SUCCESS' }],
+    [creation(400, false), limits(500, 'arn'), { Status: 'SUCCESS' }],
+    [creation(400, false), limits(10, 'arn'), { Status: 'FAILED', Reason: tooFew }],
+    [creation(0, false), limits(10), { Status: 'FAILED', Reason: noRole }],
+    [creation(400, false), limits(10), { Status: 'FAILED', Reason: expect.stringMatching(/^reservedConcurrency .*manageApiLogRole/) }],
+    // a function that is not allowed to read the account stops nothing
+    [creation(400, false), {}, { Status: 'SUCCESS' }],
+    [
+      { ...creation(400, false), RequestType: 'Delete', PhysicalResourceId: 'signing-keys-0123456789abcdef' },
+      limits(10),
+      { Status: 'SUCCESS' },
+    ],
+  ])('%j in an account with %j', async (event, state, told) => {
+    answers = state;
+    expect(await answerTo(event)).toEqual({ ...told, ...ids, PhysicalResourceId: anyId });
+  });
 });
 
 test('a refused deployment is rolled back: by a deletion, or by the change back', async () => {
@@ -130,4 +187,52 @@ test('a refused deployment is rolled back: by a deletion, or by the change back'
   });
   const back = { ...update(['2027'], ['first']), PhysicalResourceId: created.PhysicalResourceId };
   expect(await answerTo(back)).toEqual({ Status: 'SUCCESS', ...ids, PhysicalResourceId: created.PhysicalResourceId });
+});
+
+describe('every deployment that goes ahead can be rolled back', () => {
+  type Keys = { names: string[]; voidPats?: true; adopt?: Record<string, string> };
+  const propertiesOf = ({ names, voidPats, adopt }: Keys) => ({
+    SigningKeys: names,
+    VoidPats: String(voidPats ?? false),
+    ...(adopt && { Adopt: { signingKeys: adopt } }),
+  });
+  const change = (then: Keys, now: Keys, PhysicalResourceId: unknown) => ({
+    RequestType: 'Update',
+    OldResourceProperties: propertiesOf(then),
+    ResourceProperties: propertiesOf(now),
+    PhysicalResourceId,
+  });
+
+  const states: Keys[] = [
+    { names: ['a'] },
+    { names: ['b'] },
+    { names: ['a', 'b'] },
+    { names: ['b', 'a'] },
+    { names: ['b', 'a', 'c'] },
+    { names: ['c'] },
+    { names: ['a'], adopt: { a: 'arn-1' } },
+    { names: ['a', 'b'], adopt: { a: 'arn-2' } },
+  ];
+  const transitions = states.flatMap((then) =>
+    states.flatMap((now) => [now, { ...now, voidPats: true as const }].map((to) => [then, to] as const)),
+  );
+
+  test.each(transitions)('%j to %j, and back', async (then, now) => {
+    const { PhysicalResourceId: before } = await answerTo({ RequestType: 'Create', ResourceProperties: propertiesOf(then) });
+    const forward = await answerTo(change(then, now, before));
+    if (now.voidPats) expect(forward.Status).toBe('SUCCESS');
+    // After a refusal, CloudFormation deletes the new resource and keeps the old one.
+    const standing = forward.Status === 'SUCCESS' ? forward.PhysicalResourceId : before;
+    expect(await answerTo(change(now, then, standing))).toMatchObject({ Status: 'SUCCESS' });
+  });
+
+  test('but a deployment after voidPats may not lose the new key by mistake', async () => {
+    const [first, voided, other]: Keys[] = [{ names: ['a'] }, { names: ['b'], voidPats: true }, { names: ['c'] }];
+    const created = await answerTo({ RequestType: 'Create', ResourceProperties: propertiesOf(first as Keys) });
+    const { PhysicalResourceId } = await answerTo(change(first as Keys, voided as Keys, created.PhysicalResourceId));
+    const refused = { Status: 'FAILED', Reason: expect.stringContaining('leaves out "b", which signs PATs now') };
+    expect(await answerTo(change(voided as Keys, other as Keys, PhysicalResourceId))).toMatchObject(refused);
+    const settled = await answerTo(change(voided as Keys, { names: ['b'] }, PhysicalResourceId));
+    expect(await answerTo(change({ names: ['b'] }, first as Keys, settled.PhysicalResourceId))).toMatchObject(refused);
+  });
 });

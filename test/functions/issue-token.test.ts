@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
-import type { Grant } from '../../functions/core/activity/sign-ins.ts';
+import type { AuthorizationGrant } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
@@ -10,7 +10,8 @@ import { signedInAgentId } from '../../functions/core/pat/holder.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { createAction } from '../../functions/issue-token.ts';
 import { agentId } from '../../schemas/agent.ts';
 import { type PatClaims, patClaims, personPatClaims } from '../../schemas/pat.ts';
@@ -27,7 +28,7 @@ const template = loadPolicyTemplate();
 const verifyPat = openPatVerifier({ findKey: gate.signingKeys.find });
 const { verifier, challenge } = makeVerifier();
 
-let grant: Grant;
+let grant: AuthorizationGrant;
 beforeEach(() => {
   grant = {
     person: { subject: randomUUID(), userName: 'user' },
@@ -55,13 +56,17 @@ const formOf = (code: string, changes: Record<string, string | null> = {}): stri
     .flatMap(([name, value]) => (value === null ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&');
 
-const send = (body: string, headers: Record<string, string> = {}, steps = exchange): Promise<Answer> =>
-  invoke(steps, {
-    method: 'POST',
-    path: '/oauth/token',
-    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
-    body,
-  });
+const post = (path: string, body: string, headers: Record<string, string> = {}, steps = exchange): Promise<Answer> =>
+  invoke(steps, { method: 'POST', path, headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
+
+const send = (body: string, headers: Record<string, string> = {}, steps = exchange) => post('/oauth/token', body, headers, steps);
+
+const withClient = (form: Record<string, string>): string => new URLSearchParams({ client_id: grant.clientId, ...form }).toString();
+
+const renew = (refresh_token: string, changes: Record<string, string> = {}, steps = exchange) =>
+  send(withClient({ grant_type: 'refresh_token', refresh_token, ...changes }), {}, steps);
+
+const revoke = (form: Record<string, string>) => post('/oauth/revoke', withClient(form));
 
 async function claimsOf({ status, body }: Answer): Promise<PatClaims> {
   expect({ status, body }).toEqual({ status: 200, body: expect.any(Object) });
@@ -110,10 +115,7 @@ test('of 200 requests with one code at once, at most one gets a PAT, which canno
   const answers = await Promise.all(Array.from({ length: 200 }, (_, at) => send(form, {}, instances[at % 4])));
   const issued = answers.filter(({ status }) => status === 200);
   expect(issued.length).toBeLessThanOrEqual(1);
-  for (const { body } of issued) {
-    const renewal = { grant_type: 'refresh_token', refresh_token: body.refresh_token, client_id: grant.clientId };
-    expect(refusalOf(await send(new URLSearchParams(renewal).toString()))).toEqual([400, 'invalid_grant']);
-  }
+  for (const { body } of issued) expect(refusalOf(await renew(body.refresh_token))).toEqual([400, 'invalid_grant']);
   expect(new Set(answers.filter(({ status }) => status !== 200).map((answer) => refusalOf(answer).join()))).toEqual(
     new Set(['400,invalid_grant']),
   );
@@ -123,18 +125,11 @@ test('whoever has seen a code and does not have its code_verifier cannot end the
   const code = await keepCode();
   const { body } = await send(formOf(code));
   const { id = '' } = (await gate.signIns.findGrant(code, Date.now())) ?? {};
-  const post = (form: Record<string, string>, path: string) =>
-    invoke(exchange, {
-      method: 'POST',
-      path,
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ client_id: grant.clientId, ...form }).toString(),
-    });
   const guess = `${id}.${'a'.repeat(43)}`;
-  expect((await post({ grant_type: 'refresh_token', refresh_token: guess }, '/oauth/token')).status).toBe(400);
-  expect((await post({ token: guess }, '/oauth/revoke')).status).toBe(200);
+  expect((await renew(guess)).status).toBe(400);
+  expect((await revoke({ token: guess })).status).toBe(200);
   expect(refusalOf(await send(formOf(code, { code_verifier: makeVerifier().verifier })))).toEqual([400, 'invalid_grant']);
-  expect((await post({ grant_type: 'refresh_token', refresh_token: body.refresh_token }, '/oauth/token')).status).toBe(200);
+  expect((await renew(body.refresh_token)).status).toBe(200);
 });
 
 test('a code that is used again before its refresh tokens begin gets nobody a token', async () => {
@@ -225,16 +220,6 @@ describe('refresh tokens', () => {
     await claimsOf(answer);
     return answer.body;
   };
-  const refreshForm = (refresh_token: string, changes: Record<string, string> = {}): string =>
-    new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id: grant.clientId, ...changes }).toString();
-  const renew = (token: string, changes: Record<string, string> = {}, steps = exchange) => send(refreshForm(token, changes), {}, steps);
-  const revoke = (body: string) =>
-    invoke(exchange, {
-      method: 'POST',
-      path: '/oauth/revoke',
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-      body,
-    });
   const refused = [400, 'invalid_grant'];
 
   test('get the next PAT of the same person, client and policy, and are replaced each time', async () => {
@@ -370,14 +355,13 @@ describe('refresh tokens', () => {
 
   test('end when their client revokes them (RFC 7009), which tells nobody whether they were any', async () => {
     const { refresh_token } = await signIn();
-    const form = (changes: object) => new URLSearchParams({ token: refresh_token, client_id: grant.clientId, ...changes }).toString();
-    for (const changes of [{ client_id: 'https://other.example/x' }, { token: 'made-up' }]) {
-      expect(await revoke(form(changes))).toMatchObject({ status: 200, body: undefined });
+    for (const form of [{ token: refresh_token, client_id: 'https://other.example/x' }, { token: 'made-up' }]) {
+      expect(await revoke(form)).toMatchObject({ status: 200, body: undefined });
     }
     const { refresh_token: next } = (await renew(refresh_token)).body;
-    expect(await revoke(form({ token: next }))).toMatchObject({ status: 200, body: undefined });
+    expect(await revoke({ token: next })).toMatchObject({ status: 200, body: undefined });
     expect(refusalOf(await renew(next))).toEqual(refused);
-    expect(refusalOf(await revoke('client_id=x'))).toEqual([400, 'invalid_request']);
+    expect(refusalOf(await revoke({}))).toEqual([400, 'invalid_request']);
   });
 
   test('are kept as digests only, and appear in no log', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction } from '../../functions/mcp.ts';
 import { createAction as createPutCredential } from '../../functions/put-service-credential.ts';
 import { someAdmin } from '../support/admins.ts';

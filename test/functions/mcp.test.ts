@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction } from '../../functions/mcp.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
@@ -207,4 +209,25 @@ test('how long to wait is said in seconds, not as the name of a header', async (
   };
   const { body } = await execute({ pat: issued }, open({ endpoints: { ...endpoints, executeIntent } }));
   expect(body.result.structuredContent.error.message).toBe('Busy. Try again after 7 seconds.');
+});
+
+test.each<[string[], string, number]>([
+  [[], new URL(baseUrl).origin, 200],
+  [['https://host.example'], 'https://host.example', 200],
+  [['https://host.example'], 'https://other.example', 403],
+  [['*'], 'https://other.example', 200],
+  [[], 'null', 403],
+])('with corsOrigins %j, a page of %s is answered %s', async (allowedOrigins, origin, status) => {
+  const headers = { 'Content-Type': 'application/json', Origin: origin };
+  const body = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
+  expect((await invoke(open({ allowedOrigins }), { method: 'POST', path: '/mcp', headers, body })).status).toBe(status);
+});
+
+test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', () => {
+  const { policy } = findPolicy(baseUrl);
+  const { text, data } = explainPolicy(policy, baseUrl, true);
+  expect(text).toContain(`iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time`);
+  expect(text).toContain('a compact JWS (RS256, PS256, ES256, ES384, EdDSA, or Ed25519)');
+  expect(text).not.toContain('openssl');
+  expect(data).toMatchObject({ policy, text_to_sign: JSON.stringify(policy) });
 });

@@ -10,7 +10,8 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { maxAdmissionMs, outwaitAdmissions } from '../../functions/core/pat/admission.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
@@ -78,8 +79,7 @@ const nextQuery = (headers: Answer['headers']): Record<string, string> | undefin
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
 
-const blockedMessage =
-  'The operators of this gate have blocked this agent, under every agent_id and PAT of its key. Only they can lift the block: stop, and ask them.';
+const blockedMessage = 'The operators of this gate have blocked this agent. Another agent_id or PAT does not help. Stop, and ask them.';
 const blockedAtIssue = { status: 403, code: 'POLICY_REJECTED', message: blockedMessage, details: { reason: 'agent_blocked' } };
 const blockedAtUse = { status: 403, code: 'FORBIDDEN', message: blockedMessage, details: { reason: 'agent_blocked' } };
 const pending = {
@@ -185,7 +185,7 @@ describe('a blocked agent', () => {
     expect(refusalOf(await unblock(agent.agentId))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
-      message: 'No agent of this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.',
+      message: 'No agent with this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.',
       details: {},
     });
   });
@@ -313,7 +313,7 @@ describe('with approval', () => {
       status: 404,
       code: 'NOT_FOUND',
       message:
-        'No agent of this agent_id waits for approval. Name its key in the query parameter key_thumbprint to approve it before it asks.',
+        'No agent with this agent_id is waiting for approval. To approve one in advance, name its key in the query parameter key_thumbprint.',
       details: {},
     });
   });
@@ -651,7 +651,7 @@ describe('replays', () => {
       status: 429,
       code: 'TOO_MANY_REQUESTS',
       message:
-        'Stored answers have been asked for too often. Keep the answers that you get; send this request again after Retry-After seconds.',
+        'You have repeated too many requests under used Idempotency-Keys. Keep the answers that you get; send this request again after Retry-After seconds.',
       details: { reason: 'replays', limit: { rate: 20, period: 3_600 }, retry_after_seconds: expect.any(Number) },
     });
     expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(3_000);

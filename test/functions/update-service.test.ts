@@ -123,7 +123,7 @@ test('sets a namespace once: it stays if it is left out, never changes, and is t
   const { service_id, service_name } = service;
   const body = serviceNamed(service_name);
   expect(refusalOf(await update(service_id, { ...body, namespace: 'other.example' }))).toEqual(
-    refusals.invalid(['/namespace', `must be that of every intent of the service; ${uid} stands outside`]),
+    refusals.invalid(['/namespace', `must be the namespace of every intent of the service; ${uid} has another one`]),
   );
   expect((await update(service_id, { ...body, namespace: 'test.example' })).status).toBe(200);
   expect((await update(service_id, body)).status).toBe(200);

@@ -110,6 +110,11 @@ test('offers terms that stand alone, each with what it means', () => {
 });
 
 test('is written beside the function that serves it', () => {
-  const filesOf = prepareFiles(readFileSync('policy.json', 'utf8'), parseSettings({}));
+  const filesOf = prepareFiles(
+    readFileSync('policy.json', 'utf8'),
+    parseSettings({}),
+    { page: {}, console: {}, assets: {} },
+    'functions/core/search/word-vectors.bin',
+  );
   expect(JSON.parse(String(filesOf({ documents: 'assets' })['assets/policy.schema.json']))).toEqual(schema);
 });

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readPolicy, warnOfPolicy } from '../../lib/policy.ts';
 import { parseSettings, SettingsError } from '../../lib/settings.ts';
@@ -6,12 +9,40 @@ const settingsFor = (policyFile: string) => ({ ...parseSettings({}), policyFile 
 
 test('synthesis warns of what a policy says without effect, with the sentence', () => {
   expect(warnOfPolicy(settingsFor('samples/policies/all-but-one.json'))).toEqual([
-    'Warning: samples/policies/all-but-one.json: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.',
+    'samples/policies/all-but-one.json: /permission/1 allows nothing, because /prohibition/0 prohibits all of it: You may execute the intent payments.example:transfer:v1, at most 5 times a day.',
   ]);
   expect(warnOfPolicy(settingsFor('samples/policies/trial-period.json'))).toEqual([
     expect.stringMatching(/\/permission\/0 allows nothing, because no call meets .* any more: /),
   ]);
   for (const file of ['policy.json', 'bin/local/policy.json']) expect(warnOfPolicy(settingsFor(file))).toEqual([]);
+});
+
+test.each([
+  [
+    60,
+    'second',
+    'has a period of 1 s: below 10 s each call takes about 3 writes, and one counter sustains about 1000 writes a second, so about 333 calls',
+  ],
+  [
+    5_000,
+    'second',
+    'has a period of 1 s: below 10 s each call takes about 3 writes, and one counter sustains about 1000 writes a second, so about 333 calls',
+  ],
+  [300_000, 'minute', 'allows 5000 calls a second, but one counter sustains about 1000 writes a second'],
+  [60_060, 'minute', 'allows 1001 calls a second, but one counter sustains about 1000 writes a second'],
+  [60_000, 'minute', undefined],
+  [60, 'hour', undefined],
+])('synthesis says whether one counter sustains %d calls a %s', (rate, unit, problem) => {
+  const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
+  Object.assign(policy.permission[0].constraint[0], { rightOperand: rate, unit: `{base_url}/vocabulary/${unit}` });
+  const folder = mkdtempSync(join(tmpdir(), 'policy-'));
+  const file = join(folder, 'policy.json');
+  writeFileSync(file, JSON.stringify(policy));
+  try {
+    expect(warnOfPolicy(settingsFor(file))).toEqual(problem ? [`${file}: /permission/0/constraint/0 ${problem}`] : []);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('a policy is read as it is, or refused as a setting', () => {

@@ -4,6 +4,8 @@ import { describeChanges, describeDecisions, parseSettings, readSettings, Settin
 const defaults = {
   stage: 'production',
   protocol: 'proto',
+  alarmCallsPerAgent: 300,
+  alarmCallsPerService: 0,
   aliases: true,
   policyFile: 'policy.json',
   patLifeSeconds: 3_600,
@@ -31,6 +33,7 @@ const defaults = {
   expectedIntents: 100_000,
   allowLoopback: false,
   localUpstreams: [],
+  privateOrigins: [],
   corsOrigins: [],
   requestsPerSecond: 200,
   burst: 400,
@@ -43,10 +46,16 @@ const defaults = {
   tracing: true,
   logRetentionDays: 30,
   retainData: true,
-  reservedConcurrency: { 'execute-intent': 300, mcp: 100 },
+  unprotected: false,
+  tags: {},
+  customerManagedKey: false,
+  gradualDeployment: false,
+  reservedConcurrency: { 'execute-intent': 0, mcp: 0 },
   search: 'sqlite',
   manageApiLogRole: false,
 };
+
+const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
 const keyArn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
 
@@ -84,6 +93,11 @@ describe('parseSettings', () => {
     expect(parseSettings(given).retainData).toBe(retainData);
   });
 
+  test('takes as many intents as SQLite or OpenSearch has room for', () => {
+    expect(parseSettings({ expectedIntents: 250_000 }).expectedIntents).toBe(250_000);
+    expect(parseSettings({ expectedIntents: 1_000_000, search: 'opensearch' }).expectedIntents).toBe(1_000_000);
+  });
+
   test('makes the public base URL of the domain name', () => {
     const given = { domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com' };
     expect(parseSettings(given)).toEqual({
@@ -102,6 +116,11 @@ describe('parseSettings', () => {
     [{ patLifeSeconds: 60.5 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
     [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
+    [
+      { expectedIntents: '250001' },
+      'expectedIntents: above 250000 needs search: opensearch, because a function has no room for such an index',
+    ],
+    [{ tags: { 'aws:x': 'y' } }, 'tags.aws:x: must have other member names'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
     [{ signingKeys: [] }, 'signingKeys: must name at least one key, and none twice'],
     [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
@@ -123,12 +142,18 @@ describe('parseSettings', () => {
     ],
     [{ corsOrigins: 'https://a.example/x' }, 'corsOrigins.0: must be * or https://<host>'],
     [{ alarmEmail: 'nobody' }, 'alarmEmail: must be an e-mail address'],
+    [{ alarmCallsPerAgent: -1 }, 'alarmCallsPerAgent: must be a whole number from 0 to 1000000'],
+    [{ alarmCallsPerService: '1.5' }, 'alarmCallsPerService: must be a whole number from 0 to 1000000'],
     [
       { logRetentionDays: 31 },
       `logRetentionDays: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653`,
     ],
     [{ throttling: { nothing: { requestsPerSecond: 1, burst: 1 } } }, 'throttling.nothing: is not a setting'],
     [{ allowLoopback: true }, 'allowLoopback: is for local development: set stage to local, or leave it out'],
+    [
+      { stage: 'local', gradualDeployment: true },
+      'gradualDeployment: must be left out in the stage local, which has one version of each function',
+    ],
     [{ localUpstreams: 'api' }, 'localUpstreams: is for local development: set stage to local, or leave it out'],
     ...[
       '169.254.169.254',
@@ -146,6 +171,66 @@ describe('parseSettings', () => {
       { stage: 'local', localUpstreams: [host] },
       'localUpstreams.0: must be a host name of letters, digits, hyphens and dots, or an address of a private network',
     ]),
+    ...Object.entries({
+      'http://orders.internal': 'must begin with https://',
+      'orders.internal': 'must begin with https://',
+      'ftp://orders.internal': 'must begin with https://',
+      '': 'must begin with https://',
+      'https://*.internal': 'must name one host: wildcards are not supported',
+      '*': 'must name one host: wildcards are not supported',
+      ...Object.fromEntries(
+        [
+          'https://orders.internal/',
+          'https://orders.internal/path',
+          'https://orders.internal?q',
+          'https://orders.internal:443',
+          'https://Orders.internal',
+          'https://orders.internal.',
+          'https://user@orders.internal',
+          'https://10.0.775',
+          'https://0x7f000001',
+          'https://[::ffff:10.0.3.7]',
+        ].map((origin) => [
+          origin,
+          'must be an origin such as https://orders.internal:8443, in lower case, without path, default port or dot after the host',
+        ]),
+      ),
+      'https://localhost': 'must not name this machine',
+      'https://api.localhost:8443': 'must not name this machine',
+      'https://127.0.0.1': 'must not name this machine',
+      'https://127.255.0.1:8443': 'must not name this machine',
+      'https://[::1]': 'must not name this machine',
+      'https://[::ffff:7f00:1]': 'must not name this machine',
+      ...Object.fromEntries(
+        [
+          '169.254.169.254',
+          '169.254.1.1',
+          '0.0.0.0',
+          '100.100.100.200',
+          '93.184.216.34',
+          '[fe80::1]',
+          '[fd00:ec2::254]',
+          '[::]',
+          '[::ffff:a9fe:a9fe]',
+          '[64:ff9b::a9fe:a9fe]',
+        ].map((host) => [
+          `https://${host}`,
+          'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service',
+        ]),
+      ),
+    }).map(([origin, problem]): [Record<string, unknown>, string] => [{ vpc, privateOrigins: [origin] }, `privateOrigins.0: ${problem}`]),
+    [
+      { privateOrigins: 'https://orders.internal' },
+      'privateOrigins: needs vpc: only functions in a network of yours reach private addresses',
+    ],
+    [{ vpc: { vpcId: vpc.vpcId } }, 'vpc.subnetIds: must be a list'],
+    [{ vpc: { ...vpc, subnetIds: [] } }, 'vpc.subnetIds: must name at least one subnet'],
+    [{ vpc: { ...vpc, subnetIds: 'subnet-1' } }, 'vpc.subnetIds.0: must be the id of a subnet'],
+    [{ vpc: { ...vpc, vpcId: 'default' } }, 'vpc.vpcId: must be the id of a VPC'],
+    [{ vpc: { ...vpc, securityGroupIds: 'default' } }, 'vpc.securityGroupIds.0: must be the id of a security group'],
+    [{ vpc: { ...vpc, securityGroupIds: [] } }, 'vpc.securityGroupIds: must name at least one security group, or be left out'],
+    [{ vpc: { subnetIds: vpc.subnetIds } }, 'vpc: needs securityGroupIds, or vpcId to create a security group in'],
+    [{ vpc: { ...vpc, routes: [] } }, 'vpc.routes: is not a setting'],
     [{ domainName: 'a.example.com' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
     [{ hostedZoneId: 'Z1' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
     [

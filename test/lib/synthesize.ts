@@ -5,7 +5,12 @@ import { App, Validations } from 'aws-cdk-lib';
 import type { CloudAssembly } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { readSettings } from '../../lib/settings.ts';
-import { IntentGate } from '../../lib/stack.ts';
+import { IntentGateStack } from '../../lib/stack.ts';
+
+/** Nothing is bundled, so no pages are needed. */
+const buildPages = (): never => {
+  throw new TypeError('pages are built only for bundles');
+};
 
 export interface Resource {
   Type: string;
@@ -13,6 +18,8 @@ export interface Resource {
   Properties: Record<string, any>;
   DeletionPolicy?: string;
   DependsOn?: string[];
+  // biome-ignore lint/suspicious/noExplicitAny: as the properties
+  UpdatePolicy?: Record<string, any>;
 }
 
 export interface Template {
@@ -33,13 +40,17 @@ export interface Synthesis {
  * Synthesizes the app with settings, without bundles, and reads the result.
  * @param isChecked - whether to apply cdk-nag and CloudFormation's own rules; loading the latter takes seconds
  */
-export function run<T>(settings: Record<string, unknown>, isChecked: boolean, read: (stack: IntentGate, assembly: CloudAssembly) => T): T {
+export function run<T>(
+  settings: Record<string, unknown>,
+  isChecked: boolean,
+  read: (stack: IntentGateStack, assembly: CloudAssembly) => T,
+): T {
   process.env.CDK_VALIDATION = String(isChecked);
   const outdir = mkdtempSync(join(tmpdir(), 'synth-'));
   try {
     const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
     const app = new App({ outdir, context: { ...context, ...settings, 'aws:cdk:bundling-stacks': [] } });
-    const stack = new IntentGate(app, 'IntentGate', readSettings(app.node.getAllContext()));
+    const stack = new IntentGateStack(app, 'IntentGate', readSettings(app.node.getAllContext()), buildPages);
     if (isChecked) Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
     return read(stack, app.synth());
   } finally {
@@ -57,7 +68,7 @@ export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
   return synthesis;
 }
 
-function readSynthesis(stack: IntentGate, assembly: CloudAssembly): Synthesis {
+function readSynthesis(stack: IntentGateStack, assembly: CloudAssembly): Synthesis {
   const { template } = assembly.getStackArtifact(stack.artifactId) as { template: Template };
   const resources = (type: string) => Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
   const only = (type: string) => {

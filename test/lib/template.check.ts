@@ -1,14 +1,15 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
-import { backgroundFunctions, endpointsWith } from '../../lib/endpoints.ts';
-import { errorBody } from '../../schemas/errors.ts';
-import { logicalPrefix, type Resource, type Synthesis, synthesize } from './synthesize.ts';
+import { type BackgroundFunction, backgroundFunctions, type Endpoint, endpointsWith, hasFunction } from '../../lib/endpoints.ts';
+import { errorBody } from '../../schemas/error-body.ts';
+import { logicalPrefix, type Resource, run, type Synthesis, synthesize } from './synthesize.ts';
 
 let standard: Synthesis;
 
 const deployed = endpointsWith({ signIn: false });
+const functionRows = [...deployed.filter(hasFunction), ...backgroundFunctions];
 const withSignIn = { signIn: true, publicBaseUrl: 'https://gate.example' };
 
 const adopt = {
@@ -17,6 +18,10 @@ const adopt = {
   userPoolId: 'eu-west-1_Abc123',
   signingKeys: { first: 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1' },
 };
+
+const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0', 'subnet-0123456789abcdef1'] };
+
+const isTerminationProtected = ({ terminationProtection }: { terminationProtection?: boolean | undefined }) => terminationProtection;
 
 beforeAll(() => {
   standard = synthesize();
@@ -55,8 +60,18 @@ const functionOf = (name: string, { resources }: Synthesis = standard): Resource
   return found[1];
 };
 
+/** The functions that run on a schedule. */
+const schedulesOf = ({ resources }: Synthesis): string[] =>
+  Object.entries(resources('AWS::Events::Rule'))
+    .flatMap(([id, { Properties }]) =>
+      Properties.ScheduleExpression ? `${id.replace(/Schedule.*/, '')} ${Properties.ScheduleExpression} ${Properties.State}` : [],
+    )
+    .sort();
+
 describe('functions', () => {
-  test.each([...deployed, ...backgroundFunctions])('$name runs as its row says', ({ name, timeoutSeconds, memoryMb, summary }) => {
+  test.each<Endpoint | BackgroundFunction>(functionRows)('$name runs as its row says', (row) => {
+    const { name, timeoutSeconds, memoryMb, summary } = row;
+    const isQuiet = 'isQuiet' in row;
     const { Properties } = functionOf(name);
     expect(Properties).toMatchObject({
       Runtime: 'nodejs24.x',
@@ -65,10 +80,15 @@ describe('functions', () => {
       Timeout: timeoutSeconds,
       MemorySize: memoryMb,
       Description: `Intent Gate: ${summary}`,
-      TracingConfig: { Mode: 'Active' },
+      ...(!isQuiet && { TracingConfig: { Mode: 'Active' } }),
       Role: { 'Fn::GetAtt': [expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Role`)), 'Arn'] },
-      LoggingConfig: { LogGroup: { Ref: expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Logs`)) }, LogFormat: 'JSON' },
+      LoggingConfig: {
+        LogGroup: { Ref: expect.stringMatching(new RegExp(`^${logicalPrefix(name)}Logs`)) },
+        LogFormat: 'JSON',
+        SystemLogLevel: isQuiet ? 'WARN' : 'INFO',
+      },
     });
+    if (isQuiet) expect(Properties).not.toHaveProperty('TracingConfig');
   });
 
   test('no endpoint waits longer than API Gateway does', () => {
@@ -76,7 +96,7 @@ describe('functions', () => {
   });
 
   test('there is no other function', () => {
-    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(deployed.length + backgroundFunctions.length);
+    expect(Object.keys(standard.resources('AWS::Lambda::Function'))).toHaveLength(functionRows.length);
   });
 
   test('every log is kept for as long as the setting says', () => {
@@ -84,8 +104,37 @@ describe('functions', () => {
   });
 
   test('scheduled functions run on their schedule', () => {
-    const [, scheduled] = Object.entries(standard.resources('AWS::Events::Rule')).find(([id]) => id.includes('Schedule')) ?? [];
-    expect(scheduled?.Properties).toMatchObject({ ScheduleExpression: 'rate(5 minutes)', State: 'ENABLED' });
+    expect(schedulesOf(standard)).toEqual(['countusage rate(1 minute) ENABLED', 'snapshotsearchindex rate(5 minutes) ENABLED']);
+  });
+
+  test('the lines of executions, and no others, are passed to the function that counts them', () => {
+    const [[countUsage = ''] = []] = Object.entries(standard.resources('AWS::Lambda::Function')).filter(([id]) =>
+      id.startsWith('countusage'),
+    );
+    const target = { 'Fn::GetAtt': [countUsage, 'Arn'] };
+    const filters = Object.values(standard.resources('AWS::Logs::SubscriptionFilter'));
+    expect(filters.map(({ Properties }) => Properties)).toEqual(
+      ['execute-intent', 'mcp'].map((name) => ({
+        LogGroupName: functionOf(name).Properties.LoggingConfig.LogGroup,
+        FilterPattern: '{ $.message = "executed" }',
+        DestinationArn: target,
+      })),
+    );
+    const [permission, ...others] = Object.values(standard.resources('AWS::Lambda::Permission')).filter(
+      ({ Properties }) => Properties.Principal !== 'events.amazonaws.com',
+    );
+    expect(others).toEqual([]);
+    expect(permission?.Properties).toEqual({
+      Action: 'lambda:InvokeFunction',
+      FunctionName: target,
+      Principal: 'logs.amazonaws.com',
+      SourceAccount: { Ref: 'AWS::AccountId' },
+      SourceArn: expect.anything(),
+    });
+    expect(flatten(permission?.Properties.SourceArn)).toBe(
+      'arn:<AWS::Partition>:logs:<AWS::Region>:<AWS::AccountId>:log-group:IntentGate-*',
+    );
+    for (const filter of filters) expect(filter.DependsOn).toContainEqual(expect.stringMatching(/^countusageLines/));
   });
 
   test('a snapshot is made after each deployment of this stack', () => {
@@ -108,7 +157,7 @@ describe('functions', () => {
     };
     const searching = ['searchintents', 'mcp', 'getowndescription', 'snapshotsearchindex'];
     expect(sizes({ expectedIntents: 10 })).toEqual(searching.map((name) => [name, 512, 1_024]));
-    expect(sizes({ expectedIntents: 300_000 })).toEqual(searching.map((name) => [name, 1_717, 1_769]));
+    expect(sizes({ expectedIntents: 250_000 })).toEqual(searching.map((name) => [name, 1_431, 1_769]));
     expect(sizes({ expectedIntents: 300_000, search: 'opensearch' })).toEqual([]);
   });
 });
@@ -127,15 +176,47 @@ describe('the API', () => {
     ]);
     const bare = ['/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
     expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
-    for (const { method, path } of deployed.filter((row) => row.method === 'GET')) {
+    for (const { method, path } of deployed.filter((row) => row.method === 'GET' && hasFunction(row))) {
       expect(methods.get(`HEAD ${path}`)).toEqual(methods.get(`${method} ${path}`));
     }
-    for (const { method, path, name } of deployed) {
+    for (const { method, path, name } of deployed.filter(hasFunction)) {
       const { type, httpMethod, uri, credentials } = integrationOf(methods.get(`${method} ${path}`));
       expect([type, httpMethod]).toEqual(['aws_proxy', 'POST']);
       expect(flatten(uri)).toContain(`<${logicalPrefix(name)}Function`);
       expect(flatten(credentials)).toMatch(/^<ApiInvoker/);
     }
+  });
+
+  test('gives answers that are the same for everybody itself, without a function', () => {
+    const signingIn = synthesize(withSignIn);
+    const methods = listMethods(signingIn);
+    const answerTo = (method: string, path: string) => integrationOf(methods.get(`${method} ${path}`)).responses.default;
+    const constants = endpointsWith({ signIn: true }).filter((row) => !hasFunction(row));
+    expect(constants.map(({ name }) => name)).toEqual(['get-health', 'get-protected-resource', 'get-authorization-server']);
+    for (const { method, path, constant } of constants) {
+      const { statusCode, responseTemplates } = answerTo(method, path);
+      expect([statusCode, JSON.parse(responseTemplates['application/json'])]).toEqual(['200', constant?.('https://gate.example')]);
+      expect(answerTo('HEAD', path).responseTemplates).toEqual({ 'application/json': '' });
+    }
+    const moved = answerTo('GET', '/.well-known/oauth-authorization-server');
+    expect([moved.statusCode, moved.responseParameters['method.response.header.Location']]).toEqual([
+      '308',
+      "'https://gate.example/.well-known/oauth-authorization-server/oauth'",
+    ]);
+  });
+
+  test.each([{}, withSignIn, { stage: 'local', signIn: true }])('uses only what the local gateway fills in: %j', (settings) => {
+    const made = synthesize(settings);
+    const answers: { responseParameters: Record<string, string>; responseTemplates: Record<string, string> }[] = [
+      ...[...listMethods(made).values()].flatMap((operation) => integrationOf(operation).responses?.default ?? []),
+      ...Object.values<{ responseParameters: Record<string, string>; responseTemplates: Record<string, string> }>(gatewayResponses(made)),
+    ];
+    expect(answers.length).toBeGreaterThan(50);
+    const variables = answers.flatMap(({ responseTemplates }) => JSON.stringify(responseTemplates).match(/[$#][\w.!({]*/g) ?? []);
+    const local = 'stage' in settings ? ['$context.domainName'] : [];
+    expect([...new Set(variables)].sort()).toEqual([...local, '$context.requestId']);
+    const expressions = answers.flatMap(({ responseParameters }) => Object.values(responseParameters));
+    expect(expressions.filter((expression) => !/^('[^']*'|context\.requestId)$/.test(expression))).toEqual([]);
   });
 
   test('has one path variable name at each place: AWS refuses a second one when it is deployed', () => {
@@ -214,7 +295,10 @@ describe('the API', () => {
 
   test('logs neither headers nor bodies', () => {
     const { AccessLogSetting, MethodSettings } = standard.only('AWS::ApiGateway::Stage').Properties;
-    const line = JSON.parse(AccessLogSetting.Format);
+    const format: string = AccessLogSetting.Format;
+    // what metric filters compare is a number
+    expect(format).toContain('"status":$context.status,');
+    const line = JSON.parse(format.replaceAll(/:(\$context[.\w]+)/g, ':"$1"'));
     for (const variable of Object.values(line).slice(1)) expect(variable).not.toMatch(/header|body|querystring|authorizer|context\.path/i);
     for (const setting of MethodSettings) expect(setting.DataTraceEnabled).toBe(false);
   });
@@ -260,7 +344,7 @@ describe('the API', () => {
     });
     const settings: { ResourcePath: string; HttpMethod: string; ThrottlingRateLimit: number; ThrottlingBurstLimit: number }[] =
       only('AWS::ApiGateway::Stage').Properties.MethodSettings;
-    for (const setting of settings) expect(setting).toMatchObject({ LoggingLevel: 'ERROR', DataTraceEnabled: false });
+    for (const setting of settings) expect(setting).toMatchObject({ LoggingLevel: 'OFF', DataTraceEnabled: false });
     const rates = settings.map(({ ResourcePath, HttpMethod, ThrottlingRateLimit, ThrottlingBurstLimit }) => [
       `${HttpMethod} ${ResourcePath.replaceAll('~1', '/')}`,
       [ThrottlingRateLimit, ThrottlingBurstLimit],
@@ -284,13 +368,16 @@ describe('the API', () => {
   const everything = {
     ...{ signIn: true, adminSignIn: true, waf: true, machineClient: true, machineNamespaces: 'a.example,b.example', corsOrigins: '*' },
     ...{ domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', manageApiLogRole: true },
-    ...{ alarmEmail: 'a@example.com', signingKeys: 'first,second' },
+    ...{ alarmEmail: 'a@example.com', signingKeys: 'first,second', reservedConcurrency: { 'execute-intent': 300, mcp: 100 } },
+    ...{ tags: { team: 'gate' }, customerManagedKey: true, vpc, privateOrigins: 'https://orders.internal:8443', gradualDeployment: true },
   };
 
   test('leaves room in the template, of which CloudFormation takes 500 resources and 1 MB', () => {
-    const { template } = synthesize(everything);
-    expect(Object.keys(template.Resources).length).toBeLessThan(420);
-    expect(JSON.stringify(template).length).toBeLessThan(800_000);
+    for (const settings of [everything, { ...everything, search: 'opensearch' }, { ...everything, retainData: false }]) {
+      const { template } = synthesize(settings);
+      expect(Object.keys(template.Resources).length).toBeLessThan(420);
+      expect(JSON.stringify(template).length).toBeLessThan(800_000);
+    }
   });
 
   test('admits pages of other origins if configured', () => {
@@ -336,9 +423,9 @@ describe('the API', () => {
 });
 
 describe('data', () => {
-  const keeps = ({ DeletionPolicy }: Resource) => DeletionPolicy === 'Retain';
+  const keeps = ({ DeletionPolicy }: Resource) => DeletionPolicy === 'RetainExceptOnCreate';
 
-  test('both tables can be restored, production cannot lose them, and a second region needs no migration', () => {
+  test('both tables can be restored, production cannot lose them', () => {
     const tables = Object.values(standard.resources('AWS::DynamoDB::GlobalTable'));
     expect(tables).toHaveLength(2);
     for (const { Properties } of tables) {
@@ -366,6 +453,23 @@ describe('data', () => {
     },
   );
 
+  test('a creation that fails leaves nothing behind: nothing is protected before it has succeeded', () => {
+    const first = synthesize({ unprotected: true });
+    expect(Object.values(first.template.Resources).filter(({ DeletionPolicy }) => DeletionPolicy === 'Retain')).toEqual([]);
+    const protects = ({ only, resources }: Synthesis) => [
+      ...Object.values(resources('AWS::DynamoDB::GlobalTable')).map(({ Properties }) => Properties.Replicas[0].DeletionProtectionEnabled),
+      only('AWS::Cognito::UserPool').Properties.DeletionProtection,
+    ];
+    expect(protects(first)).toEqual([false, false, 'INACTIVE']);
+    expect(protects(standard)).toEqual([true, true, 'ACTIVE']);
+    expect([run({ unprotected: true }, false, isTerminationProtected), run({}, false, isTerminationProtected)]).toEqual([false, true]);
+  });
+
+  test('nothing writes to the snapshot bucket before the API is there: a creation that fails could not delete it', () => {
+    for (const { DependsOn } of Object.values(standard.resources('AWS::Events::Rule')))
+      expect(DependsOn).toEqual(expect.arrayContaining([expect.stringMatching(/^ApiRestDeploymentStagelive/)]));
+  });
+
   test('another stage leaves nothing behind', () => {
     const { template } = synthesize({ stage: 'test' });
     expect(Object.entries(template.Resources).filter(([, resource]) => keeps(resource))).toEqual([]);
@@ -384,6 +488,31 @@ describe('data', () => {
     });
   });
 
+  test('has a key of its own with customerManagedKey, for tables, snapshots and every log', () => {
+    const { resources, only } = synthesize({ customerManagedKey: true });
+    const [id] = Object.keys(resources('AWS::KMS::Key')).filter((name) => name.startsWith('DataKey'));
+    const arn = { 'Fn::GetAtt': [id, 'Arn'] };
+    for (const { Properties } of Object.values(resources('AWS::DynamoDB::GlobalTable'))) {
+      expect(Properties.SSESpecification).toEqual({ SSEEnabled: true, SSEType: 'KMS' });
+      expect(Properties.Replicas[0].SSESpecification).toEqual({ KMSMasterKeyId: arn });
+    }
+    const [rule] = only('AWS::S3::Bucket').Properties.BucketEncryption.ServerSideEncryptionConfiguration;
+    expect(rule.ServerSideEncryptionByDefault).toEqual({ KMSMasterKeyID: arn, SSEAlgorithm: 'aws:kms' });
+    for (const { Properties } of Object.values(resources('AWS::Logs::LogGroup'))) expect(Properties.KmsKeyId).toEqual(arn);
+    expect(resources('AWS::KMS::Key')[id ?? '']).toMatchObject({
+      DeletionPolicy: 'RetainExceptOnCreate',
+      Properties: { EnableKeyRotation: true },
+    });
+    // what uses the key does so through DynamoDB, S3 or the logs of this account
+    const [, ...others] = resources('AWS::KMS::Key')[id ?? '']?.Properties.KeyPolicy.Statement ?? [];
+    expect(others.map(({ Condition }: { Condition: object }) => Object.keys(Condition))).toEqual([['StringEquals'], ['ArnLike']]);
+  });
+
+  test('carries the tags of the setting', () => {
+    const tagged = run({ tags: '{"cost-center": "42"}' }, false, ({ tags }) => tags.tagValues());
+    expect(tagged).toEqual({ 'cost-center': '42' });
+  });
+
   test('keys sign on P-256, the first name first', () => {
     const { resources } = synthesize({ signingKeys: 'b,a' });
     const ids = Object.keys(resources('AWS::KMS::Key'));
@@ -400,6 +529,7 @@ describe('data', () => {
     const [account, ...signers] = Statement;
     expect(flatten(account.Principal.AWS)).toMatch(/:root$/);
     expect(account.Action).not.toContain('kms:Sign');
+    expect(account.Action).toEqual(expect.arrayContaining(['kms:ReplicateKey', 'kms:UpdatePrimaryRegion']));
     expect(account.Action.filter((action: string) => action.includes('*'))).toEqual([]);
     for (const { Effect, Action, Principal } of signers) {
       expect([Effect, Action]).toEqual(['Allow', 'kms:Sign']);
@@ -526,6 +656,72 @@ test('only the local stage may call loopback addresses', () => {
   }
 });
 
+describe('in a network', () => {
+  const placed = ['execute-intent', 'mcp'];
+  const origins = ['https://orders.internal:8443', 'https://stock.internal'];
+  const inside = synthesize({ vpc, privateOrigins: origins, tracing: false, ...withSignIn });
+  const [[group, { Properties }]] = Object.entries(inside.resources('AWS::EC2::SecurityGroup')) as [[string, Resource]];
+
+  test('run only the functions that call intents, in a security group that lets out what they need', () => {
+    for (const { name } of endpointsWith({ signIn: true }).filter(hasFunction)) {
+      const { VpcConfig } = functionOf(name, inside).Properties;
+      const expected = { SubnetIds: vpc.subnetIds, SecurityGroupIds: [{ 'Fn::GetAtt': [group, 'GroupId'] }] };
+      expect([name, VpcConfig]).toEqual([name, placed.includes(name) ? expected : undefined]);
+    }
+    expect(Properties).toMatchObject({ VpcId: vpc.vpcId });
+    expect(Properties.SecurityGroupIngress).toBeUndefined();
+    expect(Properties.SecurityGroupEgress.map(({ FromPort, ToPort }: Record<string, number>) => [FromPort, ToPort])).toEqual([
+      [443, 443],
+      [8_443, 8_443],
+    ]);
+  });
+
+  test('private origins are known where intents are registered and called, and nowhere else', () => {
+    const knowing = [...placed, 'create-intent', 'change-intents', 'update-intent', 'put-service-credential'];
+    for (const { name } of endpointsWith({ signIn: true }).filter(hasFunction)) {
+      const { EGRESS_PRIVATE_ORIGINS } = functionOf(name, inside).Properties.Environment.Variables;
+      expect([name, EGRESS_PRIVATE_ORIGINS]).toEqual([name, knowing.includes(name) ? origins.join(',') : undefined]);
+    }
+  });
+
+  test('roles may connect their function and the function may do nothing in EC2', () => {
+    const roleOf = (name: string, { resources }: Synthesis) =>
+      Object.entries(resources('AWS::IAM::Role')).find(([id]) => id.startsWith(`${logicalPrefix(name)}Role`))?.[1].Properties;
+    const ofNetwork = ({ Action }: { Action: string | string[] }) => [Action].flat().some((action) => action.startsWith('ec2:'));
+    for (const name of placed) {
+      const statements = roleOf(name, inside)?.Policies[0].PolicyDocument.Statement.filter(ofNetwork);
+      const described = statements.map(({ Effect, Action, Resource, Condition }: Record<string, unknown>) => [
+        Effect,
+        Action,
+        [Resource].flat().map((arn) => (arn === '*' ? arn : flatten(arn).replace(/.*:/, ''))),
+        ...(Condition ? [Condition] : []),
+      ]);
+      const ids = [`security-group/<${group}.GroupId>`, ...vpc.subnetIds.map((id) => `subnet/${id}`)];
+      expect(described).toEqual([
+        ['Allow', ['ec2:DescribeNetworkInterfaces', 'ec2:DescribeSubnets'], ['*']],
+        ['Allow', 'ec2:CreateNetworkInterface', ['network-interface/*', ...ids]],
+        [
+          'Allow',
+          ['ec2:AssignPrivateIpAddresses', 'ec2:DeleteNetworkInterface', 'ec2:UnassignPrivateIpAddresses'],
+          ['network-interface/*'],
+        ],
+        ['Deny', 'ec2:*', ['*'], { Null: { 'lambda:SourceFunctionArn': 'false' } }],
+      ]);
+    }
+    expect(JSON.stringify(roleOf('authorize', inside))).not.toContain('ec2:');
+  });
+
+  test('security groups may be those that exist', () => {
+    const { resources } = synthesize({ vpc: { subnetIds: vpc.subnetIds, securityGroupIds: 'sg-0123456789abcdef0' } });
+    expect(resources('AWS::EC2::SecurityGroup')).toEqual({});
+    expect(functionOf('mcp', { resources } as Synthesis).Properties.VpcConfig.SecurityGroupIds).toEqual(['sg-0123456789abcdef0']);
+  });
+
+  test('is where nothing runs without the setting', () => {
+    expect(JSON.stringify(standard.template)).not.toMatch(/VpcConfig|ec2:|PRIVATE_ORIGINS/);
+  });
+});
+
 describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
   const variants: Record<string, Record<string, unknown>> = {
     'as it is': {},
@@ -538,6 +734,9 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       corsOrigins: '*',
       alarmEmail: 'a@example.com',
       manageApiLogRole: true,
+      customerManagedKey: true,
+      gradualDeployment: true,
+      vpc,
       machineClient: true,
       signIn: true,
       adminSignIn: true,
@@ -547,20 +746,16 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
     },
     'with as little as possible': { stage: 'test', tracing: false },
     'with a search collection': { search: 'opensearch' },
+    'in a network, without traces': { vpc, tracing: false },
     'with what a deleted stack left': { adopt },
     'on the local stage': { stage: 'local', allowLoopback: true },
   };
-  const names = Object.keys(variants);
-  let found: unknown[][];
-  beforeAll(async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['test/lib/check.ts', JSON.stringify(Object.values(variants))], {
-      env: { ...process.env, NODE_OPTIONS: '' },
+  test.each(Object.entries(variants))('%s', (_, settings) => {
+    const violations = run(settings, true, (_, { directory }) => {
+      const { pluginReports } = JSON.parse(readFileSync(join(directory, 'validation-report.json'), 'utf8'));
+      return pluginReports.flatMap(({ violations }: { violations: object[] }) => violations);
     });
-    found = JSON.parse(stdout);
-  }, 120_000);
-
-  test.each(names)('%s', (name) => {
-    expect(found[names.indexOf(name)]).toEqual([]);
+    expect(violations).toEqual([]);
   });
 });
 
@@ -606,9 +801,11 @@ test('a deployment begins with a look at the signing keys, on which every other 
     ServiceTimeout: '120',
     SigningKeys: ['first', 'second'],
     VoidPats: 'false',
+    ReservedConcurrency: '0',
+    ManageApiLogRole: 'false',
   });
   const waiting = Object.values(resources('AWS::Lambda::Function')).filter(({ DependsOn = [] }) => DependsOn.includes('SigningKeyGuard'));
-  expect(waiting).toHaveLength(deployed.length + backgroundFunctions.length - 1);
+  expect(waiting).toHaveLength(functionRows.length - 1);
   for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::Cognito::UserPoolDomain']) {
     for (const { DependsOn } of Object.values(resources(type)))
       expect([type, DependsOn]).toEqual([type, expect.arrayContaining(['SigningKeyGuard'])]);
@@ -619,11 +816,20 @@ test('resources with data or addresses keep their logical ids: a new id would be
   const pinned = {
     'AWS::DynamoDB::GlobalTable': ['Registry4DB9CCA5', 'Activity04690B0A'],
     'AWS::KMS::Key': ['SigningKeyfirst375D5524'],
+    'AWS::KMS::Alias': ['SigningKeyfirstAlias6EE0BB09'],
     'AWS::Cognito::UserPool': ['AdminsPool4381FD12'],
+    'AWS::Cognito::UserPoolGroup': ['AdminsPoolAdminGroup157B0FA0'],
+    'AWS::Cognito::UserPoolClient': ['AdminsPoolPeople275FCC4F'],
     'AWS::ApiGateway::RestApi': ['ApiRest4DEC74FE'],
+    'AWS::ApiGateway::Stage': ['ApiRestDeploymentStagelive3BEBAE0C'],
+    'AWS::CloudWatch::Dashboard': ['Dashboard9E4231ED'],
+    'AWS::SNS::Topic': ['AlarmsTopic3A2DFEBA'],
     'AWS::S3::Bucket': ['SnapshotsD03D071C'],
   };
   for (const [type, ids] of Object.entries(pinned)) expect([type, Object.keys(standard.resources(type))]).toEqual([type, ids]);
+  expect(Object.keys(standard.template.Resources)).toEqual(
+    expect.arrayContaining(['executeintentFunction94253DE6', 'executeintentRole331D70B1']),
+  );
 });
 
 describe('what a deleted stack left', () => {
@@ -696,10 +902,9 @@ describe('alarms', () => {
       'ActivityReadsThrottled',
       'ActivityWritesThrottled',
       'ApiErrors',
-      'ExecuteConcurrency',
+      'BusyAgent',
       'GatewayErrors',
       'IssueFailures',
-      'McpConcurrency',
       'RefusedTokens',
       'RegistryReadsThrottled',
       'RegistryWritesThrottled',
@@ -707,6 +912,7 @@ describe('alarms', () => {
       'SnapshotAge',
       'Throttles',
       'Unavailable',
+      'UsageErrors',
     ]);
   });
 
@@ -722,10 +928,14 @@ describe('alarms', () => {
       Object.values(standard.resources('AWS::Logs::MetricFilter'))
         .filter(({ Properties }) => Properties.MetricTransformations[0].MetricName === metric)
         .map(({ Properties }) => Properties.FilterPattern);
-    expect(patternsOf('GatewayFailures')).toEqual(['{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") }']);
+    expect(patternsOf('GatewayFailures')).toEqual([
+      '{ ($.message = "access") && ($.status >= 500) && ($.refusal != "-") && ($.integration_status != "413") }',
+    ]);
     const refusals = patternsOf('Refusals');
-    expect(new Set(refusals)).toEqual(new Set(['{ ($.message = "answered") && ($.code = "*") }']));
-    expect(refusals).toHaveLength(deployed.length + backgroundFunctions.length);
+    expect(new Set(refusals)).toEqual(
+      new Set(['{ (($.message = "answered") || ($.message = "tool")) && ($.code = "*") && ($.fault NOT EXISTS) }']),
+    );
+    expect(refusals).toHaveLength(functionRows.length);
     const counted = { Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 };
     const ofCode = (Value: string) => ({ ...counted, MetricName: 'Refusals', Dimensions: [{ Name: 'code', Value }] });
     expect(alarmOf('ApiErrors')).toMatchObject(ofCode('INTERNAL_SERVER_ERROR'));
@@ -733,13 +943,88 @@ describe('alarms', () => {
     expect(alarmOf('GatewayErrors')).toMatchObject({ ...counted, MetricName: 'GatewayFailures' });
   });
 
+  test('count the executions of each agent, and of each service if wanted, as log lines come in', () => {
+    const rulesOf = ({ resources }: Synthesis) =>
+      Object.values(resources('AWS::CloudWatch::InsightRule')).map(({ Properties: { RuleBody, ...others } }) => ({
+        ...others,
+        ...JSON.parse(flatten(RuleBody)),
+      }));
+    const ruleOf = (name: string, key: string) => ({
+      RuleName: `IntentGate-${name}`,
+      RuleState: 'ENABLED',
+      Schema: { Name: 'CloudWatchLogRule', Version: 1 },
+      LogGroupNames: [expect.stringContaining('executeintent'), expect.stringContaining('mcp')],
+      LogFormat: 'JSON',
+      Contribution: {
+        Keys: [key],
+        Filters: [
+          { Match: '$.message', In: ['executed'] },
+          { Match: '$.outcome', NotIn: ['FORBIDDEN'] },
+        ],
+      },
+      AggregateOn: 'Count',
+    });
+    const expected = (name: string, Threshold: number) => ({
+      Metrics: [
+        {
+          Id: expect.any(String),
+          Expression: `INSIGHT_RULE_METRIC('IntentGate-${name}', MaxContributorValue)`,
+          Period: 60,
+          ReturnData: true,
+        },
+      ],
+      ComparisonOperator: 'GreaterThanThreshold',
+      Threshold,
+      EvaluationPeriods: 3,
+      TreatMissingData: 'notBreaching',
+    });
+    expect(rulesOf(standard)).toEqual([ruleOf('BusyAgent', '$.agent_id')]);
+    expect(alarmOf('BusyAgent')).toMatchObject(expected('BusyAgent', 300));
+    const both = synthesize({ alarmCallsPerAgent: 20, alarmCallsPerService: '5000' });
+    expect(rulesOf(both)).toEqual([ruleOf('BusyAgent', '$.agent_id'), ruleOf('BusyService', '$.service_id')]);
+    expect(alarmOf('BusyAgent', both)?.Threshold).toBe(20);
+    expect(alarmOf('BusyService', both)).toMatchObject(expected('BusyService', 5_000));
+    const none = synthesize({ alarmCallsPerAgent: 0 });
+    expect([rulesOf(none), alarmOf('BusyAgent', none), alarmOf('BusyService', none)]).toEqual([[], undefined, undefined]);
+  });
+
+  test('the dashboard shows who executes, by agent and by service', () => {
+    const body = flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardBody);
+    for (const one of ['agent', 'service']) {
+      expect(body).toContain(`"title":"Executions by ${one}"`);
+      expect(body).toContain(`stats count() as calls by ${one}_id, outcome`);
+    }
+  });
+
+  /** What measures a metric, and by which lines of a log. */
+  const valuesOf = (metric: string, { resources }: Synthesis) =>
+    Object.values(resources('AWS::Logs::MetricFilter'))
+      .map(({ Properties }) => [Properties.MetricTransformations[0], Properties.FilterPattern])
+      .filter(([{ MetricName }]) => MetricName === metric)
+      .map(([{ MetricValue }, pattern]) => [MetricValue, pattern]);
+  // Missing data moves an alarm to INSUFFICIENT_DATA, in which a new alarm begins: so only what has run once can fall silent.
+  const silence = { TreatMissingData: 'missing', InsufficientDataActions: [expect.anything()] };
+
+  test('none fires during a first deployment, when there is no data yet, or by a few slow searches', () => {
+    for (const made of [standard, synthesize({ search: 'opensearch' })]) {
+      const alarms = Object.values(made.resources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
+      expect(alarms.filter(({ TreatMissingData }) => TreatMissingData === 'breaching')).toEqual([]);
+    }
+    expect(alarmOf('SlowSearch')).toMatchObject({ ExtendedStatistic: 'p99', EvaluateLowSampleCountPercentile: 'ignore' });
+    expect(alarmOf('Unavailable')?.EvaluateLowSampleCountPercentile).toBeUndefined();
+  });
+
   test('alarm if a scheduled function stops running', () => {
     expect(alarmOf('SnapshotAge')).toMatchObject({
       ComparisonOperator: 'LessThanThreshold',
       Threshold: 1,
-      TreatMissingData: 'breaching',
       Period: 10_800,
+      ...silence,
     });
+    expect(valuesOf('SnapshotAgeRuns', standard)).toEqual([
+      ['1', '{ $.message = "the snapshot of the search index is as new as it should be" }'],
+      ['0', '{ $.type = "platform.report" }'],
+    ]);
   });
 
   test('alarm if the feed of a search collection falls behind or is silent, or if its fill does not end', () => {
@@ -749,28 +1034,28 @@ describe('alarms', () => {
       ComparisonOperator: 'GreaterThanThreshold',
       Threshold: 1_800,
       Period: 1_800,
-      TreatMissingData: 'breaching',
+      ...silence,
     });
     expect(alarmOf('FillAge', withCollection)).toMatchObject({ MetricName: 'FillAge', Threshold: 7_200, TreatMissingData: 'notBreaching' });
-    const measured = Object.values(withCollection.resources('AWS::Logs::MetricFilter'))
-      .map(({ Properties }) => [Properties.FilterPattern, Properties.MetricTransformations[0]])
-      .filter(([, { MetricName }]) => /Age$/.test(MetricName))
-      .map(([pattern, { MetricName, MetricValue }]) => [MetricName, MetricValue, pattern]);
-    expect(measured).toEqual([
-      ['FeedAge', '$.behind_seconds', '{ $.message = "fed the search collection" }'],
-      ['FeedAge', '0', '{ $.message = "filled a part of the search collection" }'],
-      ['FillAge', '$.behind_seconds', '{ $.message = "filled a part of the search collection" }'],
+    expect(valuesOf('FeedAge', withCollection)).toEqual([
+      ['$.behind_seconds', '{ $.message = "fed the search collection" }'],
+      ['0', '{ $.message = "filled a part of the search collection" }'],
+      ['86400', '{ $.type = "platform.report" }'],
     ]);
+    expect(valuesOf('FillAge', withCollection)).toEqual([['$.behind_seconds', '{ $.message = "filled a part of the search collection" }']]);
   });
 
   test('alarm before the reserved concurrency of a function is used up', () => {
-    expect(functionOf('execute-intent').Properties.ReservedConcurrentExecutions).toBe(300);
-    expect(functionOf('mcp').Properties.ReservedConcurrentExecutions).toBe(100);
-    expect(functionOf('search-intents').Properties.ReservedConcurrentExecutions).toBeUndefined();
-    expect(alarmOf('ExecuteConcurrency')?.Threshold).toBe(240);
-    const without = synthesize({ reservedConcurrency: '{"mcp": 0}' });
-    expect(functionOf('mcp', without).Properties.ReservedConcurrentExecutions).toBeUndefined();
-    expect([alarmOf('McpConcurrency', without), alarmOf('ExecuteConcurrency', without)?.Threshold]).toEqual([undefined, 240]);
+    const reserving = synthesize({ reservedConcurrency: '{"execute-intent": 300, "mcp": 100}' });
+    expect(functionOf('execute-intent', reserving).Properties.ReservedConcurrentExecutions).toBe(300);
+    expect(functionOf('mcp', reserving).Properties.ReservedConcurrentExecutions).toBe(100);
+    expect(functionOf('mcp', reserving).Properties.Environment.Variables.RESERVED_CONCURRENCY).toBe('100');
+    expect(functionOf('search-intents', reserving).Properties.ReservedConcurrentExecutions).toBeUndefined();
+    expect([alarmOf('ExecuteConcurrency', reserving)?.Threshold, alarmOf('McpConcurrency', reserving)?.Threshold]).toEqual([240, 80]);
+    expect(reserving.only('Custom::SigningKeyGuard').Properties.ReservedConcurrency).toBe('400');
+    for (const { Properties } of Object.values(standard.resources('AWS::Lambda::Function')))
+      expect(Properties.ReservedConcurrentExecutions).toBeUndefined();
+    expect([alarmOf('ExecuteConcurrency'), alarmOf('McpConcurrency')]).toEqual([undefined, undefined]);
   });
 });
 
@@ -778,9 +1063,13 @@ test('every alarm has its section in the runbook', async () => {
   const { readFile } = await import('node:fs/promises');
   const guide = await readFile('docs/operations.md', 'utf8');
   const sections = new Set([...guide.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase()));
-  const alarms = [standard, synthesize({ search: 'opensearch' })].flatMap(({ resources }) =>
-    Object.values(resources('AWS::CloudWatch::Alarm')),
-  );
+  const every = {
+    search: 'opensearch',
+    reservedConcurrency: { 'execute-intent': 300, mcp: 100 },
+    alarmCallsPerService: 1,
+    gradualDeployment: true,
+  };
+  const alarms = [standard, synthesize(every)].flatMap(({ resources }) => Object.values(resources('AWS::CloudWatch::Alarm')));
   expect(alarms.length).toBeGreaterThan(5);
   for (const { Properties } of alarms) {
     const [, section = ''] = /Runbook: docs\/operations\.md#(\w+)$/.exec(Properties.AlarmDescription) ?? [];
@@ -788,12 +1077,78 @@ test('every alarm has its section in the runbook', async () => {
   }
 });
 
+describe('the setting gradualDeployment', () => {
+  const gradual = { 'execute-intent': 'ExecuteRollout', 'issue-pat': 'IssueRollout' };
+  const made = synthesize({ gradualDeployment: true });
+  const aliasIdOf = (name: string, { resources } = made) =>
+    Object.keys(resources('AWS::Lambda::Alias')).find((id) => id.startsWith(logicalPrefix(name))) ?? '';
+
+  test('publishes versions of two functions, which are deployed under alarms and rolled back by them', () => {
+    for (const type of ['Alias', 'Version']) expect(Object.keys(made.resources(`AWS::Lambda::${type}`))).toHaveLength(2);
+    for (const [name, ownAlarm] of Object.entries(gradual)) {
+      const alias = made.resources('AWS::Lambda::Alias')[aliasIdOf(name)];
+      const { DeploymentGroupName } = alias?.UpdatePolicy?.CodeDeployLambdaAliasUpdate ?? {};
+      const group = made.resources('AWS::CodeDeploy::DeploymentGroup')[DeploymentGroupName.Ref];
+      expect(group?.Properties).toMatchObject({
+        DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent15Minutes',
+        AutoRollbackConfiguration: { Enabled: true, Events: expect.arrayContaining(['DEPLOYMENT_STOP_ON_ALARM']) },
+      });
+      const alarms = [ownAlarm, 'ApiErrors', 'Unavailable', 'GatewayErrors', 'IssueFailures'];
+      expect(group?.Properties.AlarmConfiguration.Alarms.map(({ Name }: { Name: unknown }) => flatten(Name))).toEqual(
+        alarms.map((alarm) => expect.stringMatching(new RegExp(`^<Alarms${alarm}[0-9A-F]{8}>$`))),
+      );
+      // the alarm watches the new version before requests reach it
+      expect(alias?.DependsOn).toContainEqual(expect.stringMatching(new RegExp(`^Alarms${ownAlarm}`)));
+      const [, alarm] = Object.entries(made.resources('AWS::CloudWatch::Alarm')).find(([id]) => id.startsWith(`Alarms${ownAlarm}`)) ?? [];
+      expect(alarm?.Properties).toMatchObject({ MetricName: 'Errors', Threshold: 0, Period: 60, EvaluationPeriods: 1 });
+      const dimensions = alarm?.Properties.Dimensions.map(({ Name, Value }: Record<string, unknown>) => [Name, flatten(Value)]);
+      const version = new RegExp(`^<${logicalPrefix(name)}FunctionCurrentVersion\\w+\\.Version>$`);
+      expect(Object.fromEntries(dimensions)).toMatchObject({ ExecutedVersion: expect.stringMatching(version) });
+    }
+  });
+
+  test('the API and MCP run the aliases, and may run nothing else of the two', () => {
+    const methods = listMethods(made);
+    const roleOf = (prefix: string) =>
+      Object.entries(made.resources('AWS::IAM::Role')).find(([id]) => id.startsWith(prefix))?.[1].Properties;
+    const invocable = roleOf('ApiInvoker')?.Policies[0].PolicyDocument.Statement[0].Resource.map(flatten);
+    for (const { name, method, path } of deployed.filter((row) => Object.hasOwn(gradual, row.name))) {
+      const alias = `<${aliasIdOf(name)}>`;
+      expect(flatten(integrationOf(methods.get(`${method} ${path}`)).uri)).toContain(`/functions/${alias}/invocations`);
+      expect(invocable.filter((arn: string) => arn.startsWith(`<${logicalPrefix(name)}`))).toEqual([alias]);
+    }
+    expect(functionOf('mcp', made).Properties.Environment.Variables.ISSUE_FUNCTION).toEqual({ Ref: aliasIdOf('issue-pat') });
+    const invoking = roleOf('mcpRole')?.Policies[0].PolicyDocument.Statement.filter(
+      ({ Action }: { Action: unknown }) => Action === 'lambda:InvokeFunction',
+    );
+    expect(invoking.map(({ Resource }: { Resource: unknown }) => Resource)).toEqual([{ Ref: aliasIdOf('issue-pat') }]);
+  });
+
+  test('what makes PATs invalid leads all requests to another alias; another setting does not', () => {
+    const aliasWith = (settings: Record<string, unknown>) => aliasIdOf('issue-pat', synthesize({ gradualDeployment: true, ...settings }));
+    const usual = aliasIdOf('issue-pat');
+    expect(aliasWith({ patLifeSeconds: 600 })).toBe(usual);
+    const others = [
+      { policyFile: 'bin/local/policy.json' },
+      { signingKeys: '2027' },
+      { publicBaseUrl: 'https://gate.example' },
+      { protocol: 'uim' },
+    ];
+    expect(new Set([usual, ...others.map(aliasWith)]).size).toBe(1 + others.length);
+  });
+
+  test('is off by default', () => {
+    expect(JSON.stringify(standard.template)).not.toMatch(/CodeDeploy|AWS::Lambda::(Alias|Version)/);
+  });
+});
+
 describe('the setting search: opensearch', () => {
-  const { resources, only } = synthesize({ search: 'opensearch' });
+  const synthesis = synthesize({ search: 'opensearch' });
+  const { resources, only } = synthesis;
 
   test('deploys a collection that is fed every minute, and no snapshots', () => {
     expect(only('AWS::OpenSearchServerless::Collection').Properties).toMatchObject({ Type: 'SEARCH', StandbyReplicas: 'ENABLED' });
-    expect(only('AWS::Events::Rule').Properties).toMatchObject({ ScheduleExpression: 'rate(1 minute)' });
+    expect(schedulesOf(synthesis)).toEqual(['countusage rate(1 minute) ENABLED', 'feedsearchcollection rate(1 minute) ENABLED']);
     expect(resources('AWS::S3::Bucket')).toEqual({});
     for (const name of ['search-intents', 'mcp', 'feed-search-collection']) {
       const { Variables } = functionOf(name, { resources } as Synthesis).Properties.Environment;

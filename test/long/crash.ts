@@ -12,18 +12,18 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { openChainCheck } from '../../bin/cli/registry/log-chain.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { connect } from '../../client/connect.ts';
 import { openMemoryKeyStore } from '../../client/keys.ts';
+import { openChainCheck } from '../../registry/log-chain.ts';
 import type { LogEntry } from '../../schemas/changes.ts';
 import { seededRandom } from '../support/random.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
+import { readNumbers } from './options.ts';
 
-const { values } = parseArgs({ options: { points: { type: 'string', default: '0' }, seed: { type: 'string', default: '1' } } });
-const random = seededRandom(Number(values.seed));
+const { points: maxPoints, seed } = readNumbers({ points: 0, seed: 1 });
+const random = seededRandom(seed);
 const folder = mkdtempSync(join(tmpdir(), 'intent-gate-crash-'));
 const violations: string[] = [];
 /** The same for every start: a PAT is for one address. */
@@ -55,7 +55,7 @@ async function start(): Promise<Stack> {
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
       output = (output + chunk).slice(-20_000);
-      if (output.includes('Ctrl-C stops all of it.')) isReady();
+      if (output.includes('Press Ctrl-C to stop.')) isReady();
     });
   }
   child.once('close', () => reject(new Error(`the stack does not start: ${output}`)));
@@ -274,7 +274,7 @@ try {
   const writes = await order(stack, 0, 'never');
   await expected.check(stack);
   const all = ['before', 'during', 'after'].flatMap((when) => Array.from({ length: writes }, (_, index) => ({ at: index + 1, when })));
-  const wanted = Number(values.points) || all.length;
+  const wanted = maxPoints || all.length;
   // spread over the whole work, at random within each part
   const chosen = all
     .toSorted((one, other) => one.at - other.at)

@@ -4,7 +4,6 @@
  */
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import * as z from 'zod';
@@ -14,10 +13,9 @@ import type { ApiDocument, ApiResponse } from '../../schemas/openapi.ts';
 import { oneOfEach } from '../support/environments.ts';
 import { seededRandom } from '../support/random.ts';
 import { type HostileRequest, openHostileRequests } from './hostile-requests.ts';
+import { readNumbers } from './options.ts';
 
-const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
-const { values } = parseArgs({ options: { requests: number(100_000), concurrency: number(8), seed: number(1) } });
-const [requests, concurrency, seed] = [Number(values.requests), Number(values.concurrency), Number(values.seed)];
+const { requests, concurrency, seed } = readNumbers({ requests: 100_000, concurrency: 8, seed: 1 });
 const canary = `canary${seed}q7`;
 
 const stack = await startStack({ port: 0, quiet: true, environments: oneOfEach });
@@ -109,7 +107,7 @@ const known = {
   service_id: [service_id, '01ARZ3NDEKTSV4RRFFQ69G5FAV'],
   intent_uid: ['world.example:get-country:v1', 'world.example:get-country:v9', 'fuzz:made-up:v1'],
   agent_id: ['other agent'],
-  asset: ['main.js', 'swagger-ui.css'],
+  asset: ['main.js', 'console.css'],
 };
 const created = z.object({ service_id: z.string().optional(), intent_uid: z.string().optional() });
 

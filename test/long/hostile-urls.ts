@@ -246,7 +246,7 @@ const execution = (url: string): UpstreamCall => ({
   service: { service_id: 'service-1', service_url: `https://${honestHost}` },
   intentUid: 'world.example:get-country:v1',
   agentId: 'agent-1',
-  thumbprint: 'thumbprint-1',
+  account: 'thumbprint-1',
   requestId: 'request-1',
   executionId: 'execution-1',
   baseUrl: 'https://gate.example',

@@ -3,22 +3,12 @@
  * answers is lost after the writes took effect, and now and then the execution that calls the upstream dies before it has recorded the outcome.
  * `node test/long/idempotency.ts [--rounds 1000] [--parallel 200] [--lost 0.2] [--deaths 0.1] [--seed 1]`
  */
-import { parseArgs } from 'node:util';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { connectFaultyTable, openFaultyTable } from '../support/faulty-table.ts';
 import { seededRandom } from '../support/random.ts';
+import { readNumbers } from './options.ts';
 
-const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
-const { values } = parseArgs({
-  options: { rounds: number(1_000), parallel: number(200), lost: number(0.2), deaths: number(0.1), seed: number(1) },
-});
-const [rounds, parallel, lost, deaths, seed] = [values.rounds, values.parallel, values.lost, values.deaths, values.seed].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-  number,
-];
+const { rounds, parallel, lost, deaths, seed } = readNumbers({ rounds: 1_000, parallel: 200, lost: 0.2, deaths: 0.1, seed: 1 });
 
 const store = openFaultyTable({ dropAfter: lost }, seed);
 const random = seededRandom(seed);
@@ -30,7 +20,7 @@ for (let round = 0; round < rounds; round++) {
   const answers = new Set<unknown>();
   const execute = async (index: number, nowMs = Date.now()) => {
     const request = {
-      thumbprint: 'thumbprint',
+      account: 'thumbprint',
       agentId: 'agent',
       key: `key-${round}`,
       executionId: `${round}-${index}-${nowMs}`,

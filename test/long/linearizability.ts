@@ -7,25 +7,21 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
-import { openChainCheck } from '../../bin/cli/registry/log-chain.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
+import { openChainCheck } from '../../registry/log-chain.ts';
 import type { LogEntry } from '../../schemas/changes.ts';
 import { connectTable } from '../support/connect-table.ts';
 import { startFaultyProxy } from '../support/faulty-proxy.ts';
 import { isLinearizable, type Operation } from '../support/linearizable.ts';
 import { startTable } from '../support/table.ts';
 import type { Notes, Setting, Task } from './linearizability-worker.ts';
+import { readNumbers } from './options.ts';
 import { digestIn, findUnlogged, type RegistryOp, registryModel } from './registry-model.ts';
 
-const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
-const { values } = parseArgs({
-  options: { histories: number(20_000), seed: number(1), steps: number(7), lanes: number(6), late: number(0.03) },
-});
-const [histories, seed, steps] = [Number(values.histories), Number(values.seed), Number(values.steps)];
+const { histories, seed, steps, lanes, late } = readNumbers({ histories: 20_000, seed: 1, steps: 7, lanes: 6, late: 0.03 });
 
 /** How far the clocks of the processes are ahead. */
 const skewsMs = [0, 4_000, -4_000, 1_500];
@@ -59,7 +55,7 @@ const show = (history: Operation<RegistryOp>[]): string => {
 
 async function tryTable(from: number, to: number): Promise<void> {
   const store = await startTable();
-  const faults = { dropAfter: 0.12, dropBefore: 0.02, delay: 0.03, duplicate: 0.03, late: Number(values.late) };
+  const faults = { dropAfter: 0.12, dropBefore: 0.02, delay: 0.03, duplicate: 0.03, late };
   const proxy = await startFaultyProxy(store.endpoint, faults, seed + from, 150);
   const children = skewsMs.map((skewMs, index): ChildProcess => {
     const child = fork(new URL('./linearizability-worker.ts', import.meta.url), { serialization: 'advanced' });
@@ -151,7 +147,7 @@ async function tryTable(from: number, to: number): Promise<void> {
   const lane = async () => {
     while (next < to) await tryGroup(next++);
   };
-  await Promise.all(Array.from({ length: Number(values.lanes) }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
   await readLog();
   const check = openChainCheck(await changeLog.head());
   check.add(entries.toReversed());

@@ -5,13 +5,12 @@
  * and only counts if it takes more every time.
  * `node bin/run.js test/long/patterns.ts [--patterns 2000] [--seed 1]`
  */
-import { parseArgs } from 'node:util';
 import { compilePattern, maxMatchedLength, type Pattern, PatternError } from '../../functions/core/parameters/pattern.ts';
 import { seededRandom } from '../support/random.ts';
+import { readNumbers } from './options.ts';
 
-const { values } = parseArgs({ options: { patterns: { type: 'string', default: '2000' }, seed: { type: 'string', default: '1' } } });
-const count = Number(values.patterns);
-const random = seededRandom(Number(values.seed));
+const { patterns: count, seed } = readNumbers({ patterns: 2_000, seed: 1 });
+const random = seededRandom(seed);
 const below = (bound: number): number => Math.floor(random() * bound);
 const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
 

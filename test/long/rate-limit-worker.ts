@@ -1,6 +1,6 @@
 /** A process of {@link ./rate-limit.ts}: executes as often as it may, and reports when, until its parent disconnects. */
 import { setTimeout } from 'node:timers/promises';
-import { openClock } from '../../functions/core/limit/clock.ts';
+import { openCountingClock } from '../../functions/core/limit/counting-clock.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { connectFaultyTable, type TableAnswer, type TableRequest } from '../support/faulty-table.ts';
@@ -63,7 +63,7 @@ process.once('message', async ({ agents, concurrency, skewMs, dawdling }: Task) 
   // nobody answers any more
   process.once('disconnect', () => process.exit());
   const table = connectFaultyTable(ask);
-  const clock = openClock(table.clock, () => Date.now() + skewMs);
+  const clock = openCountingClock(table.clock, () => Date.now() + skewMs);
   const counter = openRateLimiter(table, clock);
   let report = newReport();
 

@@ -6,27 +6,24 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import type { RateLimit } from '../../schemas/pat.ts';
 import { openFaultyTable } from '../support/faulty-table.ts';
+import { readNumbers } from './options.ts';
 import type { Asked, Report, Task, Told } from './rate-limit-worker.ts';
 
-const number = (fallback: number) => ({ type: 'string', default: String(fallback) }) as const;
-const { values } = parseArgs({
-  options: {
-    executions: number(1_000_000),
-    agents: number(30),
-    processes: number(4),
-    concurrency: number(8),
-    lost: number(0.2),
-    delayed: number(0.05),
-    doubled: number(0.05),
-    dawdling: number(0.05),
-    skew: number(0),
-    seed: number(1),
-  },
+const options = readNumbers({
+  executions: 1_000_000,
+  agents: 30,
+  processes: 4,
+  concurrency: 8,
+  lost: 0.2,
+  delayed: 0.05,
+  doubled: 0.05,
+  dawdling: 0.05,
+  skew: 0,
+  seed: 1,
 });
-const executions = Number(values.executions);
+const { executions, concurrency, dawdling } = options;
 
 /** Rates that are used up all the time, and periods so short that buckets end all the time; one limit, or several at once. */
 const policies: RateLimit[][] = [
@@ -41,24 +38,20 @@ const policies: RateLimit[][] = [
     { rate: 30, period: 10 },
   ],
 ];
-const agents = Array.from({ length: Number(values.agents) }, (_, index) => ({
+const agents = Array.from({ length: options.agents }, (_, index) => ({
   thumbprint: `agent-${index}`,
   limits: policies[index % policies.length] as RateLimit[],
 }));
 
-const faults = { dropAfter: Number(values.lost), delay: Number(values.delayed), duplicate: Number(values.doubled) };
-const store = openFaultyTable(faults, Number(values.seed));
+const faults = { dropAfter: options.lost, delay: options.delayed, duplicate: options.doubled };
+const store = openFaultyTable(faults, options.seed);
 const made = agents.map((): number[] => []);
 const totals = { executed: 0, refused: 0, late: 0, doubtful: 0, unreachable: 0 };
 const startedMs = Date.now();
 
-const task: Omit<Task, 'skewMs'> = {
-  agents,
-  concurrency: Number(values.concurrency),
-  dawdling: Number(values.dawdling),
-};
+const task: Omit<Task, 'skewMs'> = { agents, concurrency, dawdling };
 const processes = Array.from(
-  { length: Number(values.processes) },
+  { length: options.processes },
   (): ChildProcess => fork(new URL('./rate-limit-worker.ts', import.meta.url), { serialization: 'advanced' }),
 );
 /** Executions by each process. */
@@ -79,7 +72,7 @@ for (const [index, child] of processes.entries()) {
     const answer = await store.send(message.request);
     if (child.connected) child.send({ id: message.id, answer } satisfies Told, () => {});
   });
-  child.send({ ...task, skewMs: ([0, 1, -1][index % 3] ?? 0) * Number(values.skew) } satisfies Task);
+  child.send({ ...task, skewMs: ([0, 1, -1][index % 3] ?? 0) * options.skew } satisfies Task);
 }
 const progress = setInterval(() => console.log(`${totals.executed} of ${executions} executions`), 10_000);
 await Promise.all(processes.map((child) => once(child, 'exit')));

@@ -6,17 +6,17 @@
  */
 import '../environment.js';
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { baseUrl, post, startGate } from '../support/gate.ts';
 import { seededRandom } from '../support/random.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { readNumbers } from './options.ts';
 
-const { values } = parseArgs({ options: { attempts: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } } });
-const attempts = Number(values.attempts);
-const random = seededRandom(Number(values.seed));
+const { attempts, seed } = readNumbers({ attempts: 100_000, seed: 1 });
+const random = seededRandom(seed);
 const below = (bound: number): number => Math.floor(random() * bound);
 const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
 

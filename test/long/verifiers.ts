@@ -7,16 +7,15 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { parseArgs } from 'node:util';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { installWitnesses } from '../support/python.ts';
 import { seededRandom } from '../support/random.ts';
 import { judgePat } from '../support/second-verifier.ts';
+import { readNumbers } from './options.ts';
 
-const { values } = parseArgs({ options: { tokens: { type: 'string', default: '20000' }, seed: { type: 'string', default: '1' } } });
-const count = Number(values.tokens);
-const random = seededRandom(Number(values.seed));
+const { tokens: count, seed } = readNumbers({ tokens: 20_000, seed: 1 });
+const random = seededRandom(seed);
 const below = (bound: number): number => Math.floor(random() * bound);
 const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
 

@@ -1,7 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { multiply } from '../../bin/bench/search-corpus/multiply.ts';
-import { builtInCorpus, type Corpus, readCorpus, toRecords } from '../../bin/bench/search-corpus.ts';
-import { askEngine, judge, shipped } from '../../bin/bench/search-quality.ts';
 import { type Intents, openIntents } from '../../functions/core/registry/intents.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from '../../functions/core/registry/records.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
@@ -12,6 +9,9 @@ import { maxRunMs, openFeedState } from '../../functions/core/search/opensearch/
 import { openSearchIndex, type SearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { maxTags } from '../../schemas/intent.ts';
 import { searchQuery } from '../../schemas/search.ts';
+import { multiply } from '../../tools/bench/search-corpus/multiply.ts';
+import { builtInCorpus, type Corpus, readCorpus, toRecords } from '../../tools/bench/search-corpus.ts';
+import { askEngine, judge, shipped } from '../../tools/bench/search-quality.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { registryOf, stateInMemory } from '../support/search-registry.ts';
 import { startTable, type TestTable } from '../support/table.ts';

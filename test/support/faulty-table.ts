@@ -70,7 +70,9 @@ export function connectFaultyTable(send: Send): Table {
         clock.observe({ sentMs, receivedMs: performance.now(), headers: { date: answer.date } });
         return answer.output;
       }
-      throw unavailable('The registry cannot be reached. Try again after Retry-After.');
+      throw unavailable(
+        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
+      );
     };
   const unknown = async () => {
     throw new Error('not known here');

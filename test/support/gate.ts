@@ -1,5 +1,4 @@
 import { randomUUID, type webcrypto } from 'node:crypto';
-import { KMSClient } from '@aws-sdk/client-kms';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
@@ -8,19 +7,21 @@ import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
-import type { ExecutionStats } from '../../functions/core/activity/stats.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
+import { openKms } from '../../functions/core/pat/kms.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
@@ -47,8 +48,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const kms = await startKms();
   const region = 'eu-west-1';
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = new KMSClient({ endpoint: kms.endpoint, region, credentials });
-  const signingKeys = openSigningKeys(client, kms.keyIds);
+  const signingKeys = openSigningKeys(openKms({ endpoint: kms.endpoint, region, credentials }), kms.keyIds);
   const secrets = await startSecrets();
   const secretsClient = new SecretsManagerClient({ endpoint: secrets.endpoint, region, credentials });
   const vault = openSecretsManager('', secretsClient);
@@ -104,14 +104,11 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const openExecute = ({
     template = loadPolicyTemplate(),
     over = table,
-    stats = { count: async () => {} },
     now = Date.now,
     connect = async () => {},
   }: {
     template?: PolicyTemplate;
     over?: Table;
-    /** counts nothing by default, so that tests can count operations */
-    stats?: Pick<ExecutionStats, 'count'>;
     now?: () => number;
     /** what happens until an upstream is connected */
     connect?: () => Promise<unknown>;
@@ -126,13 +123,13 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       intents: openIntents(over),
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
+      slowCalls: openSlowCalls(over, 'execute-intent', 10),
       relay: {
         connect: async (execution) => {
           await connect();
           return relay.connect(execution);
         },
       },
-      stats,
       now,
     });
 
@@ -152,7 +149,6 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     openExecute,
     stop: async () => {
       await relay.close();
-      client.destroy();
       secretsClient.destroy();
       await Promise.all([database.stop(), kms.stop(), secrets.stop()]);
     },

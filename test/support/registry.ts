@@ -70,7 +70,7 @@ export const refusals = {
     status: 409,
     code: 'CONFLICT',
     message:
-      'The record has changed since you read it. Read it again, apply your change to what it is now, and send that with its new ETag.',
+      'The record has changed since you read it. Read it again, apply your change to the current record, and send it with the new ETag.',
     details: { reason: 'etag_mismatch' },
   },
   mediaType: {

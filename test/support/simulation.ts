@@ -1,6 +1,7 @@
 /** Many instances of the gate over one table in simulated time: a minute passes in milliseconds, and a seed gives the same run again. */
+import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
 import { unavailable } from '../../functions/core/api-error.ts';
-import { openClock } from '../../functions/core/limit/clock.ts';
+import { openCountingClock } from '../../functions/core/limit/counting-clock.ts';
 import { openRateLimiter, type RateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { openTableClock } from '../../functions/core/table/table-clock.ts';
@@ -15,6 +16,8 @@ export interface SimulationOptions {
   lost?: number;
   /** probability that a request is held back for 200 ms, 0 by default */
   delayed?: number;
+  /** probability that a write is throttled, 0 by default */
+  throttled?: number;
   /** answers of the table have no date */
   hasNoDates?: boolean;
 }
@@ -40,7 +43,14 @@ const wayMs = { least: 1.5, more: 2 };
 /** As the client of the table does: three attempts, and a random wait before each further one, which may be twice as long each time. */
 const [maxAttempts, maxBackoffMs] = [3, 100];
 
-export function startSimulation({ skewsMs, seed = 1, lost = 0, delayed = 0, hasNoDates = false }: SimulationOptions): Simulation {
+export function startSimulation({
+  skewsMs,
+  seed = 1,
+  lost = 0,
+  delayed = 0,
+  throttled = 0,
+  hasNoDates = false,
+}: SimulationOptions): Simulation {
   const random = seededRandom(seed);
   const store = openMemoryTable();
   const due: { timeMs: number; resume(): void }[] = [];
@@ -73,30 +83,35 @@ export function startSimulation({ skewsMs, seed = 1, lost = 0, delayed = 0, hasN
     const ownMs = () => nowMs + skewMs;
     const clock = openTableClock(ownMs);
 
-    async function reach<T>(operate: () => Promise<T>): Promise<T> {
+    async function reach<T>(operate: () => Promise<T>, isWrite = true): Promise<T> {
+      let cause: Error | undefined;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         if (attempt > 0) await sleep(random() * maxBackoffMs * 2 ** (attempt - 1));
+        cause = isWrite && random() < throttled ? new ProvisionedThroughputExceededException({ message: '', $metadata: {} }) : undefined;
         const sentMs = ownMs();
         await travel();
         if (random() < delayed) await sleep(200);
         operations[instance] = (operations[instance] ?? 0) + 1;
-        const answer = await operate();
+        const answer = cause ? undefined : await operate();
         const date = new Date(nowMs).toUTCString();
         await travel();
-        if (random() < lost) continue;
+        if (cause || random() < lost) continue;
         clock.observe({ sentMs, receivedMs: ownMs(), headers: hasNoDates ? {} : { date } });
-        return answer;
+        return answer as T;
       }
-      throw unavailable('The registry cannot be reached. Try again after Retry-After.');
+      throw unavailable(
+        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
+        cause,
+      );
     }
 
     const table: Table = {
       ...store,
-      get: (key) => reach(() => store.get(key)),
+      get: (key) => reach(() => store.get(key), false),
       put: (item, condition) => reach(() => store.put(item, condition)),
       update: (key, input) => reach(() => store.update(key, input)),
     };
-    return openRateLimiter(table, openClock(clock, ownMs));
+    return openRateLimiter(table, openCountingClock(clock, ownMs));
   };
 
   return { now, random, sleep, instances: skewsMs.map(open), operations, runUntil };

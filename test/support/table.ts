@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { serveTables } from '../../bin/local/transactions.ts';
+import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
 import { openTable, type Table } from '../../functions/core/table/table.ts';
 
@@ -27,7 +28,7 @@ export async function startTable(): Promise<TestTable> {
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const operations: string[] = [];
   server.on('request', ({ headers }) => operations.push(String(headers['x-amz-target']).split('.').at(-1) ?? ''));
-  const raw = new DynamoDBClient({
+  const raw = new LeanDynamoDBClient({
     endpoint,
     region: 'eu-west-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },

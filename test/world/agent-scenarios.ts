@@ -26,7 +26,7 @@ const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agent
 async function issue(table: Table, { agentId, thumbprint, hasProof = false, mustBeKnown = false }: Partial<BindRequest> = {}) {
   const agents = openAgents(table);
   const request = { ...presented(thumbprint, agentId), hasProof, mustBeKnown };
-  const seen = await agents.standingOf(request.agentId, request.thumbprint);
+  const seen = await agents.recordsOf(request.agentId, request.thumbprint);
   if (isBlocked(seen) || (seen.agent?.proof && !hasProof)) return undefined;
   return (await agents.bind(request, seen))?.generation;
 }
@@ -83,12 +83,11 @@ type Act = (table: Table) => Promise<unknown>;
 const among = (
   name: string,
   promise: string,
-  budget: Scenario['budget'],
   { before = async () => {}, callers, check = () => {} }: { before?: Act; callers: Act[]; check?: (end: End) => void | Promise<void> },
 ): Scenario => ({
   name,
   promise,
-  budget,
+  budget: { faults: 1 },
   prepare: async (table) => {
     await before(table);
     return {
@@ -126,28 +125,28 @@ const askedBeside: Act = async (table) => {
   await ask()(table);
 };
 
-const blockBesideProof = among(
-  'block beside issue with a proof',
-  'I1: a block never expires',
-  { faults: 1 },
-  {
+/** The first PAT under one id of a key, beside something that concerns the key under another. */
+const besideOther = (name: string, promise: string, hasProof: boolean, act: Act, before?: Act): Scenario =>
+  among(name, promise, {
+    ...(before && { before }),
+    callers: [act, (table) => issue(table, { hasProof })],
+    check: (end) => {
+      const [settled, issued] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'transact')];
+      if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
+        assert.ok(issued < settled, 'a PAT was issued to a key that must have none');
+    },
+  });
+
+const issueOther: Act = (table) => issue(table, { agentId: 'other' });
+const blockOther: Act = async (table) => (await openAgents(table).block(operator, { agentId: 'other' }, 'why')).block;
+
+export const agentScenarios: Scenario[] = [
+  among('block beside issue with a proof', 'I1: a block never expires', {
     before: issue,
     callers: [block, (table) => issue(table, { hasProof: true })],
-  },
-);
-
-const blockBesideFirst = among(
-  'block beside the first issue',
-  'I1: a block holds for the key that has the id',
-  { faults: 1 },
-  { callers: [block, issue] },
-);
-
-const proofs = among(
-  'issue with a proof beside issue without',
-  'no PAT without a proof follows one with a proof',
-  { faults: 1 },
-  {
+  }),
+  among('block beside the first issue', 'I1: a block holds for the key that has the id', { callers: [block, issue] }),
+  among('issue with a proof beside issue without', 'no PAT without a proof follows one with a proof', {
     before: issue,
     callers: [(table) => issue(table, { hasProof: true }), (table) => issue(table)],
     check: (end) => {
@@ -155,29 +154,7 @@ const proofs = among(
       if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
         assert.ok(without < withProof, 'a PAT was issued without a proof after one with a proof');
     },
-  },
-);
-
-/** The first PAT under one id of a key, beside something that concerns the key under another. */
-const besideOther = (name: string, promise: string, hasProof: boolean, act: Act, before?: Act): Scenario =>
-  among(
-    name,
-    promise,
-    { faults: 1 },
-    {
-      ...(before && { before }),
-      callers: [act, (table) => issue(table, { hasProof })],
-      check: (end) => {
-        const [settled, issued] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'transact')];
-        if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
-          assert.ok(issued < settled, 'a PAT was issued to a key that must have none');
-      },
-    },
-  );
-
-const issueOther: Act = (table) => issue(table, { agentId: 'other' });
-const blockOther: Act = async (table) => (await openAgents(table).block(operator, { agentId: 'other' }, 'why')).block;
-const ofOneKey = [
+  }),
   ...[false, true].map((hasProof) =>
     besideOther(
       `first issue with${hasProof ? '' : 'out'} a proof beside a block of another id of the key`,
@@ -193,13 +170,7 @@ const ofOneKey = [
     false,
     (table) => issue(table, { agentId: 'other', hasProof: true }),
   ),
-];
-
-const issuedBesideOwner = among(
-  'issue beside a change of key',
-  'I1: a PAT belongs to the key that has the id',
-  { faults: 1 },
-  {
+  among('issue beside a change of key', 'I1: a PAT belongs to the key that has the id', {
     before: issue,
     callers: [
       issue,
@@ -212,22 +183,10 @@ const issuedBesideOwner = among(
       const [first, second] = outcomes.map(answerOf);
       if (first && second) assert.notEqual(first, second, 'a PAT was issued to the key that had the id before');
     },
-  },
-);
-
-const blockedTwice = among(
-  'two blocks',
-  'I1: what blocks a key is a block that can be lifted',
-  { faults: 1 },
-  { before: issue, callers: [block, block] },
-);
-
-/** The key has to prove possession under one id, and no more because of another, which was removed. */
-const proofForgotten = among(
-  'issue without a proof beside one with a proof that the key has forgotten',
-  'no PAT without a proof follows one with a proof',
-  { faults: 1 },
-  {
+  }),
+  among('two blocks', 'I1: what blocks a key is a block that can be lifted', { before: issue, callers: [block, block] }),
+  // The key has to prove possession under one id, and no more because of another, which was removed.
+  among('issue without a proof beside one with a proof that the key has forgotten', 'no PAT without a proof follows one with a proof', {
     before: async (table) => {
       await issue(table);
       // so that its lists have to be written again
@@ -246,14 +205,8 @@ const proofForgotten = among(
       if (answerOf(end.outcomes[0]) && answerOf(end.outcomes[1]))
         assert.ok(firstOf(end, 0, 'transact') < firstOf(end, 1, 'transact'), 'a PAT was issued without a proof after one with a proof');
     },
-  },
-);
-
-const twoNames = among(
-  'one block of two is lifted',
-  'I1: the other blocks of a key stay',
-  { faults: 1 },
-  {
+  }),
+  among('one block of two is lifted', 'I1: the other blocks of a key stay', {
     before: async (table) => {
       const agents = openAgents(table);
       for (const agentId of ['agent', 'other'])
@@ -262,15 +215,9 @@ const twoNames = among(
     },
     callers: [unblock],
     check: async ({ table }) =>
-      assert.ok(isBlocked(await openAgents(table).standingOf('third', 'key')), 'a block of the key went with another'),
-  },
-);
-
-const blockedAgain = among(
-  'unblock beside unblock and block',
-  'I1: only the block that was seen is lifted',
-  { faults: 1 },
-  {
+      assert.ok(isBlocked(await openAgents(table).recordsOf('third', 'key')), 'a block of the key went with another'),
+  }),
+  among('unblock beside unblock and block', 'I1: only the block that was seen is lifted', {
     before: block,
     callers: [
       unblock,
@@ -286,64 +233,38 @@ const blockedAgain = among(
       if (answerOf(end.outcomes[1]) && seen < blocking) assert.ok(agent?.block, 'a block that came later was lifted');
       if (end.isUndisturbed && agent) assert.ok(agent.block, 'something is left of an agent that had no PAT');
     },
-  },
-);
-
-const liftedBesideIssue = among(
-  'unblock beside issue',
-  'I2: a PAT that was issued is good',
-  { faults: 1 },
-  {
+  }),
+  among('unblock beside issue', 'I2: a PAT that was issued is good', {
     before: block,
     callers: [unblock, issue],
     check: async (end) => {
       const issued = answerOf(end.outcomes[1]);
       if (issued) assert.equal((await find(end))?.generation, issued, 'an agent that was issued a PAT is gone');
     },
-  },
-);
-
-const approvedBoth = among(
-  'approvals of two keys that wait under one id',
-  'I1: an id belongs to one key',
-  { faults: 1 },
-  {
+  }),
+  among('approvals of two keys that wait under one id', 'I1: an id belongs to one key', {
     before: async (table) => {
       await ask('key')(table);
       await ask('key-2')(table);
     },
     callers: [approve('key'), approve('key-2')],
     check: ({ outcomes }) => assert.ok(valuesOf(outcomes).length <= 1, 'two keys were approved for one id'),
-  },
-);
-
-const approvedBesideBlock = among(
-  'approval beside a block',
-  'I1: an agent that is blocked is not approved',
-  { faults: 1 },
-  // the block of an id that no key has holds for no key, which approval would ask about
-  { callers: [approve(), block] },
-);
-
-const approvedTwice = among(
-  'two approvals',
-  'I2: an approval that was answered stands',
-  { faults: 1 },
-  {
+  }),
+  among(
+    'approval beside a block',
+    'I1: an agent that is blocked is not approved',
+    // the block of an id that no key has holds for no key, which approval would ask about
+    { callers: [approve(), block] },
+  ),
+  among('two approvals', 'I2: an approval that was answered stands', {
     before: askedBeside,
     callers: [approve(), approve()],
     check: async (end) => {
       const { generation } = (await find(end)) ?? {};
       for (const given of valuesOf(end.outcomes)) assert.equal(given, generation, 'an approval was replaced by another');
     },
-  },
-);
-
-const approvedAnother = among(
-  'approval beside a change of key',
-  'I1: only the key that was meant is approved',
-  { faults: 1 },
-  {
+  }),
+  among('approval beside a change of key', 'I1: only the key that was meant is approved', {
     before: askedBeside,
     callers: [
       approve(),
@@ -356,104 +277,60 @@ const approvedAnother = among(
       const agent = await find(end);
       if (agent?.thumbprint === 'key-2') assert.equal(agent.generation, undefined, 'another key was approved');
     },
-  },
-);
-
-const approvedBesideRemoval = among(
-  'approval beside removal',
-  'I2: who was approved or removed does not wait',
-  { faults: 1 },
-  {
+  }),
+  among('approval beside removal', 'I2: who was approved or removed does not wait', {
     before: askedBeside,
     callers: [approve(), unbind],
     check: async (end) => {
       const waiting = await openAgents(end.table).findWaiting('agent', Date.now());
       if (end.isUndisturbed) assert.deepEqual(waiting, [], 'a key waits that was approved or removed');
     },
-  },
-);
-
-const askedBesideIssue = among(
-  'request for approval beside issue',
-  'I2: a PAT that was issued is good',
-  { faults: 1 },
-  {
+  }),
+  among('request for approval beside issue', 'I2: a PAT that was issued is good', {
     callers: [ask(), issue],
     check: async (end) => {
       const issued = answerOf(end.outcomes[1]);
       if (issued) assert.equal((await find(end))?.generation, issued, 'an agent that was issued a PAT waits for approval');
     },
-  },
-);
-
-/** Two who ask when two have the places that come next, one of whom is approved. */
-const displaced = among(
-  'requests for approval when the queue is full',
-  'as many wait as may, each at one place, and whoever makes room for another waits no more',
-  { faults: 1 },
-  {
-    before: async (table) => {
-      for (const one of ['first', 'second']) await openAgents(table).ask(presented(one, one));
-      await table.update(keys.waitingAgents(), { set: { asked: maxWaiting } });
-    },
-    callers: [ask('key'), ask('key-2'), (table) => openAgents(table).approve(operator, { agentId: 'first' })],
-    check: async ({ table, isUndisturbed }) => {
-      if (!isUndisturbed) return;
-      const { displaced: made } = await openAgents(table).list('pending', undefined, 9, Date.now());
-      const isFirstApproved = (await openAgents(table).find('first')) !== undefined;
-      assert.ok(made === 2 || (isFirstApproved && made === 1), 'it is not counted who had to make room');
-    },
-  },
-);
-
-const firstAsked = among(
-  'the first two requests for approval',
-  'as many wait as ask, each at one place',
-  { faults: 1 },
-  { callers: [ask('key'), ask('key-2')] },
-);
-
-const askedBesideBlock = among(
-  'request for approval beside a block',
-  'nobody who is blocked is put in the queue',
-  { faults: 1 },
-  {
+  }),
+  among('the first two requests for approval', 'as many wait as ask, each at one place', { callers: [ask('key'), ask('key-2')] }),
+  among('request for approval beside a block', 'nobody who is blocked is put in the queue', {
     callers: [ask(), block],
     check: (end) => {
       const [asked, blocked] = [firstOf(end, 0, 'transact'), firstOf(end, 1, 'transact')];
       if (answerOf(end.outcomes[1])) assert.ok(asked < blocked, 'somebody was put in the queue who was blocked');
     },
-  },
-);
-
-const revokedWaiting = among(
-  'revocation of an agent that waits',
-  'I1: nobody is approved by a revocation',
-  { faults: 1 },
-  {
+  }),
+  // Two who ask when two have the places that come next, one of whom is approved.
+  among(
+    'requests for approval when the queue is full',
+    'as many wait as may, each at one place, and whoever makes room for another waits no more',
+    {
+      before: async (table) => {
+        for (const one of ['first', 'second']) await openAgents(table).ask(presented(one, one));
+        await table.update(keys.waitingAgents(), { set: { asked: maxWaiting } });
+      },
+      callers: [ask('key'), ask('key-2'), (table) => openAgents(table).approve(operator, { agentId: 'first' })],
+      check: async ({ table, isUndisturbed }) => {
+        if (!isUndisturbed) return;
+        const { displaced: made } = await openAgents(table).list('pending', undefined, 9, Date.now());
+        const isFirstApproved = (await openAgents(table).find('first')) !== undefined;
+        assert.ok(made === 2 || (isFirstApproved && made === 1), 'it is not counted who had to make room');
+      },
+    },
+  ),
+  among('revocation of an agent that waits', 'I1: nobody is approved by a revocation', {
     callers: [ask(), async (table) => (await openAgents(table).revoke(operator, { agentId: 'agent' }))?.generation],
     check: async (end) => assert.equal((await find(end))?.generation, undefined, 'an agent that waits was approved by its revocation'),
-  },
-);
-
-const removedBesideIssue = among(
-  'removal beside issue to the approved',
-  'I1: who was removed has to be approved again',
-  { faults: 1 },
-  {
+  }),
+  among('removal beside issue to the approved', 'I1: who was removed has to be approved again', {
     before: issue,
     callers: [unbind, (table) => issue(table, { mustBeKnown: true })],
     check: async (end) => {
       if (answerOf(end.outcomes[0]) === true) assert.equal((await find(end))?.generation, undefined, 'an agent that was removed has a PAT');
     },
-  },
-);
-
-const removedBesideBlock = among(
-  'removal beside block',
-  'I1: a block that was answered stands',
-  { faults: 1 },
-  {
+  }),
+  among('removal beside block', 'I1: a block that was answered stands', {
     before: issue,
     callers: [unbind, block],
     check: async (end) => {
@@ -462,14 +339,8 @@ const removedBesideBlock = among(
       assert.ok(agent?.block, 'a block that was answered is not there');
       if (answerOf(end.outcomes[0]) === true) assert.equal(agent?.generation, undefined, 'an agent that was removed has a PAT');
     },
-  },
-);
-
-const removedBesideUnblock = among(
-  'removal beside unblock',
-  'I2: nothing is left of a key that was removed from an id that is not blocked',
-  { faults: 1 },
-  {
+  }),
+  among('removal beside unblock', 'I2: nothing is left of a key that was removed from an id that is not blocked', {
     before: async (table) => {
       await issue(table);
       await block(table);
@@ -480,14 +351,8 @@ const removedBesideUnblock = among(
       if (answerOf(end.outcomes[0]) === true)
         assert.equal(await find(end), undefined, 'the key that was removed is still known under the id');
     },
-  },
-);
-
-const removedTwice = among(
-  'two removals and a new owner',
-  'I2: a removal takes the id from the key that it saw',
-  { faults: 1 },
-  {
+  }),
+  among('two removals and a new owner', 'I2: a removal takes the id from the key that it saw', {
     before: (table) => issue(table, { hasProof: true }),
     callers: [
       unbind,
@@ -501,14 +366,8 @@ const removedTwice = among(
       const isSeenBefore = firstOf(end, 0, 'get AGENT#') < firstOf(end, 1, 'transact 5');
       if (issued && isSeenBefore) assert.equal((await find(end))?.generation, issued, 'a removal took the id from another key');
     },
-  },
-);
-
-const blockedRemovedTwice = among(
-  'two removals of a blocked agent',
-  'I1: the key of a blocked agent stays blocked when its id is free',
-  { faults: 1 },
-  {
+  }),
+  among('two removals of a blocked agent', 'I1: the key of a blocked agent stays blocked when its id is free', {
     before: async (table) => {
       await issue(table);
       await block(table);
@@ -518,87 +377,55 @@ const blockedRemovedTwice = among(
       const item = await end.table.get<{ thumbprint?: string; blocked_key?: string }>(keys.agent('agent'));
       assert.equal(item?.thumbprint ?? item?.blocked_key, 'key', 'it is forgotten which key is blocked');
     },
-  },
-);
-
-const feed: Scenario = {
-  name: 'two runs of a feed',
-  promise: 'one run feeds a collection at a time',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async () => {
-    let working = 0;
-    return {
-      callers: times(2, () => async ({ table, act }: Caller) => {
-        const run = await openFeedState(table, 'collection').begin();
-        if (!run) return 'busy';
-        assert.equal(++working, 1, 'two runs are at work');
-        await act('collection', () => {});
-        working--;
-        await run.end();
-        return 'ran';
-      }),
-      check: ({ outcomes }) => {
-        for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
-      },
-    };
-  },
-};
-
-const lateFeed: Scenario = {
-  name: 'a run of a feed that took too long',
-  promise: 'what a later run has achieved stands',
-  budget: { faults: 1 },
-  prepare: async (before) => {
-    await openFeedState(before, 'collection').begin();
-    const run =
-      (startMs: number) =>
-      async ({ table }: Caller) => {
-        const begun = await openFeedState(table, 'collection', () => startMs).begin();
-        await begun?.save({ seen: { seq: startMs, digest: null } });
-        return begun?.number;
+  }),
+  {
+    name: 'two runs of a feed',
+    promise: 'one run feeds a collection at a time',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async () => {
+      let working = 0;
+      return {
+        callers: times(2, () => async ({ table, act }: Caller) => {
+          const run = await openFeedState(table, 'collection').begin();
+          if (!run) return 'busy';
+          assert.equal(++working, 1, 'two runs are at work');
+          await act('collection', () => {});
+          working--;
+          await run.end();
+          return 'ran';
+        }),
+        check: ({ outcomes }) => {
+          for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
+        },
       };
-    return {
-      callers: [1, 2].map((at) => run(Date.now() + at * 400_000)),
-      check: async ({ outcomes, table }) => {
-        for (const outcome of outcomes)
-          if (outcome !== 'crashed' && 'error' in outcome && !/another run feeds/.test(String(outcome.error))) codeOf(outcome.error);
-        const item = await table.get<{ run_number: number; progress?: FeedProgress }>(keys.feed('collection'));
-        const numbers = valuesOf(outcomes) as (number | undefined)[];
-        const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
-        const isLatest = answerOf(outcomes[at]) === item?.run_number;
-        if (at >= 0 && isLatest && answerOf(outcomes[at]))
-          assert.equal(item?.progress?.seen.seq, Date.now() + (at + 1) * 400_000, 'an earlier run has overwritten a later one');
-      },
-    };
+    },
   },
-};
-
-export const agentScenarios: Scenario[] = [
-  blockBesideProof,
-  blockBesideFirst,
-  proofs,
-  ...ofOneKey,
-  issuedBesideOwner,
-  blockedTwice,
-  proofForgotten,
-  twoNames,
-  blockedAgain,
-  liftedBesideIssue,
-  approvedBoth,
-  approvedBesideBlock,
-  approvedTwice,
-  approvedAnother,
-  approvedBesideRemoval,
-  askedBesideIssue,
-  firstAsked,
-  askedBesideBlock,
-  displaced,
-  revokedWaiting,
-  removedBesideIssue,
-  removedBesideBlock,
-  removedBesideUnblock,
-  removedTwice,
-  blockedRemovedTwice,
-  feed,
-  lateFeed,
+  {
+    name: 'a run of a feed that took too long',
+    promise: 'what a later run has achieved stands',
+    budget: { faults: 1 },
+    prepare: async (before) => {
+      await openFeedState(before, 'collection').begin();
+      const run =
+        (startMs: number) =>
+        async ({ table }: Caller) => {
+          const begun = await openFeedState(table, 'collection', () => startMs).begin();
+          await begun?.save({ seen: { seq: startMs, digest: null } });
+          return begun?.number;
+        };
+      return {
+        callers: [1, 2].map((at) => run(Date.now() + at * 400_000)),
+        check: async ({ outcomes, table }) => {
+          for (const outcome of outcomes)
+            if (outcome !== 'crashed' && 'error' in outcome && !/another run feeds/.test(String(outcome.error))) codeOf(outcome.error);
+          const item = await table.get<{ run_number: number; progress?: FeedProgress }>(keys.feed('collection'));
+          const numbers = valuesOf(outcomes) as (number | undefined)[];
+          const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));
+          const isLatest = answerOf(outcomes[at]) === item?.run_number;
+          if (at >= 0 && isLatest && answerOf(outcomes[at]))
+            assert.equal(item?.progress?.seen.seq, Date.now() + (at + 1) * 400_000, 'an earlier run has overwritten a later one');
+        },
+      };
+    },
+  },
 ];

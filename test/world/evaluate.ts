@@ -60,6 +60,8 @@ export function holds(condition: Condition, item: Attributes): boolean {
       return isHeldIn(held, value);
     case 'lacks':
       return !isHeldIn(held, value);
+    case 'fewer':
+      return held !== undefined && membersOf(held).length < Number(value);
   }
 }
 

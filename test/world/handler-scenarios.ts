@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type GetPublicKeyCommandOutput, KMSClient, type SignCommandInput, type SignCommandOutput } from '@aws-sdk/client-kms';
 import { p256 } from '@noble/curves/nist.js';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -11,16 +10,19 @@ import { openPolicyArchive } from '../../functions/core/activity/policy-archive.
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { countExecution } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
+import type { Kms } from '../../functions/core/pat/kms.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
-import { loadPolicyTemplate, openPolicy } from '../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
@@ -40,6 +42,7 @@ import { answerOf, times, valuesOf } from './outcomes.ts';
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';
 const always = () => true;
+const pausedService = { ...serviceNamed('Service'), paused: true };
 
 const document: ApiDocument = JSON.parse(readFileSync('openapi.json', 'utf8'));
 const ajv = new Ajv2020({ strict: false });
@@ -82,22 +85,14 @@ const agents = (await Promise.all(times(2, () => makeAgent()))) as [TestAgent, T
 
 const kmsFails = (variant: Failure): Error => Object.assign(new Error(`KMS: ${variant}`), { name: 'TimeoutError' });
 
-/** The client of KMS with its own operations, whose answers come from a key here: when they do, and whether, is for the scheduler to say. */
-function openKms(act: Caller['act']): KMSClient {
-  const client = new KMSClient({ region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } });
-  const answers: Record<string, (input: object) => Partial<SignCommandOutput & GetPublicKeyCommandOutput>> = {
-    GetPublicKeyCommand: () => ({ KeyId: 'key', PublicKey: kmsKey.publicKey.export({ format: 'der', type: 'spki' }) }),
-    SignCommand: (input) => ({ Signature: signDigest((input as SignCommandInput).Message ?? new Uint8Array()) }),
+/** KMS, whose answers come from a key here: when they do, and whether, is for the scheduler to say. */
+function openKms(act: Caller['act']): Kms {
+  const call = async <T>(operation: string, effect: () => T): Promise<T> =>
+    act(`KMS ${operation}`, effect, { failure: kmsFails, isUnseen: true });
+  return {
+    getPublicKey: () => call('GetPublicKey', () => ({ arn: 'key', publicKey: kmsKey.publicKey.export({ format: 'der', type: 'spki' }) })),
+    sign: (_, digest) => call('Sign', () => Buffer.from(signDigest(digest))),
   };
-  client.middlewareStack.add(
-    (_next, { commandName = '' }) =>
-      async ({ input }) => {
-        const output = await act(`KMS ${commandName}`, () => answers[commandName]?.(input), { failure: kmsFails, isUnseen: true });
-        return { response: undefined, output: { $metadata: {}, ...output } };
-      },
-    { step: 'initialize' },
-  );
-  return client;
 }
 
 const kmsSecret = Buffer.from(kmsKey.privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
@@ -133,7 +128,7 @@ function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upst
     intents: openIntents(table),
     calls: openIdempotentCalls(table),
     limits: openRateLimiter(table),
-    stats: { count: async () => {} },
+    slowCalls: openSlowCalls(table, 'execute-intent', 10),
     relay: {
       connect: async () => {
         if (upstream === 'dead') throw new CallFailed('unreachable');
@@ -337,9 +332,9 @@ const limited: Scenario[] = plays.map(({ count, budget }) =>
 
 /** The money that an agent has been charged, in cents. */
 async function chargedTo(table: Table): Promise<number> {
-  const { rules } = openPolicy(templateOf('priced'))(baseUrl).grants;
+  const { rules } = openPolicy(templateOf('priced'))(baseUrl).compiled;
   const { thumbprint } = agents[0];
-  const { states } = await openRateLimiter(table).inspect(countExecution({ thumbprint, account: thumbprint }, chargesOf(rules)));
+  const { states } = await openRateLimiter(table).inspect(countExecution({ principal: thumbprint, account: thumbprint }, chargesOf(rules)));
   return states.find(({ charge }) => charge.currency !== undefined)?.used ?? 0;
 }
 
@@ -421,6 +416,13 @@ const stopped: Scenario[] = [
     'execution through the handler beside the delete of its service',
     'I1: no call of a service that was read as deleted',
     { count: 2, beside: (table, serviceId) => openServices(table).remove(serviceId, always) },
+    { faults: 1 },
+    stoppedBy(2, 'get SERVICE#'),
+  ),
+  executing(
+    'execution through the handler beside a pause of its service',
+    'I1: no call of a service that was read as paused',
+    { count: 2, beside: (table, serviceId) => openServices(table).replace(serviceId, pausedService, always) },
     { faults: 1 },
     stoppedBy(2, 'get SERVICE#'),
   ),

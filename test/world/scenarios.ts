@@ -24,7 +24,10 @@ import { signInScenarios } from './sign-in-scenarios.ts';
 const unchecked = { replays: undefined, useProof: async () => {}, foresee: async () => {} };
 
 /** An attempt of which the upstream may have seen something. */
-const sent = async (call: Promise<unknown>): Promise<Attempt> => ({ isSent: true, outcome: await call.catch((error: unknown) => error) });
+const sent = async (call: Promise<unknown>): Promise<Attempt> => ({
+  mayHaveActed: true,
+  result: await call.catch((error: unknown) => error),
+});
 
 /** Callers of one key against one limit: more than `rate` calls are never made in one period, and without faults exactly `rate`. */
 const limited = (
@@ -54,359 +57,343 @@ const limited = (
   },
 });
 
-/** Calls that count in two windows beside calls that count in one of them. */
-const mixed: Scenario = {
-  name: 'two limits in one counter',
-  promise: 'I4: a call fits under all of its limits or is counted in none; without faults exactly as many as they allow',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async (before) => {
-    const made = { all: 0, dear: 0 };
-    const all = { id: 'all', name: 'all', rate: 3, period: 3_600, cost: 1 };
-    const dear = { id: 'dear', name: 'dear', rate: 7, period: 86_400, cost: 3 };
-    await openRateLimiter(before).consume({ holder: 'key', counter: 'execute', charges: [all, dear] });
-    return {
-      callers: times(3, (at) => async ({ table, act }: Caller) => {
-        const isDear = at < 2;
-        const { isAdmitted } = await openRateLimiter(table).consume({
-          holder: 'key',
-          counter: 'execute',
-          charges: isDear ? [all, dear] : [all],
-        });
-        if (!isAdmitted) return;
-        await act('upstream', () => {
-          made.all++;
-          if (isDear) made.dear++;
-        });
-      }),
-      check: ({ outcomes, isUndisturbed }) => {
-        assert.ok(made.all <= 2 && made.dear <= 1, `${made.all} calls were made, ${made.dear} of the dear ones`);
-        if (isUndisturbed) assert.equal(made.all, 2, 'a call was refused though both limits allowed it');
-        assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
-      },
-    };
-  },
-};
-
-/** Requests under one idempotency key. */
-const idempotent: Scenario = {
-  name: 'execute under one idempotency key',
-  promise: 'I5: at most one call of the upstream for each idempotency key, and one answer for all',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async () => {
-    let made = 0;
-    return {
-      callers: times(3, () => async ({ table, act }: Caller) => {
-        const executionId = newUlid();
-        const keyed = { thumbprint: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() };
-        const response = await once(openIdempotentCalls(table), { ...unchecked, keyed }, () =>
-          sent(act('upstream', () => ok({ call: ++made }))),
-        );
-        return response.body;
-      }),
-      check: ({ outcomes, isUndisturbed }) => {
-        assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
-        if (isUndisturbed) assert.equal(made, 1);
-        for (const body of valuesOf(outcomes)) assert.deepEqual(body, { call: 1 });
-        assert.ok(
-          codesOf(outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'].includes(code)),
-          codesOf(outcomes).join(),
-        );
-      },
-    };
-  },
-};
-
-/** One of three requests under a key is refused before anything is sent. */
-const refused: Scenario = {
-  name: 'a refusal under an idempotency key',
-  promise: 'I5: a call that was refused leaves its key to the next, and the next alone calls',
-  budget: { faults: 1 },
-  prepare: async () => {
-    let made = 0;
-    const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
-      once(
-        openIdempotentCalls(table),
-        { ...unchecked, keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() } },
-        async () => {
-          if (isRefused) return { isSent: false, outcome: new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.') };
-          return sent(act().then(() => ok({})));
-        },
-      );
-    const call = () => {
-      made++;
-    };
-    return {
-      callers: times(
-        3,
-        (at) =>
-          async ({ table, act }: Caller) =>
-            request(at, table, async () => act('upstream', call), at === 0),
-      ),
-      check: async ({ outcomes, table, isUndisturbed }) => {
-        const codes = codesOf(outcomes);
-        assert.ok(
-          codes.every((code) => ['TOO_MANY_REQUESTS', 'CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
-          codes.join(),
-        );
-        if (isUndisturbed) await request(9, table, async () => call(), false);
-        assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
-        if (isUndisturbed) assert.equal(made, 1, 'a refusal kept the key');
-      },
-    };
-  },
-};
-
-/** An execution that has ended is ended again. */
-const ended: Scenario = {
-  name: 'two ends of one execution',
-  promise: 'I5: the first end of an execution stands',
-  budget: { faults: 1 },
-  prepare: async (before) => {
-    const call = { thumbprint: 'key', key: 'once', executionId: 'execution', fingerprint: 'same', nowMs: Date.now() };
-    await openIdempotentCalls(before).begin(call);
-    return {
-      callers: [
-        async ({ table }: Caller) => openIdempotentCalls(table).abandon(call),
-        ...times(
-          2,
-          (at) =>
-            async ({ table }: Caller) =>
-              openIdempotentCalls(table).finish(call, ok({ end: at + 1 })),
-        ),
-      ],
-      check: async ({ table, log }) => {
-        const held = await openIdempotentCalls(table).find(call);
-        const ends = held.state === 'replay' && (held.outcome as ApiResponse).body;
-        if (log[0]) assert.deepEqual(ends, log[0].caller > 0 && { end: log[0].caller }, 'an execution ended twice');
-      },
-    };
-  },
-};
-
-/** A key is taken again after a day, while the execution that had it has not ended yet. */
-const outlived: Scenario = {
-  name: 'an execution that ends after its key was taken again',
-  promise: 'I5: an execution ends nothing but itself',
-  budget: { faults: 1 },
-  prepare: async (before) => {
-    const call = (executionId: string, nowMs: number) => ({ thumbprint: 'key', key: 'once', executionId, fingerprint: 'same', nowMs });
-    const [first, second] = [call('first', Date.now()), call('second', Date.now() + 25 * 3_600_000)];
-    await openIdempotentCalls(before).begin(first);
-    return {
-      callers: [
-        async ({ table }: Caller) => openIdempotentCalls(table).finish(first, ok({ call: 1 })),
-        async ({ table }: Caller) => (await openIdempotentCalls(table).begin(second)).state,
-      ],
-      check: async ({ table, outcomes }) => {
-        if (answerOf(outcomes[1]) !== 'started') return;
-        assert.equal((await openIdempotentCalls(table).find(second)).state, 'running', 'an execution has ended another one');
-      },
-    };
-  },
-};
-
-/** Two calls read a counter, and their clocks are far ahead by the time that they write. */
-const late: Scenario = {
-  name: 'two calls that were counted late',
-  promise: 'I4: a call that could not be made in time is counted once all the same',
-  budget: { clockSteps: 2 },
-  prepare: async (before) => {
-    const request = countCalls('key', 'execute', { rate: 9, period: 1 });
-    await openRateLimiter(before).consume(request);
-    const windowIn = async (table: Caller['table']) => (await openCounterItems(table).find(keys.limit('key', 'execute')))?.windows['1'];
-    const first = await windowIn(before);
-    return {
-      callers: times(
-        2,
-        () =>
-          async ({ table }: Caller) =>
-            (await openRateLimiter(table).consume(request)).isAdmitted,
-      ),
-      check: async ({ outcomes, table }) => {
-        const made = valuesOf(outcomes).filter(Boolean).length;
-        const { total = 0, bucket } = (await windowIn(table)) ?? {};
-        assert.ok(total <= made + (bucket === first?.bucket ? 1 : 0), 'a call was counted twice');
-      },
-    };
-  },
-};
-
-/** Calls that are made long after they were counted: connections and secrets take their time. */
-const dawdling: Scenario = {
-  name: 'three calls that are made long after they were counted, a limit of two',
-  promise: 'I4: a call counts from when it is made, and once',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async () => {
-    const request = countCalls('key', 'execute', { rate: 2, period: 1 });
-    let made = 0;
-    return {
-      callers: times(3, () => async ({ table, act }: Caller) => {
-        let passedMs = 0;
-        const now = () => Date.now() + passedMs;
-        const limits = openRateLimiter(table, now);
-        const admitted = await limits.consume(request);
-        if (!admitted.isAdmitted) return false;
-        passedMs = 500;
-        const { isAdmitted, buckets = {} } = await limits.renew(request, admitted);
-        if (!isAdmitted) return false;
-        assert.ok(now() <= callableUntilMs(buckets['1'] ?? 0, 1), 'a call is made that ceases to count too soon');
-        return act('upstream', () => ++made);
-      }),
-      check: async ({ table, outcomes, isUndisturbed }) => {
-        const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
-        const { total, counts, bucket } = item?.windows['1'] ?? emptyWindow(0);
-        assert.equal(
-          counts.reduce((sum, count) => sum + count, 0),
-          total,
-          'a call is counted where it was before',
-        );
-        assert.ok(made === 0 || made <= (counts[slotOf(bucket)] ?? 0), 'a call is made that is not counted where it was made');
-        assert.ok(made <= 2 && made <= total, `${made} calls were made, ${total} are counted, 2 are allowed`);
-        if (isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
-        assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
-      },
-    };
-  },
-};
-
-/** A call that was not sent is taken back, beside one that is counted when the first one's bucket is another one's. */
-const refunded: Scenario = {
-  name: 'a call that is taken back beside one that is made',
-  promise: 'I4: what is given back is taken from no other call, and once',
-  budget: { faults: 1 },
-  prepare: async () => {
-    const { charges, ...request } = countCalls('key', 'execute', { rate: 2, period: 1 });
-    const priced = { ...request, charges: charges.map((charge) => ({ ...charge, currency: 'EUR' })) };
-    const startMs = Date.now();
-    return {
-      callers: [
-        async ({ table }: Caller) => {
-          const limits = openRateLimiter(table, () => startMs);
-          const decision = await limits.consume(priced);
-          return decision.isAdmitted && limits.giveBack(priced, decision);
-        },
-        async ({ table }: Caller) => (await openRateLimiter(table, () => startMs + longestCountMs(1)).consume(priced)).isAdmitted,
-      ],
-      check: async ({ table, outcomes }) => {
-        const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
-        if (answerOf(outcomes[1])) assert.ok((item?.windows['1']?.total ?? 0) >= 1, 'a call that is made is not counted');
-      },
-    };
-  },
-};
-
-/** Two keys present one agent_id at the same time. */
-const binding: Scenario = {
-  name: 'two keys for one agent_id',
-  promise: 'an agent_id belongs to one key, whatever the order',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async () => ({
-    callers: times(3, (at) => async ({ table }: Caller) => {
-      const agents = openAgents(table);
-      const thumbprint = `key-${at % 2}`;
-      const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
-      const seen = await agents.standingOf('agent', thumbprint);
-      const bound = await agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, seen);
-      return bound?.thumbprint;
-    }),
-    check: async ({ outcomes, table, isUndisturbed }) => {
-      const owners = new Set(valuesOf(outcomes).filter((owner) => owner !== undefined));
-      assert.ok(owners.size <= 1, 'two keys were issued PATs under one agent_id');
-      const holder = (await openAgents(table).find('agent'))?.thumbprint;
-      for (const owner of owners) assert.equal(owner, holder);
-      if (isUndisturbed) assert.equal(owners.size, 1);
-    },
-  }),
-};
-
-/** A document with a jti is presented three times. */
-const replayed: Scenario = {
-  name: 'one signed policy three times',
-  promise: 'a jti is taken once',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async () => ({
-    callers: times(
-      3,
-      () =>
-        async ({ table }: Caller) =>
-          openUsedJtis(table).consume('signer', 'jti', Date.now() / 1000 + 300),
-    ),
-    check: ({ outcomes, isUndisturbed }) => {
-      const taken = valuesOf(outcomes).filter(Boolean).length;
-      assert.ok(taken <= 1, `the jti was taken ${taken} times`);
-      if (isUndisturbed) assert.equal(taken, 1);
-    },
-  }),
-};
-
-/** A PAT is issued, used, and its agent revoked and blocked. */
-const stopped: Scenario = {
-  name: 'revoke and block beside issue and use',
-  promise: 'I1: after a revocation or a block was answered, no PAT from before is accepted, and none is issued to a blocked agent',
-  budget: { faults: 1, crashes: 1 },
-  prepare: async (table) => {
-    const nowMs = Date.now();
-    const nobody = { agent: undefined, key: undefined };
-    const first = await openAgents(table).bind({ agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeKnown: false }, nobody);
-    const gen = first?.generation ?? '';
-    const standing = async ({ table: own }: Caller) => openAgents(own).standingOf('agent', 'key');
-    return {
-      callers: [
-        async (caller) => {
-          await openAgents(caller.table).revoke(operator, { agentId: 'agent' });
-          assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
-          return 'revoked';
-        },
-        async (caller) => {
-          const agent = await openAgents(caller.table).block(operator, { agentId: 'agent' }, 'why');
-          assert.ok(agent.block !== undefined);
-          assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
-          return 'blocked';
-        },
-        async (caller) => {
-          const agents = openAgents(caller.table);
-          const seen = await standing(caller);
-          if (isBlocked(seen)) return 'blocked';
-          const bound = await agents.bind(
-            { agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false, mustBeKnown: false },
-            seen,
-          );
-          return bound === undefined ? 'refused' : 'issued';
-        },
-      ],
-      check: async ({ outcomes, table: end, log }) => {
-        for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
-        const [revoked, blocked, issued] = outcomes;
-        const last = await openAgents(end).standingOf('agent', 'key');
-        if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
-        if (!answerOf(blocked)) return;
-        assert.ok(isBlocked(last));
-        assert.ok(isBlocked(await openAgents(end).standingOf('another', 'key')), 'the key of a blocked agent goes by under another name');
-        const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('transact'));
-        const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && /^(update AGENT#|transact)/.test(label));
-        const isIssued = answerOf(issued) === 'issued';
-        if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
-      },
-    };
-  },
-};
-
 export const scenarios: Scenario[] = [
   limited('three calls, a limit of two', { callers: 3, rate: 2, faults: 1 }),
   limited('three calls, a limit of three', { callers: 3, rate: 3, faults: 1 }),
   limited('two calls, a limit of one, clocks that jump', { callers: 2, rate: 1, faults: 1, crashes: 1, clockSteps: 1 }),
   limited('three calls after an earlier one, a limit of one more', { callers: 3, rate: 1, earlier: 1, faults: 1 }),
-  mixed,
-  idempotent,
-  refused,
-  binding,
-  replayed,
-  stopped,
-  ended,
-  outlived,
-  late,
-  refunded,
-  dawdling,
+  // Calls that count in two windows beside calls that count in one of them.
+  {
+    name: 'two limits in one counter',
+    promise: 'I4: a call fits under all of its limits or is counted in none; without faults exactly as many as they allow',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async (before) => {
+      const made = { all: 0, dear: 0 };
+      const all = { id: 'all', name: 'all', rate: 3, period: 3_600, cost: 1 };
+      const dear = { id: 'dear', name: 'dear', rate: 7, period: 86_400, cost: 3 };
+      await openRateLimiter(before).consume({ holder: 'key', counter: 'execute', charges: [all, dear] });
+      return {
+        callers: times(3, (at) => async ({ table, act }: Caller) => {
+          const isDear = at < 2;
+          const { isAdmitted } = await openRateLimiter(table).consume({
+            holder: 'key',
+            counter: 'execute',
+            charges: isDear ? [all, dear] : [all],
+          });
+          if (!isAdmitted) return;
+          await act('upstream', () => {
+            made.all++;
+            if (isDear) made.dear++;
+          });
+        }),
+        check: ({ outcomes, isUndisturbed }) => {
+          assert.ok(made.all <= 2 && made.dear <= 1, `${made.all} calls were made, ${made.dear} of the dear ones`);
+          if (isUndisturbed) assert.equal(made.all, 2, 'a call was refused though both limits allowed it');
+          assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+        },
+      };
+    },
+  },
+  // Requests under one idempotency key.
+  {
+    name: 'execute under one idempotency key',
+    promise: 'I5: at most one call of the upstream for each idempotency key, and one answer for all',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async () => {
+      let made = 0;
+      return {
+        callers: times(3, () => async ({ table, act }: Caller) => {
+          const executionId = newUlid();
+          const keyed = { account: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() };
+          const response = await once(openIdempotentCalls(table), { ...unchecked, keyed }, () =>
+            sent(act('upstream', () => ok({ call: ++made }))),
+          );
+          return response.body;
+        }),
+        check: ({ outcomes, isUndisturbed }) => {
+          assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
+          if (isUndisturbed) assert.equal(made, 1);
+          for (const body of valuesOf(outcomes)) assert.deepEqual(body, { call: 1 });
+          assert.ok(
+            codesOf(outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'].includes(code)),
+            codesOf(outcomes).join(),
+          );
+        },
+      };
+    },
+  },
+  // One of three requests under a key is refused before anything is sent.
+  {
+    name: 'a refusal under an idempotency key',
+    promise: 'I5: a call that was refused leaves its key to the next, and the next alone calls',
+    budget: { faults: 1 },
+    prepare: async () => {
+      let made = 0;
+      const request = (at: number, table: Caller['table'], act: () => Promise<void>, isRefused: boolean) =>
+        once(
+          openIdempotentCalls(table),
+          {
+            ...unchecked,
+            keyed: { account: 'key', key: 'once', executionId: `execution-${at}`, fingerprint: 'same', nowMs: Date.now() },
+          },
+          async () => {
+            if (isRefused) return { mayHaveActed: false, result: new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.') };
+            return sent(act().then(() => ok({})));
+          },
+        );
+      const call = () => {
+        made++;
+      };
+      return {
+        callers: times(
+          3,
+          (at) =>
+            async ({ table, act }: Caller) =>
+              request(at, table, async () => act('upstream', call), at === 0),
+        ),
+        check: async ({ outcomes, table, isUndisturbed }) => {
+          const codes = codesOf(outcomes);
+          assert.ok(
+            codes.every((code) => ['TOO_MANY_REQUESTS', 'CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
+            codes.join(),
+          );
+          if (isUndisturbed) await request(9, table, async () => call(), false);
+          assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
+          if (isUndisturbed) assert.equal(made, 1, 'a refusal kept the key');
+        },
+      };
+    },
+  },
+  // Two keys present one agent_id at the same time.
+  {
+    name: 'two keys for one agent_id',
+    promise: 'an agent_id belongs to one key, whatever the order',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async () => ({
+      callers: times(3, (at) => async ({ table }: Caller) => {
+        const agents = openAgents(table);
+        const thumbprint = `key-${at % 2}`;
+        const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
+        const seen = await agents.recordsOf('agent', thumbprint);
+        const bound = await agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, seen);
+        return bound?.thumbprint;
+      }),
+      check: async ({ outcomes, table, isUndisturbed }) => {
+        const owners = new Set(valuesOf(outcomes).filter((owner) => owner !== undefined));
+        assert.ok(owners.size <= 1, 'two keys were issued PATs under one agent_id');
+        const holder = (await openAgents(table).find('agent'))?.thumbprint;
+        for (const owner of owners) assert.equal(owner, holder);
+        if (isUndisturbed) assert.equal(owners.size, 1);
+      },
+    }),
+  },
+  // A document with a jti is presented three times.
+  {
+    name: 'one signed policy three times',
+    promise: 'a jti is taken once',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async () => ({
+      callers: times(
+        3,
+        () =>
+          async ({ table }: Caller) =>
+            openUsedJtis(table).consume('signer', 'jti', Date.now() / 1000 + 300),
+      ),
+      check: ({ outcomes, isUndisturbed }) => {
+        const taken = valuesOf(outcomes).filter(Boolean).length;
+        assert.ok(taken <= 1, `the jti was taken ${taken} times`);
+        if (isUndisturbed) assert.equal(taken, 1);
+      },
+    }),
+  },
+  // A PAT is issued, used, and its agent revoked and blocked.
+  {
+    name: 'revoke and block beside issue and use',
+    promise: 'I1: after a revocation or a block was answered, no PAT from before is accepted, and none is issued to a blocked agent',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async (table) => {
+      const nowMs = Date.now();
+      const nobody = { agent: undefined, key: undefined };
+      const first = await openAgents(table).bind(
+        { agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeKnown: false },
+        nobody,
+      );
+      const gen = first?.generation ?? '';
+      const standing = async ({ table: own }: Caller) => openAgents(own).recordsOf('agent', 'key');
+      return {
+        callers: [
+          async (caller) => {
+            await openAgents(caller.table).revoke(operator, { agentId: 'agent' });
+            assert.ok(isRevoked((await standing(caller)).agent, { gen }), 'a PAT was accepted after its revocation');
+            return 'revoked';
+          },
+          async (caller) => {
+            const agent = await openAgents(caller.table).block(operator, { agentId: 'agent' }, 'why');
+            assert.ok(agent.block !== undefined);
+            assert.ok(isBlocked(await standing(caller)), 'a PAT was accepted after the block');
+            return 'blocked';
+          },
+          async (caller) => {
+            const agents = openAgents(caller.table);
+            const seen = await standing(caller);
+            if (isBlocked(seen)) return 'blocked';
+            const bound = await agents.bind(
+              { agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false, mustBeKnown: false },
+              seen,
+            );
+            return bound === undefined ? 'refused' : 'issued';
+          },
+        ],
+        check: async ({ outcomes, table: end, log }) => {
+          for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
+          const [revoked, blocked, issued] = outcomes;
+          const last = await openAgents(end).recordsOf('agent', 'key');
+          if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
+          if (!answerOf(blocked)) return;
+          assert.ok(isBlocked(last));
+          assert.ok(isBlocked(await openAgents(end).recordsOf('another', 'key')), 'the key of a blocked agent goes by under another name');
+          const blockedAt = log.findIndex(({ caller, label }) => caller === 1 && label.startsWith('transact'));
+          const boundAt = log.findLastIndex(({ caller, label }) => caller === 2 && /^(update AGENT#|transact)/.test(label));
+          const isIssued = answerOf(issued) === 'issued';
+          if (isIssued) assert.ok(boundAt < blockedAt, 'a PAT was issued to a blocked agent');
+        },
+      };
+    },
+  },
+  // An execution that has ended is ended again.
+  {
+    name: 'two ends of one execution',
+    promise: 'I5: the first end of an execution stands',
+    budget: { faults: 1 },
+    prepare: async (before) => {
+      const call = { account: 'key', key: 'once', executionId: 'execution', fingerprint: 'same', nowMs: Date.now() };
+      await openIdempotentCalls(before).begin(call);
+      return {
+        callers: [
+          async ({ table }: Caller) => openIdempotentCalls(table).abandon(call),
+          ...times(
+            2,
+            (at) =>
+              async ({ table }: Caller) =>
+                openIdempotentCalls(table).finish(call, ok({ end: at + 1 })),
+          ),
+        ],
+        check: async ({ table, log }) => {
+          const held = await openIdempotentCalls(table).find(call);
+          const ends = held.state === 'replay' && (held.outcome as ApiResponse).body;
+          if (log[0]) assert.deepEqual(ends, log[0].caller > 0 && { end: log[0].caller }, 'an execution ended twice');
+        },
+      };
+    },
+  },
+  // A key is taken again after a day, while the execution that had it has not ended yet.
+  {
+    name: 'an execution that ends after its key was taken again',
+    promise: 'I5: an execution ends nothing but itself',
+    budget: { faults: 1 },
+    prepare: async (before) => {
+      const call = (executionId: string, nowMs: number) => ({ account: 'key', key: 'once', executionId, fingerprint: 'same', nowMs });
+      const [first, second] = [call('first', Date.now()), call('second', Date.now() + 25 * 3_600_000)];
+      await openIdempotentCalls(before).begin(first);
+      return {
+        callers: [
+          async ({ table }: Caller) => openIdempotentCalls(table).finish(first, ok({ call: 1 })),
+          async ({ table }: Caller) => (await openIdempotentCalls(table).begin(second)).state,
+        ],
+        check: async ({ table, outcomes }) => {
+          if (answerOf(outcomes[1]) !== 'started') return;
+          assert.equal((await openIdempotentCalls(table).find(second)).state, 'running', 'an execution has ended another one');
+        },
+      };
+    },
+  },
+  // Two calls read a counter, and their clocks are far ahead by the time that they write.
+  {
+    name: 'two calls that were counted late',
+    promise: 'I4: a call that could not be made in time is counted once all the same',
+    budget: { clockSteps: 2 },
+    prepare: async (before) => {
+      const request = countCalls('key', 'execute', { rate: 9, period: 1 });
+      await openRateLimiter(before).consume(request);
+      const windowIn = async (table: Caller['table']) => (await openCounterItems(table).find(keys.limit('key', 'execute')))?.windows['1'];
+      const first = await windowIn(before);
+      return {
+        callers: times(
+          2,
+          () =>
+            async ({ table }: Caller) =>
+              (await openRateLimiter(table).consume(request)).isAdmitted,
+        ),
+        check: async ({ outcomes, table }) => {
+          const made = valuesOf(outcomes).filter(Boolean).length;
+          const { total = 0, bucket } = (await windowIn(table)) ?? {};
+          assert.ok(total <= made + (bucket === first?.bucket ? 1 : 0), 'a call was counted twice');
+        },
+      };
+    },
+  },
+  // A call that was not sent is taken back, beside one that is counted when the first one's bucket is another one's.
+  {
+    name: 'a call that is taken back beside one that is made',
+    promise: 'I4: what is given back is taken from no other call, and once',
+    budget: { faults: 1 },
+    prepare: async () => {
+      const { charges, ...request } = countCalls('key', 'execute', { rate: 2, period: 1 });
+      const priced = { ...request, charges: charges.map((charge) => ({ ...charge, currency: 'EUR' })) };
+      const startMs = Date.now();
+      return {
+        callers: [
+          async ({ table }: Caller) => {
+            const limits = openRateLimiter(table, () => startMs);
+            const decision = await limits.consume(priced);
+            return decision.isAdmitted && limits.giveBack(priced, decision);
+          },
+          async ({ table }: Caller) => (await openRateLimiter(table, () => startMs + longestCountMs(1)).consume(priced)).isAdmitted,
+        ],
+        check: async ({ table, outcomes }) => {
+          const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
+          if (answerOf(outcomes[1])) assert.ok((item?.windows['1']?.total ?? 0) >= 1, 'a call that is made is not counted');
+        },
+      };
+    },
+  },
+  // Calls that are made long after they were counted: connections and secrets take their time.
+  {
+    name: 'three calls that are made long after they were counted, a limit of two',
+    promise: 'I4: a call counts from when it is made, and once',
+    budget: { faults: 1, crashes: 1 },
+    prepare: async () => {
+      const request = countCalls('key', 'execute', { rate: 2, period: 1 });
+      let made = 0;
+      return {
+        callers: times(3, () => async ({ table, act }: Caller) => {
+          let passedMs = 0;
+          const now = () => Date.now() + passedMs;
+          const limits = openRateLimiter(table, now);
+          const admitted = await limits.consume(request);
+          if (!admitted.isAdmitted) return false;
+          passedMs = 500;
+          const { isAdmitted, buckets = {} } = await limits.renew(request, admitted);
+          if (!isAdmitted) return false;
+          assert.ok(now() <= callableUntilMs(buckets['1'] ?? 0, 1), 'a call is made that ceases to count too soon');
+          return act('upstream', () => ++made);
+        }),
+        check: async ({ table, outcomes, isUndisturbed }) => {
+          const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
+          const { total, counts, bucket } = item?.windows['1'] ?? emptyWindow(0);
+          assert.equal(
+            counts.reduce((sum, count) => sum + count, 0),
+            total,
+            'a call is counted where it was before',
+          );
+          assert.ok(made === 0 || made <= (counts[slotOf(bucket)] ?? 0), 'a call is made that is not counted where it was made');
+          assert.ok(made <= 2 && made <= total, `${made} calls were made, ${total} are counted, 2 are allowed`);
+          if (isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
+          assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+        },
+      };
+    },
+  },
   ...agentScenarios,
   ...registryScenarios,
   ...handlerScenarios,

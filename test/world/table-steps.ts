@@ -21,6 +21,7 @@ const plain: fc.Arbitrary<Condition> = fc.oneof(
   fc.tuple(fc.constantFrom('=', '<>', '<', '<=', '>', '>='), path, fc.oneof(number, text)),
   fc.tuple(fc.constantFrom('contains', 'lacks'), fc.constantFrom<Path>('set', 't', 'n'), text),
   fc.tuple(fc.constantFrom('contains', 'lacks'), fc.constantFrom<Path>('list', 'map', 'none'), number),
+  fc.tuple(fc.constant('fewer' as const), fc.constantFrom<Path>('set', 'none'), fc.integer({ min: 1, max: 4 })),
 );
 const condition = fc.oneof(
   { weight: 4, arbitrary: plain },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { signatureFromDer } from '../../functions/core/pat/ecdsa.ts';
@@ -128,9 +129,11 @@ function listSpecial(): BlockList {
 
 const addresses: Trial = {
   name: 'addresses',
-  promise: 'M3: no connection to an address that is not public, to a port that is not allowed, or without TLS',
+  promise:
+    'M3: no connection to an address that is not public (or private, at an origin of privateOrigins), to a port that is not allowed, or without TLS',
   open: async () => {
     const special = listSpecial();
+    const privateRanges = ['private', 'carrierGradeNat'];
     const starts = [10, 100, 127, 169, 172, 192, 198, 203, 224, 255, 0, 8];
     const seconds = [0, 31, 64, 88, 100, 127, 128, 168, 175, 254, 16, 52, 51, 18];
     return async (random) => {
@@ -142,10 +145,14 @@ const addresses: Trial = {
         byte(),
       ].join('.');
       assert.ok(isIPv4(address));
-      const rules = { ports: [443], allowLoopback: false, ownHosts: [] };
+      const privateOrigins = pick(random, [[], ['https://upstream.example:8443'], ['https://other.example:8443']]);
+      const rules = { ports: [443], allowLoopback: false, ownHosts: [], privateOrigins };
       const protocol = pick(random, ['https:', 'http:']);
       const port = pick(random, [443, 80, 8443]);
-      const isFree = !special.check(address, 'ipv4') && protocol === 'https:' && port === 443;
+      const isPublic = !special.check(address, 'ipv4');
+      const isPrivate = privateRanges.includes(ipaddr.parse(address).range()) && address !== '100.100.100.200';
+      const isNamed = privateOrigins[0] === 'https://upstream.example:8443' && protocol === 'https:' && port === 8443;
+      const isFree = (isPublic && protocol === 'https:' && port === 443) || (isNamed && (isPublic || isPrivate));
       for (const spelling of [address, `::ffff:${address}`]) {
         assert.equal(
           mayConnect(rules, { protocol, hostname: 'upstream.example', port }, spelling),

@@ -1,71 +1,57 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { Refusal } from '../../../client/errors.ts';
 import type { Exchange } from '../../../client/http.ts';
-import { type Agent, type AgentWithUsage, agent, agentAddress, agentPage, agentState, agentWithUsage } from '../../../schemas/agent.ts';
-import { readAnswer } from '../../probes.ts';
-import type { Api } from '../api.ts';
+import { type Api, readAnswer } from '../../../registry/api.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { readPages } from '../../../registry/read.ts';
+import { agent, agentAddress, agentPage, agentState, agentWithUsage } from '../../../schemas/agent.ts';
 import { openContext } from '../context.ts';
-import { CliFailure } from '../failure.ts';
-import { nextQuery } from '../registry/read.ts';
+import { addAgentsTop } from './top.ts';
 
-/** Calls an endpoint of one agent, whatever its id is. */
-function callAgent(
-  api: Api,
-  method: string,
-  id: string | undefined,
-  key: string | undefined,
-  operation = '',
-  body?: object,
-): Promise<Exchange> {
-  if (id === undefined && key === undefined)
-    throw new CliFailure('usage', 'Name the agent by its agent_id, by --key with the thumbprint of its key, or by both.');
+type Id = string | undefined;
+
+function callAgent(api: Api, method: string, id: Id, key: Id, operation = '', body?: object): Promise<Exchange> {
+  if (id === undefined && key === undefined) throw usageFailure('Give an agent_id, --key with the thumbprint of its key, or both.');
   const { path, query } = agentAddress(id, key);
   return api.call(method, `${path}${operation}`, { query, isAdmin: true, ...(body && { body }) });
 }
 
-const findAgent = async (api: Api, id: string | undefined, key: string | undefined): Promise<AgentWithUsage> =>
-  readAnswer(agentWithUsage, await callAgent(api, 'GET', id, key));
+const findAgent = async (api: Api, id: Id, key: Id) => readAnswer(agentWithUsage, await callAgent(api, 'GET', id, key));
 
-const keyOption = '--key <thumbprint>';
-const keyHelp = 'the RFC 7638 thumbprint of its key, in place of the agent_id or beside it';
-const nameOf = (id: string | undefined, key: string | undefined): string => id ?? `the agent with the key ${key}`;
+const nameOf = (id: Id, key: Id): string => id ?? `the agent with the key ${key}`;
 
-/** Whether an agent of this id has been here: one that is only blocked has no key. */
-async function isKnownAgent(api: Api, id: string | undefined, key: string | undefined): Promise<boolean> {
+/** Whether an agent with this id has used the gate: one that is only blocked has no key. */
+async function isKnownAgent(api: Api, id: Id, key: Id): Promise<boolean> {
   try {
     return (await findAgent(api, id, key)).key_thumbprint !== undefined;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (error.status === 404) return false;
-    // several keys wait under it
+    // several keys wait under this id
     if (error.status === 409 && key === undefined) return true;
     throw error;
   }
 }
 
-async function listAgents(api: Api, state: string): Promise<Agent[]> {
-  const found: Agent[] = [];
-  for (let query: Record<string, string> | undefined = { state, page_size: '100' }; query !== undefined; ) {
-    const reply = await api.call('GET', '/api/agents', { query, isAdmin: true });
-    found.push(...readAnswer(agentPage, reply).agents);
-    query = nextQuery(reply.headers);
-  }
-  return found;
-}
-
 export function addAgents(program: CommandUnknownOpts): void {
   const agents = program
     .command('agents')
-    .description('Agents that have signed the policy: list, show, block, unblock, approve, clear-waiting, revoke, unbind');
+    .description('Manage agents: list, top, show, block, unblock, approve, clear-waiting, revoke, unbind');
+  const addAgentCommand = (verb: string, description: string) =>
+    agents
+      .command(`${verb} [agent_id]` as const)
+      .description(description)
+      .option('--key <thumbprint>', 'RFC 7638 thumbprint of its key, instead of or in addition to the agent_id');
+
   agents
     .command('list')
-    .description('List the agents of one state, with the keys that they are bound to')
+    .description('List the agents in one state, with the keys they are bound to')
     .addOption(
-      new Option('--state <state>', 'active, pending (wait for approval) or blocked').choices(agentState.options).default('active'),
+      new Option('--state <state>', 'active, pending (waiting for approval) or blocked').choices(agentState.options).default('active'),
     )
     .action(async ({ state }, command) => {
       const { api, terminal } = openContext(command);
-      const found = await listAgents(api, state);
+      const found = (await Array.fromAsync(readPages(api, '/api/agents', { state }, agentPage, true))).flatMap((page) => page.agents);
       terminal.table(
         found.map(({ agent_id, key_thumbprint = '-', last_issue, first_seen, block }) => [
           agent_id,
@@ -76,94 +62,73 @@ export function addAgents(program: CommandUnknownOpts): void {
       if (found.length === 0) terminal.remark(`No agent is ${state}.`);
       terminal.json(found);
     });
-  agents
-    .command('show [agent_id]')
-    .option(keyOption, keyHelp)
-    .description(
-      'Show the key that an agent is bound to, when it last got a PAT, whether it is blocked, and what it has used of its limits',
-    )
-    .action(async (id, { key }, command) => {
+  addAgentsTop(agents);
+  addAgentCommand('show', "Show an agent's key, last PAT and block, and how much of its limits it has used").action(
+    async (id, { key }, command) => {
       const { api, terminal } = openContext(command);
       terminal.record(await findAgent(api, id, key));
-    });
-  agents
-    .command('block [agent_id]')
-    .option(keyOption, keyHelp)
-    .description('Keep an agent out: no PAT is issued to its id or its key, and none is accepted')
-    .requiredOption('--reason <text>', 'why, for other admins; the agent is not told')
-    .option('-y, --yes', 'also if no agent has this id yet')
+    },
+  );
+  addAgentCommand('block', 'Block an agent: no PAT is issued to its id or key, and none is accepted')
+    .requiredOption('--reason <text>', 'shown to other admins, but not to the agent')
+    .option('-y, --yes', 'block the id even if no agent uses it yet')
     .action(async (id, { reason, yes, key }, command) => {
       const { api, terminal } = openContext(command);
       const isKnown = await isKnownAgent(api, id, key);
       if (!isKnown && !yes) {
-        const unknown = 'No agent of this id has a PAT; a block would wait for it.';
-        if (!terminal.isInteractive) throw new CliFailure('failure', `${unknown} Nothing was changed. Check the id, or give --yes.`);
-        await terminal.requireConfirmation(`${unknown} Block ${nameOf(id, key)} all the same?`, yes);
+        const unknown = 'No agent with this id has a PAT yet.';
+        if (!terminal.isInteractive) throw new CliFailure('failure', `${unknown} Nothing was changed. Check the id, or use --yes.`);
+        await terminal.requireConfirmation(`${unknown} Block ${nameOf(id, key)} anyway?`, yes);
       }
       const blocked = readAnswer(agent, await callAgent(api, 'PUT', id, key, '/block', { reason }));
       terminal.result(
         blocked,
         isKnown
-          ? `${blocked.agent_id} is blocked, under this id and its key, until you unblock it. None of its calls is sent any more.`
-          : `No agent of this id has a PAT; the block waits for it, until you unblock ${blocked.agent_id}.`,
+          ? `Blocked ${blocked.agent_id}, by id and key, until you unblock it. None of its calls are sent any more.`
+          : `Blocked ${blocked.agent_id} until you unblock it. No agent with this id has a PAT yet.`,
       );
     });
-  agents
-    .command('unblock [agent_id]')
-    .option(keyOption, keyHelp)
-    .description('Lift the block of an agent')
-    .action(async (id, { key }, command) => {
-      const { api, terminal } = openContext(command);
-      await callAgent(api, 'DELETE', id, key, '/block');
-      terminal.result(
-        { agent_id: id, key_thumbprint: key, unblocked: true },
-        `${nameOf(id, key)} is no longer blocked. PATs that have not expired are accepted again.`,
-      );
-    });
-  agents
-    .command('approve [agent_id]')
-    .option(keyOption, keyHelp)
-    .description('Let an agent have PATs, with the key that waits for approval; with --key, also before it asks')
-    .option('-y, --yes', 'without asking')
+  addAgentCommand('unblock', 'Unblock an agent').action(async (id, { key }, command) => {
+    const { api, terminal } = openContext(command);
+    await callAgent(api, 'DELETE', id, key, '/block');
+    terminal.result(
+      { agent_id: id, key_thumbprint: key, unblocked: true },
+      `Unblocked ${nameOf(id, key)}. PATs that have not expired are accepted again.`,
+    );
+  });
+  addAgentCommand('approve', 'Approve an agent with the key that is waiting for approval, or in advance with the key given by --key')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (id, { yes, key }, command) => {
       const { api, terminal } = openContext(command);
       const asked = id !== undefined && key !== undefined ? { agent_id: id, key_thumbprint: key } : await findAgent(api, id, key);
       const { agent_id, key_thumbprint } = asked;
-      await terminal.requireConfirmation(`Let ${agent_id} have PATs, with the key whose thumbprint is ${key_thumbprint}?`, yes);
+      await terminal.requireConfirmation(`Approve ${agent_id} with the key whose thumbprint is ${key_thumbprint}?`, yes);
       const approved = readAnswer(agent, await callAgent(api, 'POST', agent_id, key_thumbprint, '/approve', {}));
-      terminal.result(approved, `${agent_id} may have PATs from now on, with this key.`);
+      terminal.result(approved, `Approved ${agent_id}. It can get PATs with this key.`);
     });
   agents
     .command('clear-waiting')
-    .description('Remove every request for approval; agents may ask again')
-    .option('-y, --yes', 'without asking')
+    .description('Remove all pending requests for approval; agents can ask again')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async ({ yes }, command) => {
       const { api, terminal } = openContext(command);
-      await terminal.requireConfirmation('Remove every request for approval?', yes);
+      await terminal.requireConfirmation('Remove all pending requests for approval?', yes);
       await api.call('DELETE', '/api/agents', { query: { state: 'pending' }, isAdmin: true });
-      terminal.result({ cleared: true }, 'No agent waits for approval any more.');
+      terminal.result({ cleared: true }, 'Removed all pending requests for approval.');
     });
-  agents
-    .command('revoke [agent_id]')
-    .option(keyOption, keyHelp)
-    .description('Refuse every PAT that the agent has got until now; it may ask for another: block it to keep it out')
-    .action(async (id, { key }, command) => {
+  addAgentCommand('revoke', 'Revoke all PATs of an agent; unless it is blocked, it can get new ones').action(
+    async (id, { key }, command) => {
       const { api, terminal } = openContext(command);
       const revoked = readAnswer(agent, await callAgent(api, 'POST', id, key, '/revoke', {}));
-      terminal.result(
-        revoked,
-        `The PATs of ${revoked.agent_id} are refused from now on. It may sign the policy again; "agents block" is what keeps it out.`,
-      );
-    });
-  agents
-    .command('unbind [agent_id]')
-    .option(keyOption, keyHelp)
-    .description('Free the agent_id for another key, and refuse every PAT that it has got; a block stays')
-    .option('-y, --yes', 'without asking')
+      terminal.result(revoked, `Revoked all PATs of ${revoked.agent_id}. It can sign the policy again; use "agents block" to keep it out.`);
+    },
+  );
+  addAgentCommand('unbind', 'Release an agent_id for use with another key and revoke its PATs; a block remains')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (id, { yes, key }, command) => {
       const { api, terminal } = openContext(command);
-      await terminal.requireConfirmation(`Free the agent_id of ${nameOf(id, key)} for whichever key comes next?`, yes);
+      await terminal.requireConfirmation(`Release the agent_id of ${nameOf(id, key)} for the next key that uses it?`, yes);
       await callAgent(api, 'DELETE', id, key);
-      terminal.result({ agent_id: id, key_thumbprint: key, unbound: true }, `The agent_id of ${nameOf(id, key)} is free for another key.`);
+      terminal.result({ agent_id: id, key_thumbprint: key, unbound: true }, `Released the agent_id of ${nameOf(id, key)}.`);
     });
 }

@@ -1,8 +1,8 @@
-import { CliFailure } from '../failure.ts';
-import type { Applied } from '../registry/apply.ts';
-import type { ServiceChanges } from '../registry/compare.ts';
-import { changedMembers, describeGone, describeKept, keptTitle } from '../registry/describe.ts';
-import type { Difference } from '../registry/differences.ts';
+import type { Applied } from '../../../registry/apply.ts';
+import type { ServiceChanges } from '../../../registry/compare.ts';
+import { changedMembers, describeGone, describeKept, keptTitle } from '../../../registry/describe.ts';
+import type { Difference } from '../../../registry/differences.ts';
+import { CliFailure } from '../../../registry/failure.ts';
 import type { Terminal } from '../terminal.ts';
 
 const maxValueLength = 60;
@@ -16,10 +16,9 @@ function showDifferences(terminal: Terminal, differences: readonly Difference[])
   for (const { path, before, after } of differences) terminal.say(`      ${path}: ${quote(before)} -> ${quote(after)}`);
 }
 
-/** Every change, one by one. */
 export function showChanges(terminal: Terminal, changes: ServiceChanges, isPruning: boolean, source: string): void {
   const { name, serviceId, service, intents, foreign } = changes;
-  const state = { create: 'is to be created', update: 'is to be changed', same: 'stays' }[service.kind];
+  const state = { create: 'will be created', update: 'will be changed', same: 'is unchanged' }[service.kind];
   terminal.say(`${terminal.style('bold', name)}${serviceId === undefined ? '' : ` (${serviceId})`} ${state}`);
   showDifferences(terminal, service.differences);
   for (const { kind, input, differences } of intents) {
@@ -28,28 +27,22 @@ export function showChanges(terminal: Terminal, changes: ServiceChanges, isPruni
     );
     showDifferences(terminal, differences);
   }
-  for (const uid of foreign) terminal.say(`  ${terminal.style('red', '!')} ${uid}  is an intent of another service`);
+  for (const uid of foreign) terminal.say(`  ${terminal.style('red', '!')} ${uid}  belongs to another service`);
   showGone(terminal, changes, isPruning ? 'go' : 'stay', source);
 }
 
-/**
- * The intents that the service has and the document or file does not, each by its uid.
- * @param source - what they are not in
- */
 export function showGone(terminal: Terminal, { extra }: ServiceChanges, fate: 'stay' | 'go' | 'gone', source: string): void {
   if (extra.length === 0) return;
-  terminal.say(describeGone(extra.length, fate, source));
+  terminal.say(describeGone(extra.length, fate, source, ` (use --prune to remove ${extra.length === 1 ? 'it' : 'them'})`));
   for (const uid of extra) terminal.say(`  ${fate === 'stay' ? ' ' : terminal.style('red', '-')} ${uid}`);
 }
 
-/** What people have set and the document does not decide. */
 export function showKept(terminal: Terminal, { kept }: ServiceChanges): void {
   const lines = describeKept(kept);
   if (lines.length > 0) terminal.say(keptTitle);
   for (const line of lines) terminal.say(`  ${line}`);
 }
 
-/** How much there is to do, in one line. */
 export function describeCount(changes: ServiceChanges, isPruning: boolean): string {
   const { service, intents, unchanged, extra, foreign } = changes;
   const created = intents.filter(({ kind }) => kind === 'create').length;
@@ -58,13 +51,12 @@ export function describeCount(changes: ServiceChanges, isPruning: boolean): stri
     `${intents.length - created} to change`,
     `${isPruning ? extra.length : 0} to remove`,
     `${unchanged} unchanged`,
-    ...(foreign.length > 0 ? [`${foreign.length} of another service`] : []),
-    ...(service.kind === 'update' ? [`the service itself to change (${changedMembers(changes).join(', ')})`] : []),
+    ...(foreign.length > 0 ? [`${foreign.length} owned by another service`] : []),
+    ...(service.kind === 'update' ? [`service record to change (${changedMembers(changes).join(', ')})`] : []),
   ];
   return parts.join(', ');
 }
 
-/** The changes for programs. */
 export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign, kept, otherOrigins }: ServiceChanges) => ({
   service_name: name,
   service_id: serviceId ?? null,
@@ -78,11 +70,10 @@ export const changesAsJson = ({ name, serviceId, service, intents, unchanged, ex
   other_origins: otherOrigins,
 });
 
-/** Notes to which origins the service's credential does not go unless an admin says so. */
 export function noteOtherOrigins(terminal: Terminal, { name, otherOrigins }: ServiceChanges): void {
   for (const origin of otherOrigins)
     terminal.remark(
-      `Intents of ${name} lead to ${origin}, not to the origin of its service_url. A credential goes there only if its origins name it.`,
+      `Some intents of ${name} call ${origin}, which is not the origin of its service_url. The credential is sent there only if its origins include it.`,
     );
 }
 
@@ -92,16 +83,15 @@ export function showApplied(terminal: Terminal, name: string, { created, updated
     for (const { path, problem } of issues) terminal.say(`      ${path || '/'} ${problem}`);
   }
   terminal.say(
-    `${terminal.style('bold', name)}: ${created} created, ${updated} changed, ${removed} removed${failed.length > 0 ? `, ${failed.length} failed` : ''}${service_changed ? `, the service itself changed (${service_changed.join(', ')})` : ''}`,
+    `${terminal.style('bold', name)}: ${created} created, ${updated} changed, ${removed} removed${failed.length > 0 ? `, ${failed.length} failed` : ''}${service_changed ? `, service record changed (${service_changed.join(', ')})` : ''}`,
   );
 }
 
-/** @throws CliFailure if something failed */
 export function requireSuccess(applied: readonly Applied[]): void {
   const count = applied.reduce((sum, { failed }) => sum + failed.length, 0);
   if (count > 0)
     throw new CliFailure(
       'failure',
-      `${count} ${count === 1 ? 'intent' : 'intents'} failed; what else there was to do is done. Put it right and run the command again.`,
+      `${count} ${count === 1 ? 'intent' : 'intents'} failed; all other changes were made. Fix the problems and run the command again.`,
     );
 }

@@ -1,19 +1,16 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { chooseBaseUrl, openContext } from '../context.ts';
-import { CliFailure, usageFailure } from '../failure.ts';
 import { openTokens } from '../session.ts';
 
 export function addConform(program: CommandUnknownOpts): void {
   program
     .command('conform [address]')
-    .description('Check whether a gate does what the specification says; names the section of each check')
-    .option(
-      '--admin',
-      'also make the checks of management and execution, as the admin that is signed in; what they write is removed at the end',
-    )
-    .option('--protocol <name>', 'what replaces "proto" in the names of members; default: what the gate uses')
-    .option('--upstream <url>', 'a demo upstream that the gate can reach')
-    .option('--only <ids>', 'the checks to make, separated by commas')
+    .description('Check whether a gate conforms to the specification, with the section of each check')
+    .option('--admin', 'also check management and execution as the signed-in admin; anything created is removed at the end')
+    .option('--protocol <name>', 'protocol name in member names, instead of "proto"; default: the one the gate uses')
+    .option('--upstream <url>', 'address of a demo upstream that the gate can reach')
+    .option('--only <ids>', 'comma-separated ids of the checks to run')
     .action(async (address, options, command) => {
       const { url, terminal } = openContext(command);
       const baseUrl = chooseBaseUrl(address ?? url);
@@ -23,8 +20,7 @@ export function addConform(program: CommandUnknownOpts): void {
       ]);
       const only = options.only?.split(',');
       const unknown = only?.filter((id) => !checks.some((check) => check.id === id)) ?? [];
-      if (unknown.length > 0)
-        throw usageFailure(`There is no check called ${unknown.join(' or ')}. The report of all checks (--json) has their ids.`);
+      if (unknown.length > 0) throw usageFailure(`Unknown check: ${unknown.join(', ')}. The report with --json lists all ids.`);
       const report = await runConformance(baseUrl, {
         adminToken: options.admin ? await openTokens(baseUrl).get() : undefined,
         protocol: options.protocol,
@@ -34,6 +30,6 @@ export function addConform(program: CommandUnknownOpts): void {
       });
       if (!terminal.isJson) showSummary(report);
       terminal.json(report);
-      if (report.failed > 0) throw new CliFailure('failure', 'The gate does not do all that the specification says.');
+      if (report.failed > 0) throw new CliFailure('failure', 'The gate does not conform to the specification.');
     });
 }

@@ -1,31 +1,30 @@
 import { createInterface } from 'node:readline';
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import { issuesOf } from '../../../functions/core/json.ts';
+import { readAnswer } from '../../../registry/api.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { readInput } from '../../../registry/input.ts';
+import { requireService, servicePath } from '../../../registry/read.ts';
 import { type CredentialInput, credentialInput, savedCredential } from '../../../schemas/credential.ts';
 import { shownService } from '../../../schemas/service.ts';
-import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
-import { CliFailure, usageFailure } from '../failure.ts';
-import { readInput } from '../input.ts';
-import { requireService, servicePath } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** One value of a credential: what the option that names it says about it. */
 interface Place {
-  /** the option, without dashes; with `-from-env` it takes the value from a variable */
+  /** without dashes; with `-from-env` it takes an environment variable */
   option: string;
   kind: 'headers' | 'query';
   isNext: boolean;
   what: string;
 }
 
-/** Ways to write the header field Authorization, whose scheme the person then need not type. */
+/** Schemes of the header field Authorization. */
 const schemes = {
   bearer: { what: 'the token', write: (token: string) => `Bearer ${token.replace(/^Bearer +/i, '')}` },
   basic: {
     what: 'name:password',
     write: (pair: string) => {
-      if (!pair.includes(':')) throw usageFailure('--basic takes a name and a password with a colon between them.');
+      if (!pair.includes(':')) throw usageFailure('--basic takes a name and a password, separated by a colon.');
       return `Basic ${Buffer.from(pair).toString('base64')}`;
     },
   },
@@ -36,22 +35,22 @@ const schemeNames = Object.keys(schemes) as (keyof typeof schemes)[];
 const places: Place[] = [
   { option: 'header', kind: 'headers', isNext: false, what: 'header field' },
   { option: 'query', kind: 'query', isNext: false, what: 'query parameter' },
-  { option: 'next-header', kind: 'headers', isNext: true, what: 'header field that the upstream is about to take instead' },
-  { option: 'next-query', kind: 'query', isNext: true, what: 'query parameter that the upstream is about to take instead' },
+  { option: 'next-header', kind: 'headers', isNext: true, what: 'header field for the next credential of the upstream' },
+  { option: 'next-query', kind: 'query', isNext: true, what: 'query parameter for the next credential of the upstream' },
 ];
 
-/** Values are never options themselves: these stay in the history of shells, and everyone on the machine can see them. */
+/** Values are never options themselves, which shell histories and process lists would reveal. */
 function addValues<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
   for (const scheme of schemeNames) {
     const { what } = schemes[scheme];
     command.addOption(
-      new Option(`--${scheme}`, `header field Authorization of the scheme ${scheme}; ${what} is asked for, or read from stdin`),
+      new Option(`--${scheme}`, `header field Authorization with the scheme ${scheme}; prompts for ${what}, or reads it from stdin`),
     );
-    command.addOption(new Option(`--${scheme}-from-env <VARIABLE>`, `the same, with ${what} in a variable of the environment`));
+    command.addOption(new Option(`--${scheme}-from-env <VARIABLE>`, `the same, with ${what} taken from an environment variable`));
   }
   for (const { option, what } of places) {
-    command.addOption(new Option(`--${option} <name...>`, `${what}; its value is asked for, or read from stdin`));
-    command.addOption(new Option(`--${option}-from-env <name=VARIABLE...>`, `${what}, with the value of a variable of the environment`));
+    command.addOption(new Option(`--${option} <name...>`, `${what}; prompts for the value, or reads it from stdin`));
+    command.addOption(new Option(`--${option}-from-env <name=VARIABLE...>`, `${what}, with the value taken from an environment variable`));
   }
   return command;
 }
@@ -60,7 +59,6 @@ type Given = Record<string, string[] | string | true | undefined>;
 
 const attributeOf = (flag: string): string => new Option(`--${flag} <value>`).attributeName();
 
-/** @throws CliFailure if a value is not to be had */
 async function readValues(given: Given, terminal: Terminal): Promise<Partial<CredentialInput>> {
   const values = { headers: {}, query: {} } as Record<Place['kind'], Record<string, string>>;
   const next = { headers: {}, query: {} } as typeof values;
@@ -79,15 +77,15 @@ async function readValues(given: Given, terminal: Terminal): Promise<Partial<Cre
   for (const { option, kind, isNext } of places) {
     const into = (isNext ? next : values)[kind];
     const add = (name: string, value: string) => {
-      if (Object.hasOwn(into, name)) throw usageFailure(`The options name ${name} twice.`);
+      if (Object.hasOwn(into, name)) throw usageFailure(`${name} is given twice.`);
       if (kind === 'headers' && isAuthorization(name) && !/^\S+ +\S/.test(value))
-        terminal.remark(`The value of ${name} names no scheme. Most services expect "Bearer <token>", which --bearer writes.`);
+        terminal.remark(`The value of ${name} has no scheme. Most services expect "Bearer <token>", which --bearer adds.`);
       into[name] = value;
     };
     for (const name of listOf(given[attributeOf(option)])) {
-      // not repeated: it may be a secret
+      // not echoed: it may be a secret
       if (!/^[\x21-\x39\x3b\x3c\x3e-\x7e]{1,100}$/.test(name))
-        throw usageFailure(`--${option} takes a name alone, for example --header Authorization. Its value is asked for.`);
+        throw usageFailure(`--${option} takes only a name, for example --header Authorization. You are prompted for the value.`);
       add(name, await ask(name, isAuthorization(name) ? 'such as Bearer <token>' : undefined));
     }
     for (const pair of listOf(given[attributeOf(`${option}-from-env`)])) {
@@ -111,18 +109,20 @@ const listOf = (given: Given[string]): string[] => (Array.isArray(given) ? given
 function readVariable(variable: string, option: string, name: string): string {
   const value = process.env[variable];
   if (value) return value;
-  // its name is not repeated: it may be a secret that was given by mistake
+  // not echoed: it may be a secret given by mistake
   throw usageFailure(`The variable that --${option}-from-env names for ${name} is not set.`);
 }
 
-/** The lines of stdin, one for each value, in the order of the options in --help. */
+/** Reads one value per line of stdin, in the order of the options in --help. */
 function readLines() {
   let lines: AsyncIterator<string> | undefined;
   return async (name: string): Promise<string> => {
     lines ??= createInterface({ input: process.stdin })[Symbol.asyncIterator]();
     const { value, done } = await lines.next();
     if (!done && value !== '') return value;
-    throw usageFailure(`There is no terminal to ask on, and stdin has no line with the value of ${name}. Pipe it in, or use a variable.`);
+    throw usageFailure(
+      `There is no terminal to prompt on, and stdin has no line with the value of ${name}. Pipe it in, or use an environment variable.`,
+    );
   };
 }
 
@@ -131,16 +131,16 @@ async function readCredential({ file, origin, ...given }: OptionValues & { file?
   const isCurrent = [...schemeNames, 'header', 'query'].some(isGiven);
   const isNext = places.some(({ option, isNext }) => isNext && isGiven(option));
   const isNamed = isCurrent || isNext;
-  if (file !== undefined && isNamed) throw usageFailure('Name the values either in the file or by options.');
+  if (file !== undefined && isNamed) throw usageFailure('Give the values either in the file or with options, not both.');
   if (file === undefined && !isNamed)
-    throw usageFailure('Which values? Name one, for example with --header Authorization or --bearer; --help lists the ways.');
+    throw usageFailure('No values given. Name one, for example with --header Authorization or --bearer (run with --help for usage).');
   if (isNext && !isCurrent)
     throw usageFailure(
-      'Give the values in use as well, for example --header Authorization --next-header Authorization. The gate keeps values where it cannot read them to set them anew; "services credential show" names them.',
+      'Give the current values as well, for example --header Authorization --next-header Authorization, because the gate cannot read the stored ones. "services credential show" lists their names.',
     );
   const values = file === undefined ? await readValues(given as Given, terminal) : ((await readInput(file)) as object);
   const { success, data, error } = credentialInput.safeParse({ ...values, ...(origin && { origins: origin }) }, { reportInput: true });
-  if (!success) throw usageFailure('The credential is not valid:', issuesOf(error));
+  if (!success) throw usageFailure('The credential is invalid:', issuesOf(error));
   return data;
 }
 
@@ -150,10 +150,10 @@ const listNames = ({ headers = [], query = [] }: { headers?: string[] | undefine
 export function addCredential(services: CommandUnknownOpts): void {
   const credential = services
     .command('credential')
-    .description('What calls of a service carry, by which it recognises the gate: set, remove, show');
+    .description('Manage the credential that the gate sends to a service: set, remove, show');
   addValues(credential.command('set <service>') as Command<[string], OptionValues, OptionValues>)
-    .description('Set the values, in place of those that the service has. They are asked for, or read from stdin, a file or variables')
-    .option('--origin <origin...>', 'where they are sent, such as https://api.example.com; default: the origin of service_url')
+    .description('Replace the credential. Values are prompted for, or read from stdin, a file or environment variables')
+    .option('--origin <origin...>', 'where to send it, such as https://api.example.com; default: the origin of service_url')
     .option('-f, --file <file>', 'headers, query, origins, next and signing_key as JSON or YAML; - for stdin')
     .action(async (nameOrId: string, options, command) => {
       const { api, terminal } = openContext(command);
@@ -161,32 +161,32 @@ export function addCredential(services: CommandUnknownOpts): void {
       const body = await readCredential(options, terminal);
       const path = `${servicePath(service.service_id)}/credential`;
       const saved = readAnswer(savedCredential, await api.call('PUT', path, { body, isAdmin: true }));
-      terminal.say(`Calls of ${service.service_name} carry ${listNames(saved)}, at ${saved.origins.join(', ')} and nowhere else.`);
-      if (saved.next) terminal.say(`If it answers 401 to them, ${listNames(saved.next)}.`);
-      terminal.say(`They are signed with this key, which is shown this once: ${saved.signing_key}`);
+      terminal.say(`Calls to ${service.service_name} carry ${listNames(saved)}, only at ${saved.origins.join(', ')}.`);
+      if (saved.next) terminal.say(`If it responds with 401, they carry ${listNames(saved.next)} instead.`);
+      terminal.say(`Calls are signed with this key, which is shown only once: ${saved.signing_key}`);
       for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.json(saved);
     });
   credential
     .command('remove <service>')
-    .description('Remove the values; calls are then made without')
-    .option('-y, --yes', 'without asking')
+    .description('Remove the credential')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (nameOrId, { yes }, command) => {
       const { api, terminal } = openContext(command);
       const { record: service } = await requireService(api, nameOrId);
       await terminal.requireConfirmation(`Remove the credential of ${service.service_name}?`, yes);
       await api.call('DELETE', `${servicePath(service.service_id)}/credential`, { isAdmin: true });
-      terminal.result({ service_id: service.service_id, removed: true }, `${service.service_name} has no credential any more.`);
+      terminal.result({ service_id: service.service_id, removed: true }, `Removed the credential of ${service.service_name}.`);
     });
   credential
     .command('show <service>')
-    .description('Show names and origins, who has set it and when; never a value')
+    .description('Show the names and origins, and when and by whom they were set, but never a value')
     .action(async (nameOrId, _, command) => {
       const { api, terminal } = openContext(command);
       const { record: service } = await requireService(api, nameOrId);
       const shown = readAnswer(shownService, await api.call('GET', servicePath(service.service_id), { isAdmin: true }));
       if (shown.credential === undefined)
-        throw new CliFailure('credentials', 'The gate does not take the token for that of an admin. Sign in with: intent-gate login');
+        throw new CliFailure('credentials', "The gate does not accept the token as an admin's. Sign in with: npx intent-gate login");
       if (shown.credential === null) terminal.result(null, `${service.service_name} has no credential.`);
       else terminal.record(shown.credential);
     });

@@ -1,25 +1,24 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { readAnswer } from '../../../registry/api.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { openChainCheck } from '../../../registry/log-chain.ts';
+import { readPages } from '../../../registry/read.ts';
 import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
-import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
-import { CliFailure, usageFailure } from '../failure.ts';
-import { openChainCheck } from '../registry/log-chain.ts';
-import { readPages } from '../registry/read.ts';
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** A moment: a time back from now such as `7d`, or a date with or without a time. */
+/** A duration before now, such as `7d`, or a date with an optional time. */
 function readMoment(text: string, nowMs: number): string {
   const [, count, unit = ''] = /^([0-9]{1,4})([mhdw])$/.exec(text) ?? [];
   const timeMs = count === undefined ? Date.parse(text) : nowMs - Number(count) * (unitsMs[unit] ?? 0);
-  if (Number.isNaN(timeMs))
-    throw usageFailure('--since takes a time back from now such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.');
+  if (Number.isNaN(timeMs)) throw usageFailure('--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.');
   return new Date(timeMs).toISOString();
 }
 
 const nameOf = ({ actor }: LogEntry): string => actor.user_name ?? actor.client_id ?? actor.subject;
 
-/** A row for each way in which an entry changed records of a kind. */
+/** One row per action and kind in an entry. */
 const rowsOf = (entry: LogEntry, isWanted: (change: LoggedChange) => boolean): string[][] =>
   [...Map.groupBy(entry.changes.filter(isWanted), ({ action, kind }) => `${action} ${kind}`).values()].map((alike) => {
     const [{ action, kind, id } = { action: '', kind: '', id: '' }] = alike;
@@ -27,26 +26,25 @@ const rowsOf = (entry: LogEntry, isWanted: (change: LoggedChange) => boolean): s
     return [String(entry.seq), entry.at, nameOf(entry), action, kind, id + more];
   });
 
-/** @throws CliFailure if `--expect` names no entry */
 function readExpected(text: string): LogHead {
   const [, seq, digest = ''] = /^([1-9][0-9]{0,11}):(sha-256=[\w-]{43})$/.exec(text) ?? [];
-  if (seq === undefined) throw usageFailure('--expect takes the number and the digest of an entry, as "history verify" prints them.');
+  if (seq === undefined) throw usageFailure('--expect takes the number and digest of an entry, as printed by "history verify".');
   return { seq: Number(seq), digest };
 }
 
 export function addHistory(program: CommandUnknownOpts): void {
-  const history = program.command('history').description('The log of the registry and of its agents');
+  const history = program.command('history').description('Show and verify the log of changes');
   history
     .command('list', { isDefault: true })
-    .description('Show who changed what, newest first; with --json all of it, one entry a line')
-    .option('--since <when>', 'how far back: 30m, 12h, 7d, 4w, or a date; with --json default: everything that is kept', undefined)
-    .option('--kind <kind>', 'only changes of services, intents or agents: service, intent, agent')
-    .option('--id <id>', 'only changes of this service_id, intent_uid or agent_id')
+    .description('List changes, newest first; with --json, complete entries, one per line')
+    .option('--since <when>', 'how far back, such as 30m, 12h, 7d or 4w, or a date; default: everything that is kept')
+    .option('--kind <kind>', 'only changes of this kind: service, intent or agent')
+    .option('--id <id>', 'only changes to this service_id, intent_uid or agent_id')
     .option('--actor <actor>', 'only changes by this user name, client id or token subject')
-    .option('--limit <count>', 'how many entries at most; with --json default: all')
+    .option('--limit <count>', 'maximum number of entries; default: 50, or all with --json')
     .action(async ({ since, kind, id, actor, limit }, command) => {
       const { api, terminal } = openContext(command);
-      if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) throw usageFailure('--limit takes a whole number from 1 on.');
+      if (limit !== undefined && !/^[1-9][0-9]{0,8}$/.test(limit)) throw usageFailure('--limit must be a positive integer.');
       const selection = { since: since && readMoment(since, Date.now()), kind, id, actor };
       const query = Object.fromEntries(Object.entries(selection).flatMap(([name, value]) => (value ? [[name, value]] : [])));
       let left = limit === undefined ? (terminal.isJson ? Number.POSITIVE_INFINITY : 50) : Number(limit);
@@ -62,12 +60,12 @@ export function addHistory(program: CommandUnknownOpts): void {
       terminal.table(
         shown.flatMap((entry) => rowsOf(entry, (one) => (kind === undefined || one.kind === kind) && (id === undefined || one.id === id))),
       );
-      if (left < 0) terminal.remark(`There are more; --limit shows them, --since, --kind, --id and --actor choose.`);
+      if (left < 0) terminal.remark('There are more entries. Raise --limit, or filter with --since, --kind, --id or --actor.');
     });
   history
     .command('verify')
-    .description('Check that each entry is the one that the next was written after, and name the first that is not. Exit code 1 then')
-    .option('--expect <number:digest>', 'the newest entry of an earlier check, which has to be kept as it was')
+    .description('Verify the hash chain of the log. Exit code 1, with the first entry that does not match, if it is broken')
+    .option('--expect <number:digest>', 'the newest entry of an earlier check, which must still be in the log unchanged')
     .action(async ({ expect }, command) => {
       const { api, terminal } = openContext(command);
       const expected = expect === undefined ? undefined : readExpected(expect);
@@ -82,13 +80,13 @@ export function addHistory(program: CommandUnknownOpts): void {
       const { misfits = [], count = 0, oldest } = check?.finish(now) ?? {};
       terminal.json({ head, count, oldest, misfits });
       const [first] = misfits;
-      const begin = oldest && oldest.seq > 1 ? ` Older ones than ${oldest.seq} of ${oldest.at} have expired, or were removed.` : '';
-      const whole = count === 0 ? 'No entry is kept' : `All ${count} entries fit`;
+      const begin = oldest && oldest.seq > 1 ? ` Entries before ${oldest.seq} (${oldest.at}) have expired or were removed.` : '';
+      const whole = count === 0 ? 'No entries are kept' : `Verified ${count} entries`;
       if (first === undefined)
-        return terminal.say(head.seq === 0 ? 'There is no entry.' : `${whole}, up to ${head.seq}:${head.digest}.${begin}`);
-      const before = first.seq > (oldest?.seq ?? 1) ? `Up to entry ${first.seq - 1} all fits. ` : '';
-      const others = misfits.length > 1 ? ` ${misfits.length - 1} more ${misfits.length > 2 ? 'do' : 'does'} not fit.` : '';
-      const hint = first.problem === 'is missing.' ? ' Only an admin of all namespaces is shown every entry.' : '';
+        return terminal.say(head.seq === 0 ? 'The log is empty.' : `${whole}, up to ${head.seq}:${head.digest}.${begin}`);
+      const before = first.seq > (oldest?.seq ?? 1) ? `Entries up to ${first.seq - 1} are intact. ` : '';
+      const others = misfits.length > 1 ? ` ${misfits.length - 1} more ${misfits.length > 2 ? 'entries do' : 'entry does'} not match.` : '';
+      const hint = first.problem === 'is missing.' ? ' Only admins of all namespaces can see every entry.' : '';
       throw new CliFailure('failure', `${before}Entry ${first.seq} ${first.problem}${others}${hint}${begin}`);
     });
 }

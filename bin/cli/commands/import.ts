@@ -1,21 +1,19 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkOrigin, type EgressRules } from '../../../functions/core/relay/egress.ts';
+import { applyChanges } from '../../../registry/apply.ts';
+import { compareDocument } from '../../../registry/compare-document.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { credentialOption } from '../../../registry/import/credentials.ts';
+import type { Loaded } from '../../../registry/import/join-files.ts';
+import { loadAddress, loadFile } from '../../../registry/import/load-document.ts';
+import type { Note } from '../../../registry/import/node.ts';
+import type { ImportPlan } from '../../../registry/import/plan.ts';
+import { planImport } from '../../../registry/import/plan-import.ts';
+import { readInput } from '../../../registry/input.ts';
+import { requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
-import { concurrencyOption, isLoopback, openContext } from '../context.ts';
-import { CliFailure, usageFailure } from '../failure.ts';
-import { credentialOption } from '../import/credentials.ts';
-import type { Loaded } from '../import/join-files.ts';
-import { loadAddress, loadFile } from '../import/load-document.ts';
-import type { Note } from '../import/node.ts';
-import type { ImportPlan } from '../import/plan.ts';
-import { planImport } from '../import/plan-import.ts';
-import { readInput } from '../input.ts';
-import { applyChanges } from '../registry/apply.ts';
-import { compareService, readStanding } from '../registry/compare.ts';
-import { openHeaders } from '../registry/document-rule.ts';
-import { requireService } from '../registry/read.ts';
-import { keepOlder, keepUids } from '../registry/versions.ts';
+import { concurrencyOption, isLoopback, openContext, readHeaders } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showGone, showKept } from './changes.ts';
 
@@ -25,32 +23,29 @@ export function addImport(program: CommandUnknownOpts): void {
   program
     .command('import <document>')
     .description(
-      'Register the operations of an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, the folder that holds it with its parts, an https address, or - for stdin',
+      'Register the operations in an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, a folder with the document and its parts, an https address, or - for stdin',
     )
-    .option('--with <folder>', 'also read the JSON and YAML files in this folder to which the document refers, or those below this address')
-    .option('--dry-run', 'show what would be done, and do nothing')
-    .option('--namespace <namespace>', "namespace of the intents; default: the API's host")
+    .option('--with <folder>', 'also read JSON and YAML files in this folder, or below this address, if the document refers to them')
+    .option('--dry-run', 'show the changes without making them')
+    .option('--namespace <namespace>', "namespace for the intents; default: the API's host")
     .option(
       '--intent-version <version>',
-      "version of the intents, such as v2; default: that of most of the service's intents, else the document's major version",
+      "version for the intents, such as v2; default: the one that most of the service's intents have, else the document's major version",
     )
-    .option('--deprecate-older', 'mark intents of other versions as deprecated if they have a successor in the document')
-    .option('--header <field>', "a header field that every call carries, such as 'Api-Version: 2'; may be repeated", collect)
-    .option('--ignore-header <name>', 'a header parameter that is neither needed nor asked for; may be repeated', collect)
-    .option('--base-url <url>', "the API's address, in place of what the document says")
-    .option('--name <name>', 'name of the service; default: the one that it has, else the title of the document')
-    .option('--service <service>', 'register into this service (service_id or name), and leave its own record as it is')
-    .option(
-      '--allow-origin <origin...>',
-      "also import operations that lead to this origin, such as https://files.example.com, and not to the service's",
-    )
-    .option('--keep-deprecated', 'intents of deprecated operations can be executed all the same')
-    .option('--draft', 'what is created is a draft, which agents do not see; intents that are there stay as they are')
-    .option('--prune', 'also remove intents of the service that the document does not have')
-    .option('-y, --yes', 'remove without asking')
+    .option('--deprecate-older', 'mark older versions as deprecated if they have a successor in the document')
+    .option('--header <field>', "header field to send with every call, such as 'Api-Version: 2'; may be repeated", collect)
+    .option('--ignore-header <name>', 'header parameter to leave out; may be repeated', collect)
+    .option('--base-url <url>', 'address of the API, overriding the document')
+    .option('--name <name>', 'name of the service; default: its current name, else the title of the document')
+    .option('--service <service>', 'add to this service (service_id or name) without changing its record')
+    .option('--allow-origin <origin...>', 'also import operations at this origin, such as https://files.example.com')
+    .option('--keep-deprecated', 'let agents execute deprecated operations')
+    .option('--draft', 'create intents as drafts, which agents cannot see; existing intents keep their state')
+    .option('--prune', 'also remove intents of the service that are not in the document')
+    .option('-y, --yes', 'do not ask for confirmation')
     .addOption(concurrencyOption)
-    .option('--allow-loopback', 'fetch the document, and let intents lead, to this machine; for local development')
-    .option('--verbose', 'show every note, not one of each kind')
+    .option('--allow-loopback', 'allow the document and the API to be on this machine; for local development')
+    .option('--verbose', 'show every note instead of one of each kind')
     .action(async (source, options, command) => {
       const context = openContext(command);
       const { api, terminal } = context;
@@ -62,9 +57,10 @@ export function addImport(program: CommandUnknownOpts): void {
       const into = service === undefined ? undefined : (await requireService(api, service)).record;
       const documentUrl = /^https?:\/\//i.test(source) ? source : undefined;
       const loaded = await readSource(source, documentUrl, rules, options.with);
-      const given = readHeaders(options.header);
       if (into !== undefined && options.header !== undefined)
-        throw usageFailure('--service leaves the record of the service as it is. Set its header fields with "services update --header".');
+        throw usageFailure(
+          '--header cannot be combined with --service, which does not change the record of the service. Use "services update --header" instead.',
+        );
       const planWith = (headers: Record<string, string>) =>
         planImport(loaded.document, {
           ...{ namespace, version, serviceName, baseUrl, documentUrl, keepDeprecated, rules, ignoreHeaders, headers },
@@ -73,22 +69,24 @@ export function addImport(program: CommandUnknownOpts): void {
           allowedOrigins: readOrigins(options.allowOrigin),
           registryUrl: api.baseUrl,
         });
-      const first = planWith(into?.headers ?? given);
-      const standing = await readStanding(context, { ...first, into, isOfDocument: true }, concurrency);
-      const kept = openHeaders(first.service, standing.service?.record);
-      const planned = into === undefined && Object.keys(kept).length > 0 ? planWith({ ...kept, ...given }) : first;
+      const { planned, changes, ...found } = await compareDocument(context, planWith, {
+        into,
+        headers: readHeaders(options.header),
+        version,
+        isNamed: serviceName !== undefined,
+        isDraft: options.draft,
+        isDeprecating: options.deprecateOlder,
+        isThorough: dryRun,
+        concurrency,
+      });
       const notes = [...loaded.notes, ...planned.notes, ...findUnreachable(planned.intents, rules)];
-      if (planned.intents.length === 0) {
+      const plan = { ...found.plan, notes };
+      if (plan.intents.length === 0) {
         showFiles(terminal, loaded);
-        showPlan(terminal, { ...planned, notes }, options.verbose === true);
-        terminal.json({ files: loaded.files, skipped: planned.skipped, notes });
-        throw new CliFailure('failure', 'The document has no operation that can become an intent, so nothing was registered.');
+        showPlan(terminal, plan, options.verbose === true);
+        terminal.json({ files: loaded.files, skipped: plan.skipped, notes });
+        throw new CliFailure('failure', 'No operation in the document can become an intent, so nothing was registered.');
       }
-      const plan = { ...keepUids(planned, standing.intents, version), notes };
-      const intents = options.draft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
-      const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed: serviceName !== undefined };
-      const compared = await compareService(context, wanted, concurrency, dryRun, standing);
-      const changes = keepOlder(compared, plan.intents, standing.intents, options.deprecateOlder === true);
       showFiles(terminal, loaded);
       if (dryRun) showChanges(terminal, changes, isPruning, 'the document');
       showPlan(terminal, plan, options.verbose === true);
@@ -117,23 +115,13 @@ export function addImport(program: CommandUnknownOpts): void {
       if (skipped.length > plan.intents.length)
         throw new CliFailure(
           'failure',
-          `More operations were left out (${skipped.length}) than taken (${plan.intents.length}). See above why.`,
+          `More operations ${dryRun ? 'would be' : 'were'} skipped (${skipped.length}) than imported (${plan.intents.length}). The reasons are listed above.`,
         );
     });
 }
 
 const describeKept = ({ version, intents }: ImportPlan, planned: ImportPlan): string =>
-  `The document is of version ${planned.version}; the intents keep ${version}, as they are registered. --intent-version ${planned.version} would create ${intents.length} beside them, and with --deprecate-older mark those of ${version} as deprecated.`;
-
-/** @throws CliFailure if an option is no header field */
-function readHeaders(fields: readonly string[] = []): Record<string, string> {
-  const read = fields.map((field): [string, string] => {
-    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*[^ \t])[ \t]*$/.exec(field) ?? [];
-    if (name === undefined || value === undefined) throw usageFailure("--header takes a name and a value, for example 'Api-Version: 2'.");
-    return [name, value];
-  });
-  return Object.fromEntries(read);
-}
+  `The document has version ${planned.version}, but the registered intents keep ${version}. --intent-version ${planned.version} would create ${intents.length} new intents beside them; add --deprecate-older to mark those of ${version} as deprecated.`;
 
 function readOrigins(given: readonly string[] = []): string[] {
   return given.map((text) => {
@@ -144,7 +132,7 @@ function readOrigins(given: readonly string[] = []): string[] {
   });
 }
 
-/** What this registry takes because it is a local one, and a deployment does not. */
+/** Notes origins that only a local gate accepts. */
 function findUnreachable(intents: readonly IntentInput[], rules: EgressRules): Note[] {
   if (!rules.allowLoopback) return [];
   const origins = intents.map(({ endpoint }) => /^[^/]*\/\/[^/?#]*/.exec(endpoint.url)?.[0] ?? endpoint.url);
@@ -163,7 +151,7 @@ async function readSource(source: string, url: string | undefined, rules: Egress
   return source === '-' ? { document: await readInput(source), notes: [], files: [], left: [] } : loadFile(source, parts);
 }
 
-/** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
+/** Allows the given port, because only the deployment knows which ones it accepts. */
 function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): EgressRules {
   const port = Number(URL.parse(baseUrl)?.port || 443);
   const stack = readDescription();
@@ -171,14 +159,13 @@ function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): 
   return { ports: [...new Set([443, port])], allowLoopback: allowLoopback || isLoopback(registryUrl), localUpstreams, ownHosts: [] };
 }
 
-/** Every file that anything may have been taken from, and how to have the others read. */
 function showFiles(terminal: Terminal, { files, left }: Loaded): void {
   if (files.length > 1) terminal.say('Read:');
   if (files.length > 1) for (const file of files) terminal.say(`  ${file}`);
   if (left.length === 0) return;
   const shown = left.slice(0, 5).join(', ');
   terminal.remark(
-    `The document refers to ${left.length === 1 ? 'a file that was' : `${left.length} files that were`} not read: ${shown}${left.length > 5 ? ', ...' : ''}. Give the folder that holds all of it, or name it with --with.`,
+    `The document refers to ${left.length === 1 ? 'a file that was' : `${left.length} files that were`} not read: ${shown}${left.length > 5 ? ', ...' : ''}. Import the folder that contains all parts, or give that folder with --with.`,
   );
 }
 
@@ -189,15 +176,15 @@ function showPlan(
 ): void {
   if (skipped.length > 0) terminal.say('Skipped:');
   for (const { operation, path, reason } of skipped) terminal.say(`  ${operation} ${reason} ${terminal.style('dim', `(${path})`)}`);
-  if (notes.length > 0) terminal.say('Done differently from what the document says:');
+  if (notes.length > 0) terminal.say('Differences from the document:');
   for (const [note, places] of groupNotes(notes, isVerbose)) {
     terminal.say(`  ${note} ${terminal.style('dim', `(${places[0]}${places.length > 1 ? ` and ${places.length - 1} more` : ''})`)}`);
   }
-  if (credentials.length > 0) terminal.say('The API asks its callers for (an admin gives a service its credential):');
+  if (credentials.length > 0) terminal.say('Credentials that the API requires (an admin sets them for the service):');
   for (const credential of credentials) terminal.say(`  ${credential}`);
 }
 
-/** One of each kind: notes that differ only in names are of one kind. */
+/** Groups notes that differ only in names. */
 function groupNotes(notes: readonly Note[], isVerbose: boolean): [string, string[]][] {
   if (isVerbose) return notes.map(({ path, note }) => [note, [path]]);
   const groups = Map.groupBy(notes, ({ note }) =>

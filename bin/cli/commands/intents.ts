@@ -1,33 +1,31 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type * as z from 'zod';
+import { readAnswer } from '../../../registry/api.ts';
+import { parseInput, readInput } from '../../../registry/input.ts';
+import { intentPath, listAllIntents, requireService, servicePath } from '../../../registry/read.ts';
 import { type FullIntent, fullIntent, intentInput, intentPage, intentUpdate, savedIntent } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { readAnswer } from '../../probes.ts';
 import { openContext } from '../context.ts';
-import { parseInput, readInput } from '../input.ts';
-import { intentPath, listAllIntents, requireService, servicePath } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 
 const readIntent = async <T extends z.ZodType>(file: string, schema: T): Promise<z.output<T>> =>
-  parseInput(schema, await readInput(file), 'The intent is not valid:');
+  parseInput(schema, await readInput(file), 'The intent is invalid:');
 
 export function showIntent(terminal: Terminal, intent: FullIntent): void {
   terminal.say(`${terminal.style('bold', intent.intent_name)} ${terminal.style('dim', intent.intent_uid)}`);
-  terminal.say(
-    `${intent.service_name}: ${intent.endpoint.method} ${intent.endpoint.url}${intent.deprecated ? ' (deprecated)' : ''}${intent.draft ? ' (draft)' : ''}`,
-  );
+  const states = (['deprecated', 'draft', 'paused'] as const).filter((state) => intent[state]).map((state) => ` (${state})`);
+  terminal.say(`${intent.service_name}: ${intent.endpoint.method} ${intent.endpoint.url}${states.join('')}`);
   terminal.say(intent.description);
   if (intent.tags.length > 0) terminal.say(`Tags: ${intent.tags.join(', ')}`);
   for (const [title, list] of [
-    ['It takes:', intent.input_parameters],
-    ['It answers:', intent.output_parameters],
+    ['Parameters:', intent.input_parameters],
+    ['Response:', intent.output_parameters],
   ] as const) {
     if (list.length > 0) terminal.say(title);
     for (const parameter of list) terminal.say(`  ${describeParameter(parameter)}`);
   }
 }
 
-/** What a parameter is, in one line. */
 function describeParameter({ name, type, required, description, ...rest }: Parameter): string {
   const constraints = Object.entries(rest).map(([constraint, value]) => `${constraint} ${JSON.stringify(value)}`);
   const facts = [type, ...(required ? [] : ['optional']), ...constraints].join(', ');
@@ -35,14 +33,14 @@ function describeParameter({ name, type, required, description, ...rest }: Param
 }
 
 export function addIntents(program: CommandUnknownOpts): void {
-  const intents = program.command('intents').description('Intents: list, show, create, update, delete');
+  const intents = program.command('intents').description('Manage intents: list, show, create, update, delete');
   intents
     .command('list [words...]')
-    .description('Search for intents in plain words; with --service list all of one service, deprecated ones included')
+    .description('Search for intents in plain words, or list all intents of a service with --service, including deprecated ones')
     .option('--service <service>', 'service_id or name')
-    .option('--namespace <namespace>', 'only of this namespace')
+    .option('--namespace <namespace>', 'only in this namespace')
     .option('--tags <tags>', 'only with all of these tags, separated by commas')
-    .option('--limit <count>', 'how many at most, up to 100', '20')
+    .option('--limit <count>', 'maximum number of results, up to 100', '20')
     .action(async (words, { service, namespace, tags, limit }, command) => {
       const { api, terminal } = openContext(command);
       if (service !== undefined) {
@@ -60,12 +58,13 @@ export function addIntents(program: CommandUnknownOpts): void {
       const page = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
       const { total_results } = page.pagination;
       terminal.table(page.intents.map(({ intent_uid, intent_name, service_name }) => [intent_uid, service_name, intent_name]));
-      if (total_results > page.intents.length) terminal.remark(`${page.intents.length} of ${total_results}; --limit shows up to 100.`);
+      if (total_results > page.intents.length)
+        terminal.remark(`Showing ${page.intents.length} of ${total_results}. Use --limit to see up to 100.`);
       terminal.json(page);
     });
   intents
     .command('show <uid>')
-    .description('Show all that is registered of an intent')
+    .description('Show the complete record of an intent')
     .action(async (uid, _, command) => {
       const { api, terminal } = openContext(command);
       const reply = await api.call('GET', intentPath(uid), { query: { view: 'full' }, isAdmin: 'if signed in' });
@@ -83,26 +82,26 @@ export function addIntents(program: CommandUnknownOpts): void {
       const body = await readIntent(file, intentInput);
       const { service_id: serviceId } = (await requireService(api, service)).record;
       const saved = readAnswer(savedIntent, await api.call('POST', `${servicePath(serviceId)}/intents`, { body, isAdmin: true }));
-      terminal.result(saved, `${saved.intent_uid} is created.`);
+      terminal.result(saved, `Created ${saved.intent_uid}.`);
     });
   intents
     .command('update <uid>')
-    .description('Replace an intent by a file')
+    .description('Replace an intent with the contents of a file')
     .requiredOption('-f, --file <file>', 'the intent as JSON or YAML, also as "show --json" prints it; - for stdin')
     .action(async (uid, { file }, command) => {
       const { api, terminal } = openContext(command);
       const body = await readIntent(file, intentUpdate);
       const saved = readAnswer(savedIntent, await api.call('PUT', intentPath(uid), { body, isAdmin: true }));
-      terminal.result(saved, `${saved.intent_uid} is changed.`);
+      terminal.result(saved, `Updated ${saved.intent_uid}.`);
     });
   intents
     .command('delete <uid>')
     .description('Delete an intent')
-    .option('-y, --yes', 'without asking')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(async (uid, { yes }, command) => {
       const { api, terminal } = openContext(command);
       await terminal.requireConfirmation(`Delete ${uid}?`, yes);
       await api.call('DELETE', intentPath(uid), { isAdmin: true });
-      terminal.result({ intent_uid: uid, deleted: true }, `${uid} is deleted.`);
+      terminal.result({ intent_uid: uid, deleted: true }, `Deleted ${uid}.`);
     });
 }

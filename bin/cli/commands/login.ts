@@ -2,22 +2,22 @@ import { text } from 'node:stream/consumers';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
 import { readAddress } from '../../../client/address.ts';
+import { usageFailure } from '../../../registry/failure.ts';
 import { isStackAt, readDescription, stackFile } from '../../local/stack-file.ts';
 import { readAllOutputs } from '../../outputs.ts';
 import { openContext } from '../context.ts';
-import { usageFailure } from '../failure.ts';
 import { forgetSession, type Session, saveSession } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 
 export function addLogin(program: CommandUnknownOpts): void {
   program
     .command('login')
-    .description('Sign in as an admin: to the user pool of a deployment, or to the stack that "npm start" runs here')
-    .option('--local', 'take the admin of the local stack')
-    .option('--region <region>', 'region of the user pool; default: from the outputs of the deployment')
-    .option('--client-id <id>', 'AdminClientId of the deployment; default: from the outputs of the deployment')
-    .option('--endpoint <url>', "address of the user pool in place of Cognito's own")
-    .option('--username <name>', 'user name; asked for otherwise')
+    .description('Sign in as an admin to the user pool of a deployment, or to the local stack started by "npm start"')
+    .option('--local', 'sign in as the admin of the local stack')
+    .option('--region <region>', 'region of the user pool; default: read from the outputs of the deployment')
+    .option('--client-id <id>', 'AdminClientId of the deployment; default: read from its outputs')
+    .option('--endpoint <url>', "address of the user pool, overriding Cognito's")
+    .option('--username <name>', 'user name; prompted for if omitted')
     .option('--password-stdin', 'read the password from stdin')
     .action(async (options, command) => {
       const { api, terminal } = openContext(command);
@@ -25,16 +25,16 @@ export function addLogin(program: CommandUnknownOpts): void {
         api.baseUrl,
         options.local ? signInLocally(api.baseUrl) : await signInToPool(api.baseUrl, options, terminal),
       );
-      terminal.say(`You are signed in to ${api.baseUrl}. The tokens are kept in ${path}, which only you can read.`);
+      terminal.say(`Signed in to ${api.baseUrl}. The tokens are stored in ${path}, which only you can read.`);
       terminal.json({ base_url: api.baseUrl, session_file: path });
     });
   program
     .command('logout')
-    .description('Forget the tokens for the gate')
+    .description('Delete the stored tokens for the gate')
     .action(async (_, command) => {
       const { api, terminal } = openContext(command);
       const wasSignedIn = await forgetSession(api.baseUrl);
-      terminal.say(wasSignedIn ? `The tokens for ${api.baseUrl} are forgotten.` : `There were no tokens for ${api.baseUrl}.`);
+      terminal.say(wasSignedIn ? `Signed out of ${api.baseUrl}.` : `You were not signed in to ${api.baseUrl}.`);
       terminal.json({ base_url: api.baseUrl, was_signed_in: wasSignedIn });
     });
 }
@@ -42,21 +42,21 @@ export function addLogin(program: CommandUnknownOpts): void {
 function signInLocally(baseUrl: string): Session {
   const stack = readDescription();
   if (stack === undefined || !isStackAt(stack, baseUrl))
-    throw usageFailure('No local stack runs here at this address. Start one with "npm start".');
+    throw usageFailure('No local stack is running at this address. Start one with "npm start".');
   return { kind: 'local', stack_file: stackFile() };
 }
 
 const describeDeployed = (urls: readonly string[]): string =>
   urls.length > 0
-    ? `No deployment from this folder has this address; those here have ${urls.join(', ')}.`
+    ? `No deployment from this folder has this address. Known addresses: ${urls.join(', ')}.`
     : 'No deployment was made from this folder with "npm run deploy".';
 
-/** @throws CliFailure if passwords and tokens would travel in the clear */
+/** @throws CliFailure if passwords would be sent in plain text */
 function requireSafeEndpoint(text: string): void {
   try {
     readAddress(text);
   } catch {
-    throw usageFailure('--endpoint takes an https address; only to this machine may a password be sent over http.');
+    throw usageFailure('--endpoint must be an https address; plain http is allowed only for this machine.');
   }
 }
 
@@ -79,19 +79,17 @@ async function signInToPool(baseUrl: string, options: PoolOptions, terminal: Ter
   const { signIn } = await import('../cognito.ts');
   const tokens = await signIn(identity, password, {
     async newPassword() {
-      terminal.remark('The password was temporary. Choose one of your own.');
+      terminal.remark('Your password is temporary. Choose a new one.');
       const chosen = await terminal.askSecret('New password: ');
-      if (chosen !== (await terminal.askSecret('Once more: '))) throw usageFailure('The two differ. Sign in again.');
+      if (chosen !== (await terminal.askSecret('Repeat new password: '))) throw usageFailure('The passwords do not match. Sign in again.');
       return chosen;
     },
-    code: () => terminal.ask('Code of your second factor: '),
+    code: () => terminal.ask('Code from your authenticator app: '),
     enrol(uri) {
-      terminal.remark(
-        'The user pool asks for a second factor. Scan this with a program for one-time passwords, or give it the address below:\n',
-      );
+      terminal.remark('The user pool requires a second factor. Scan this code with an authenticator app, or enter the address below:\n');
       terminal.remark(renderUnicodeCompact(uri));
       terminal.remark(`\n${uri}\n`);
-      return terminal.ask('The code that it shows: ');
+      return terminal.ask('Code from the app: ');
     },
   });
   return { kind: 'cognito', ...identity, ...tokens };

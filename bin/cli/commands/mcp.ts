@@ -1,30 +1,29 @@
 import { fileURLToPath } from 'node:url';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { acceptForMcp, confirmOnTerminal, type McpOptions, mcpArguments, serveMcp } from '../../../client/mcp-program.ts';
+import { usageFailure } from '../../../registry/failure.ts';
 import { chooseBaseUrl, openContext } from '../context.ts';
-import { usageFailure } from '../failure.ts';
 import { printJson } from '../terminal.ts';
 
-/** How this program is started, by whatever Node: it finds one that is new enough by itself. */
+/** Starts this program with any Node, because it finds a suitable one itself. */
 const program = ['node', fileURLToPath(new URL('../../intent-gate.js', import.meta.url)), 'mcp'];
 
 const agentId = () => new Option('--agent-id <id>', "the agent's name for itself; default: a name derived from its key");
-const publicUrl = () =>
-  new Option('--public-url <address>', "the gate's own address for itself, if it differs from the one at which it is reached");
+const publicUrl = () => new Option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it');
 const folder = () =>
   new Option('--folder <folder>', 'folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate');
 
 export function addMcp(parent: CommandUnknownOpts): void {
   const mcp = parent
     .command('mcp')
-    .description('Connect hosts of the Model Context Protocol to a gate: on standard input and output, with a key and PATs of its own');
+    .description('Connect Model Context Protocol hosts to a gate over standard input and output, with a separate key and PATs');
   mcp
     .command('serve [address]', { isDefault: true })
-    .description('Serve a gate to the host that starts this')
+    .description('Serve a gate to the host that starts this command')
     .addOption(agentId())
     .addOption(folder())
     .addOption(publicUrl())
-    .option('--config', 'print the configuration with which a host starts this, in place of serving')
+    .option('--config', 'print the configuration for a host instead of serving')
     .action(async (address, { config, ...options }, command) => {
       const given = readOptions(address, options, command);
       if (config) printConfiguration(given);
@@ -32,7 +31,7 @@ export function addMcp(parent: CommandUnknownOpts): void {
     });
   mcp
     .command('accept [address]')
-    .description('Show the usage policy of a gate, and sign it if you accept it: for hosts that cannot ask you')
+    .description('Show the usage policy of a gate and, if you accept it, sign it; for hosts that cannot ask you')
     .addOption(agentId())
     .addOption(folder())
     .addOption(publicUrl())
@@ -51,7 +50,7 @@ function readOptions(
   command: Parameters<typeof openContext>[0],
 ): McpOptions {
   const { url } = openContext(command);
-  if (address !== undefined && url !== undefined) throw usageFailure('Give one address: as a word, or with --url.');
+  if (address !== undefined && url !== undefined) throw usageFailure('Give the address either as an argument or with --url, not both.');
   return {
     ...options,
     url: chooseBaseUrl(address ?? url),
@@ -60,7 +59,7 @@ function readOptions(
   };
 }
 
-/** Names this very Node: hosts that are started from a desktop often find none. */
+/** Gives the path of this Node, because hosts started from a desktop often find none. */
 const printConfiguration = (options: McpOptions): void => {
   const args = [...program.slice(1), ...mcpArguments(options)];
   printJson({ mcpServers: { 'intent-gate': { command: process.execPath, args } } });

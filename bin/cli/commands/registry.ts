@@ -1,26 +1,26 @@
 import { pipeline } from 'node:stream/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type Applied, applyChanges } from '../../../registry/apply.ts';
+import { compareService, hasDifferences, type ServiceChanges } from '../../../registry/compare.ts';
+import { concurrently } from '../../../registry/concurrently.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { writers } from '../../../registry/file.ts';
+import { exportToFolder, readRegistry, writeWhole } from '../../../registry/files.ts';
+import { normalizeIntent, normalizeService } from '../../../registry/normal-form.ts';
+import { findIntent, listIntents, listServices, requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
-import { CliFailure, usageFailure } from '../failure.ts';
-import { type Applied, applyChanges } from '../registry/apply.ts';
-import { compareService, hasDrift, type ServiceChanges } from '../registry/compare.ts';
-import { concurrently } from '../registry/concurrently.ts';
-import { writers } from '../registry/file.ts';
-import { exportToFolder, readRegistry, writeWhole } from '../registry/files.ts';
-import { normalizeIntent, normalizeService } from '../registry/normal-form.ts';
-import { findIntent, listIntents, listServices, requireService } from '../registry/read.ts';
 import type { Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges, showGone } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
   program
     .command('export')
-    .description('Write services and their intents as one file to review and keep: those given, or all')
+    .description('Export all services, or those given, with their intents to a file that can be reviewed and applied')
     .option('--service <service...>', 'service_id or name')
-    .option('-o, --output <file>', 'the file; default: stdout')
-    .option('--folder <folder>', 'a folder that gets a file for each service, in place of one file')
-    .option('--format <format>', 'yaml or json; default: as the file is called, else yaml')
+    .option('-o, --output <file>', 'output file; default: stdout')
+    .option('--folder <folder>', 'write one file per service to this folder instead')
+    .option('--format <format>', 'yaml or json; default: from the file name, else yaml')
     .addOption(concurrencyOption)
     .action(async ({ service, output, folder, format, concurrency }, command) => {
       const context = openContext(command);
@@ -36,24 +36,24 @@ export function addRegistry(program: CommandUnknownOpts): void {
     });
   program
     .command('diff <file>')
-    .description('Show where the registry differs from the file, or the files in a folder. Exit code 2 if it does')
+    .description('Show where the registry differs from a file, or from the files in a folder. Exit code 2 if it does')
     .addOption(concurrencyOption)
     .action(async (file, { concurrency }, command) => {
       const context = openContext(command);
       const { terminal } = context;
       const changes = await compareFile(context, file, concurrency);
-      showAll(terminal, changes.filter(hasDrift), true);
+      showAll(terminal, changes.filter(hasDifferences), true);
       terminal.json(changes.map(changesAsJson));
-      if (changes.some(hasDrift))
-        throw new CliFailure('drift', 'The registry is not as the file says. "apply" makes it so; with --prune it also removes.');
-      terminal.say('The registry is as the file says.');
+      if (changes.some(hasDifferences))
+        throw new CliFailure('drift', 'The registry differs from the file. Run "apply" to update it; --prune also removes intents.');
+      terminal.say('The registry matches the file.');
     });
   program
     .command('apply <file>')
-    .description('Make the registry what the file says, or the files in a folder. Services that the file does not name are left alone')
-    .option('--dry-run', 'show what would be done, and do nothing')
-    .option('--prune', 'also remove intents that the file does not have')
-    .option('-y, --yes', 'remove without asking')
+    .description('Update the registry to match a file, or the files in a folder. Services that are not in the file are left alone')
+    .option('--dry-run', 'show the changes without making them')
+    .option('--prune', 'also remove intents that are not in the file')
+    .option('-y, --yes', 'do not ask for confirmation')
     .addOption(concurrencyOption)
     .action(async (file, { dryRun, prune: isPruning = false, yes, concurrency }, command) => {
       const context = openContext(command);
@@ -86,14 +86,12 @@ function chooseWriter(format: string) {
   throw usageFailure('--format takes yaml or json.');
 }
 
-/** The names of services, each with what it was asked for by. */
 async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const nameOrId of asked) names.set(nameOrId, (await requireService(api, nameOrId)).record.service_name);
   return names;
 }
 
-/** Services and their intents in full, ordered by uid. */
 export async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void = () => {}) {
   for (const nameOrId of names) {
     const { record } = await requireService(context.api, nameOrId);
@@ -101,7 +99,7 @@ export async function* readServices(context: CliContext, names: readonly string[
   }
 }
 
-/** A service's intents in full, ordered by uid. Anything deleted in the meantime is left out. */
+/** Ordered by uid. Leaves out intents that have been deleted in the meantime. */
 async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number, onIntent: () => void) {
   let progress: ReturnType<typeof terminal.progress> | undefined;
   for await (const { intents, pagination } of listIntents(api, serviceId)) {

@@ -1,32 +1,34 @@
 import { pipeline } from 'node:stream/promises';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { CliFailure } from '../../../registry/failure.ts';
+import { readRegistry, writeWhole } from '../../../registry/files.ts';
+import { listServices } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { foldName } from '../../../schemas/text.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
 import { writePython } from '../declarations/python.ts';
 import { writeTypeScript } from '../declarations/typescript.ts';
-import { CliFailure } from '../failure.ts';
-import { readRegistry, writeWhole } from '../registry/files.ts';
-import { listServices } from '../registry/read.ts';
 import { plural, readServices } from './registry.ts';
 
 export function addTypes(program: CommandUnknownOpts): void {
   program
     .command('types [file]')
     .description(
-      'Write declarations for a client, with which editors and compilers check uids, parameters and answers: of the intents of the gate, or of a registry file or folder',
+      'Generate type declarations for the intents of the gate, or of a registry file or folder, so that compilers and editors check uids, parameters and responses',
     )
-    .option('--service <service...>', 'only these services: service_id (of a gate) or name')
+    .option('--service <service...>', 'only these services, by service_id (gates only) or name')
     .addOption(
-      new Option('--language <language>', 'of the client').choices(['typescript', 'python'] as const).default('typescript' as const),
+      new Option('--language <language>', 'language of the client')
+        .choices(['typescript', 'python'] as const)
+        .default('typescript' as const),
     )
-    .option('--module <name>', 'from which the TypeScript program imports the client', 'intent-gate-client')
-    .option('-o, --output <file>', 'the file; default: stdout')
+    .option('--module <name>', 'module from which the TypeScript program imports the client', 'intent-gate-client')
+    .option('-o, --output <file>', 'output file; default: stdout')
     .addOption(concurrencyOption)
     .action(async (file, { service, language, module, output, concurrency }, command) => {
       const context = openContext(command);
       const all = file === undefined ? await readFromGate(context, service, concurrency) : await readFromFile(file, service);
-      // the gate executes neither deprecated intents nor drafts
+      // neither can be executed
       const intents = all.filter(({ deprecated, draft }) => !deprecated && !draft).sort((a, b) => (a.intent_uid < b.intent_uid ? -1 : 1));
       const written = language === 'python' ? writePython(intents) : writeTypeScript(intents, module);
       const chunks = (async function* () {
@@ -34,7 +36,7 @@ export function addTypes(program: CommandUnknownOpts): void {
       })();
       await (output === undefined ? pipeline(chunks, process.stdout, { end: false }) : writeWhole(output, chunks));
       const left = all.length - intents.length;
-      context.terminal.remark(`${plural(intents.length, 'intent')}.${left > 0 ? ` Left out as deprecated or drafts: ${left}.` : ''}`);
+      context.terminal.remark(`${plural(intents.length, 'intent')}.${left > 0 ? ` Skipped ${left} deprecated or draft.` : ''}`);
     });
 }
 
@@ -45,11 +47,10 @@ async function readFromGate(context: CliContext, given: readonly string[] | unde
   return intents;
 }
 
-/** @throws CliFailure if a service is not in the file */
 async function readFromFile(file: string, given: readonly string[] | undefined): Promise<IntentInput[]> {
   const services = await readRegistry(file);
   const find = (name: string) => services.filter(({ service }) => foldName(service.service_name) === foldName(name));
   const missing = given?.find((name) => find(name).length === 0);
-  if (missing !== undefined) throw new CliFailure('failure', `The file has no service of the name ${missing}.`);
+  if (missing !== undefined) throw new CliFailure('failure', `The file has no service called ${missing}.`);
   return [...new Set(given?.flatMap(find) ?? services)].flatMap(({ intents }) => intents);
 }

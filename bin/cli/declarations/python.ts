@@ -3,7 +3,7 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { readParameters, type Shape } from './shape.ts';
 import { describeIntent } from './text.ts';
 
-/** A string literal: characters that nobody sees are written as escapes, beyond U+FFFF with eight digits. */
+/** A string literal with hidden characters as eight-digit escapes. */
 const quote = (text: string): string =>
   replaceHidden(JSON.stringify(text), (one) => `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`);
 
@@ -27,9 +27,9 @@ from intent_gate.keys import Key as Key
 `;
 
 const options =
-  'idempotency_key: Optional[str] = ..., *, fields: Optional[Sequence[str]] = ..., max_bytes: Optional[int] = ..., if_match: Optional[str] = ...';
+  'idempotency_key: Optional[str] = ..., *, fields: Optional[Sequence[str]] = ..., max_bytes: Optional[int] = ..., if_match: Optional[str] = ..., traceparent: Optional[str] = ...';
 
-/** The types of one intent, the nested ones first: Python has no types of objects without a name. */
+/** The types of one intent, nested ones first, because Python has no anonymous object types. */
 function openTypes(prefix: string, isInput: boolean) {
   const definitions: string[] = [];
   let count = 0;
@@ -49,7 +49,6 @@ function openTypes(prefix: string, isInput: boolean) {
       case 'null':
         return 'None';
       case 'literals':
-        // there are no literals of fractions
         if (shape.values.some((value) => typeof value === 'number' && !Number.isSafeInteger(value))) return 'Any';
         return `Literal[${shape.values.map(writeLiteral).join(', ')}]`;
       case 'list':
@@ -62,7 +61,7 @@ function openTypes(prefix: string, isInput: boolean) {
   }
 
   function writeObject({ members, rest }: Extract<Shape, { kind: 'object' }>): string {
-    // a typed dictionary cannot say that it may have other members, too
+    // a TypedDict cannot allow further members
     if (rest) return `${isInput ? 'Mapping' : 'Dict'}[str, ${members.length > 0 ? 'Any' : write(rest)}]`;
     const name = `_${prefix}${count === 0 ? '' : `_${count}`}`;
     count++;
@@ -83,7 +82,7 @@ const writeLiteral = (value: string | number | boolean | null): string => {
   return typeof value === 'string' ? quote(value) : String(value);
 };
 
-/** A stub that stands before the Python client's own types. Equal intents have equal stubs. */
+/** A stub that replaces the client's own types. Equal intents have equal stubs. */
 export function* writePython(intents: Iterable<IntentInput>): Generator<string> {
   yield head;
   const signatures: { uid: string; about: string; parameters: string; answer: string }[] = [];

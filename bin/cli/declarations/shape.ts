@@ -1,11 +1,11 @@
 import type { Parameter } from '../../../schemas/parameter.ts';
 
-/** Which values a parameter or member of an answer takes, as far as the types of programming languages can say it. */
+/** What type systems can express of a schema. */
 export type Shape =
   | { kind: 'any' | 'boolean' | 'string' | 'number' | 'integer' | 'null' }
   | { kind: 'literals'; values: (string | number | boolean | null)[] }
   | { kind: 'list'; of: Shape }
-  /** `rest`: what members without a name of their own are; undefined if there are none */
+  /** `rest`: type of unnamed members; undefined if not allowed */
   | { kind: 'object'; members: Member[]; rest?: Shape | undefined }
   | { kind: 'union'; of: Shape[] };
 
@@ -20,7 +20,7 @@ type Schema = Record<string, unknown>;
 
 const any: Shape = { kind: 'any' };
 
-/** Deeper schemas are taken for anything: no editor shows more. */
+/** Deeper schemas become `any`. */
 const maxDepth = 12;
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -28,19 +28,18 @@ const isSchema = (value: unknown): value is Schema => typeof value === 'object' 
 const isScalar = (value: unknown): value is string | number | boolean | null =>
   value === null || ['string', 'number', 'boolean'].includes(typeof value);
 
-/** The members of an object with these parameters: those that a call has to give, or that an answer has. */
 export const readParameters = (parameters: readonly Parameter[]): Shape => ({
   kind: 'object',
   members: parameters.map((parameter) => ({
     name: parameter.name,
     description: parameter.description,
     isRequired: parameter.required === true && parameter.default === undefined,
-    // the schema of its document, if the parameter has kept it, says more than the parameter itself
+    // the schema says more than the parameter itself
     shape: readSchema('schema' in parameter ? parameter.schema : parameter),
   })),
 });
 
-/** What a JSON schema says, as far as types can say it; anything where it says more than they can. */
+/** Falls back to `any` where types cannot express the schema. */
 export function readSchema(schema: unknown, depth = 0): Shape {
   if (!isSchema(schema) || depth > maxDepth) return any;
   const shape = readKind(schema, depth);
@@ -54,7 +53,7 @@ function readKind(schema: Schema, depth: number): Shape {
   if (Array.isArray(type)) return union(type.map((one) => readKind({ ...schema, type: one, anyOf: undefined, oneOf: undefined }, depth)));
   if (Array.isArray(schema.allOf) && schema.allOf.length > 0) return readAllOf(schema, schema.allOf, depth);
   const branches = schema.anyOf ?? schema.oneOf;
-  // beside a schema of its own, alternatives say what types cannot
+  // types cannot express alternatives beside a schema of its own
   if (Array.isArray(branches) && type === undefined && !isSchema(schema.properties)) {
     return union(branches.map((branch) => readSchema(branch, depth + 1)));
   }
@@ -77,7 +76,7 @@ function readObject({ properties, required, additionalProperties: others }: Sche
   return { kind: 'object', members, rest: members.length === 0 || others === true || isSchema(others) ? any : undefined };
 }
 
-/** Objects that have to be all of several are one with all of their members. */
+/** Merges the members of objects. */
 function readAllOf(schema: Schema, parts: unknown[], depth: number): Shape {
   const shapes = [...parts, { ...schema, allOf: undefined }]
     .map((part) => readSchema(part, depth + 1))

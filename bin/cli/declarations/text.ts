@@ -7,10 +7,10 @@ const toVisible = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim();
 
-/** What a description says first, on one line, without markup and characters that nobody sees. */
+/** The first sentence, on one line, without markup and hidden characters. */
 export const toLine = (text: string): string => toVisible(firstSentence(plainText(text)));
 
-/** An intent on one line: its name, and what its description says first if that is more. */
+/** The name, followed by the first sentence of the description if that says more. */
 export function describeIntent({ intent_name, description }: Pick<IntentInput, 'intent_name' | 'description'>): string {
   const [name, first] = [toVisible(intent_name), toLine(description)];
   return first === '' || first.replace(/[.!?]$/, '') === name.replace(/[.!?]$/, '') ? name : `${name}: ${first}`;

@@ -3,15 +3,14 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { type Member, readParameters, type Shape } from './shape.ts';
 import { describeIntent, toLine } from './text.ts';
 
-/** A string literal: characters that nobody sees are written as escapes. */
 const quote = (text: string): string => toPrintableJson(text);
 
 const nameOf = (name: string): string => (/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name));
 
-/** A comment of one line; nothing in it ends it or is a tag. */
+/** A one-line comment that its text cannot end. */
 const comment = (text: string): string => (text === '' ? '' : `/** ${text.replaceAll('*/', '*\\/').replace(/^@/, '\\@')} */\n`);
 
-/** @param isInput - whether values of this kind are given to the gate: a bigint is an integer, too, and a list may be one that cannot be changed */
+/** @param isInput - inputs may also be bigints and readonly arrays */
 function write(shape: Shape, isInput: boolean, indent: string): string {
   switch (shape.kind) {
     case 'any':
@@ -42,13 +41,13 @@ function writeObject({ members, rest }: Extract<Shape, { kind: 'object' }>, isIn
     return `${about && inner + about}${inner}${nameOf(name)}${isRequired ? '' : '?'}: ${type}${isRequired ? '' : ' | undefined'};\n`;
   };
   if (members.length === 0) return `{ [member: string]: ${rest ? write(rest, isInput, indent) : 'never'} }`;
-  // beside members of other types, the rest may be anything
+  // TypeScript cannot type the rest beside members of other types
   return `{\n${members.map(writeMember).join('')}${rest ? `${inner}[member: string]: unknown;\n` : ''}${indent}}`;
 }
 
 /**
  * Declarations of intents for the TypeScript client. Equal intents have equal declarations.
- * @param moduleName - from which the program imports the client
+ * @param moduleName - of the client
  */
 export function* writeTypeScript(intents: Iterable<IntentInput>, moduleName: string): Generator<string> {
   yield `// Written by "intent-gate types": which intents there are, and what they take and answer. Write it again when they change.\nimport ${quote(moduleName)};\n\n`;

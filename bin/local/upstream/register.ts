@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal } from '../../../client/errors.ts';
-import { openApi } from '../../cli/api.ts';
-import { readDocument } from '../../cli/import/document.ts';
-import { applyChanges } from '../../cli/registry/apply.ts';
-import { type Change, compareService, type ServiceChanges } from '../../cli/registry/compare.ts';
-import { type FileService, readRegistryFile } from '../../cli/registry/file.ts';
+import { openApi } from '../../../registry/api.ts';
+import { applyChanges } from '../../../registry/apply.ts';
+import { type Change, compareService, type ServiceChanges } from '../../../registry/compare.ts';
+import { type FileService, readRegistryFile } from '../../../registry/file.ts';
+import { readDocument } from '../../../registry/import/document.ts';
 
 export interface Registration {
   baseUrl: string;

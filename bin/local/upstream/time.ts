@@ -20,7 +20,7 @@ function offsetMs(zone: string, instantMs: number): number {
 const utcOffset = (ms: number): string => `${ms < 0 ? '-' : '+'}${new Date(Math.abs(ms)).toISOString().slice(11, 19).replace(/:00$/, '')}`;
 
 /** What a zone's clocks show at an instant. */
-export function readClock(zone: string, instantMs: number, language: string) {
+export function describeTime(zone: string, instantMs: number, language: string) {
   const offset = offsetMs(zone, instantMs);
   const parts = clockFormat(zone, language).formatToParts(instantMs);
   const part = (wanted: string) => parts.find(({ type }) => type === wanted)?.value ?? '';
@@ -50,10 +50,10 @@ const instant = z.iso
 
 export const timeRoutes = [
   route('GET', '/time', { time_zone: timeZone, in_language: language }, ({ time_zone, in_language }) =>
-    readClock(time_zone, Date.now(), in_language),
+    describeTime(time_zone, Date.now(), in_language),
   ),
   route('POST', '/time/convert', { time: instant, to_time_zone: timeZone }, ({ time, to_time_zone }) => {
-    const clock = readClock(to_time_zone, time, 'en');
+    const clock = describeTime(to_time_zone, time, 'en');
     return { ...clock, time: `${clock.local_time}${clock.utc_offset}` };
   }),
   route(
@@ -74,7 +74,7 @@ export const timeRoutes = [
         );
       }
       const conversions = to_time_zones.map((zone) => {
-        const clock = readClock(zone, instant, in_language);
+        const clock = describeTime(zone, instant, in_language);
         const day_difference = (Date.parse(clock.local_time.slice(0, 10)) - Date.parse(local_time.slice(0, 10))) / dayMs;
         return { ...clock, day_difference };
       });

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { currency, language, locale, remember, route, text } from './route.ts';
-import { readClock } from './time.ts';
+import { describeTime } from './time.ts';
 
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const englishRegions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
@@ -102,6 +102,6 @@ export const worldRoutes = [
   }),
   route('GET', '/time-zones', { country: country.optional(), in_language: language }, ({ country, in_language }) => {
     const zones = country === undefined ? Intl.supportedValuesOf('timeZone') : zonesOf(country);
-    return { time_zones: zones.map((zone) => readClock(zone, Date.now(), in_language)) };
+    return { time_zones: zones.map((zone) => describeTime(zone, Date.now(), in_language)) };
   }),
 ];

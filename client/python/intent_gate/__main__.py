@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> None:
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
         if error.details.get("nearest"):
-            _say("  the nearest: " + ", ".join(error.details["nearest"]), to=sys.stderr)
+            _say("  nearest: " + ", ".join(error.details["nearest"]), to=sys.stderr)
         sys.exit(1)
 
 

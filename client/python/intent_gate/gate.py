@@ -118,18 +118,22 @@ class IntentGate:
         fields: Optional[Sequence[str]] = None,
         max_bytes: Optional[int] = None,
         if_match: Optional[str] = None,
+        traceparent: Optional[str] = None,
     ) -> Dict[str, Any]:
         """Executes an intent, and gets a PAT first if necessary.
 
         With the same idempotency_key it is executed once, however often it is requested within a day. fields are JSON pointers to the members of the
         answer that are wanted. An answer longer than max_bytes is cut after a member or item, and "cut" in it says where. if_match is the digest of
         the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) says where it is not as described.
+        traceparent is the caller's position in a trace (W3C Trace Context), which the gate continues.
         """
         options = {"fields": None if fields is None else list(fields), "max_bytes": max_bytes}
         body = {"intent_uid": intent_uid, "parameters": parameters, **{name: value for name, value in options.items() if value is not None}}
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         if if_match is not None:
             headers["If-Match"] = if_match if re.match(r'(W/)?"|\*$', if_match) else f'"{if_match}"'
+        if traceparent is not None:
+            headers["traceparent"] = traceparent
         replacements = 0
         while True:
             pat = self._obtain_pat()
@@ -246,11 +250,11 @@ class IntentGate:
             if status < 300:
                 return read_answer(status, fields, text, parse_float)
             error = read_error(status, fields, text)
-            seconds = error.retry_after_seconds
+            seconds, reason = error.retry_after_seconds, error.details.get("reason")
             if status == 429:
                 seconds = 1 if seconds is None else seconds
                 wait(seconds, RateLimited(seconds, error.details))
-            elif status == 503 or error.details.get("reason") == "running":
+            elif (status == 503 and reason != "paused") or reason == "running":
                 failures += 1
                 if failures >= self._max_attempts:
                     raise error

@@ -6,8 +6,7 @@ export const agentIdTaken = () =>
     details: { reason: 'agent_id_bound' },
   });
 
-const blockedMessage =
-  'The operators of this gate have blocked this agent, under every agent_id and PAT of its key. Only they can lift the block: stop, and ask them.';
+const blockedMessage = 'The operators of this gate have blocked this agent. Another agent_id or PAT does not help. Stop, and ask them.';
 
 /** 403 at issue. */
 export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
@@ -44,13 +43,13 @@ export function onlyOne(asked: WaitingItem[]): WaitingItem | undefined {
 }
 
 export const noSuchAgent = () =>
-  new ApiError('NOT_FOUND', 'No PAT has been issued to an agent of this agent_id. Check the agent_id, percent-encoded as UTF-8.');
+  new ApiError('NOT_FOUND', 'No agent with this agent_id is known. Check the agent_id, percent-encoded as UTF-8.');
 
 export const noSuchBlock = () =>
-  new ApiError('NOT_FOUND', 'No agent of this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.');
+  new ApiError('NOT_FOUND', 'No agent with this agent_id is blocked. Check the agent_id, percent-encoded as UTF-8.');
 
 export const noSuchRequest = () =>
   new ApiError(
     'NOT_FOUND',
-    'No agent of this agent_id waits for approval. Name its key in the query parameter key_thumbprint to approve it before it asks.',
+    'No agent with this agent_id is waiting for approval. To approve one in advance, name its key in the query parameter key_thumbprint.',
   );

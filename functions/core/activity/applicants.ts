@@ -1,23 +1,21 @@
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type BoundAgent, type Presented, readStanding, type Standing, standingKeys, type WaitingItem } from './agent.ts';
-import { ask } from './ask.ts';
+import { type AgentRecords, agentRecordKeys, type BoundAgent, type Presented, toAgentRecords, type WaitingItem } from './agent.ts';
 import { type BindRequest, bind } from './bind.ts';
-import { isWaiting } from './waiting-agents.ts';
+import { ask, isWaiting } from './waiting-agents.ts';
 
-/** Agents as those see them who issue PATs. Nothing of this writes to the registry. */
+/** What the issue of PATs does with agents. Nothing here writes to the registry. */
 export function openApplicants(table: Table) {
   return {
-    /** What a PAT request depends on, in one round trip. */
-    async standingOf(agentId: string, thumbprint: string, nowMs = Date.now()): Promise<Standing> {
+    /** The records that a PAT request depends on, in one round trip. */
+    async recordsOf(agentId: string, thumbprint: string, nowMs = Date.now()): Promise<AgentRecords> {
       const own = [keys.waiting(agentId, thumbprint), keys.waitingAgents()];
-      const [wait, queue, ...known] = await table.getAll<WaitingItem>([...own, ...standingKeys(agentId, thumbprint)]);
-      return { ...readStanding(known), wait, isWaiting: isWaiting(wait, queue, nowMs) };
+      const [wait, queue, ...known] = await table.getAll<WaitingItem>([...own, ...agentRecordKeys(agentId, thumbprint)]);
+      return { ...toAgentRecords(known), wait, isWaiting: isWaiting(wait, queue, nowMs) };
     },
 
-    bind: (request: BindRequest, seen: Standing): Promise<BoundAgent | undefined> => bind(table, request, seen),
+    bind: (request: BindRequest, seen: AgentRecords): Promise<BoundAgent | undefined> => bind(table, request, seen),
 
-    /** Lets an agent wait for approval. */
     ask: (presented: Presented): Promise<void> => ask(table, presented),
   };
 }

@@ -3,34 +3,34 @@ import type { Table } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
 import {
   type AgentKeyItem,
+  type AgentRecords,
   agentLifeSeconds,
   asSeen,
   type BoundAgent,
   lifeFrom,
   listActive,
   type Presented,
-  type Standing,
 } from './agent.ts';
 import { endWaiting } from './waiting-agents.ts';
 
 export interface BindRequest extends Presented {
   hasProof: boolean;
-  /** the id must have been issued PATs before, or be approved */
+  /** the id must already be bound to the key, by an earlier PAT or an approval */
   mustBeKnown: boolean;
 }
 
-/** Whether it has to be written down that no PAT is issued to the key without a proof from now on. */
+/** Whether the record of the key has to be written, to require a proof from now on. */
 const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
   !key?.proof || (key.expires_at ?? 0) <= nowMs / 1000 + agentLifeSeconds / 2;
 
 /**
- * Binds the id to the key as one transaction, if what was seen of them still holds; or records another issue to it as one update.
- * @returns undefined if the id belongs to another key, is blocked, needs a proof or an approval, or has changed since it was seen
+ * Binds the id to the key in one transaction, or records another issue of a PAT in one update.
+ * @returns undefined if the id belongs to another key, is blocked, needs a proof or an approval, or has changed since it was read
  */
 export async function bind(
   table: Table,
   { agentId, thumbprint, nowMs, hasProof, mustBeKnown }: BindRequest,
-  { agent, key, wait, isWaiting }: Standing,
+  { agent, key, wait, isWaiting }: AgentRecords,
 ): Promise<BoundAgent | undefined> {
   const isBound = agent?.thumbprint === thumbprint;
   if (agent?.block !== undefined || (agent?.thumbprint !== undefined && !isBound) || (mustBeKnown && !isBound)) return undefined;

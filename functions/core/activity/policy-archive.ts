@@ -2,7 +2,7 @@ import type { Policy } from '../../../schemas/policy.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 
-/** The policies that PATs were issued under, so that a refusal can say what has changed since. */
+/** The policies of issued PATs, so that a refusal can say what has changed since. */
 export interface PolicyArchive {
   /** Keeps a policy; writes at most once for each instance and policy. */
   keep(reference: string, policy: Policy): Promise<void>;
@@ -10,12 +10,12 @@ export interface PolicyArchive {
 }
 
 export function openPolicyArchive(table: Table): PolicyArchive {
-  const kept = new Set<string>();
+  const archived = new Set<string>();
   return {
     keep: async (reference, policy) => {
-      if (kept.has(reference)) return;
+      if (archived.has(reference)) return;
       await table.put({ ...keys.policy(reference), text: JSON.stringify(policy) });
-      kept.add(reference);
+      archived.add(reference);
     },
     find: async (reference) => {
       const item = await table.get<{ text: string }>(keys.policy(reference));

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 
-/** What a family of refresh tokens stands for: one acceptance of the policy, by a person for a client. */
+/** The grant of a family of refresh tokens: one acceptance of the policy, by a person for a client. */
 export interface RefreshGrant {
   subject: string;
   clientId: string;
@@ -10,19 +10,19 @@ export interface RefreshGrant {
   resource: string;
   /** reference to the policy that was accepted */
   policy: string;
-  /** of the agent: an admin who revokes it ends the family too */
+  /** of the agent: revoking it ends the family too */
   generation: string;
 }
 
-/** Of a family that was ended for good, the table has no more than the time: no token's digest equals the one that is missing. */
+/** A family that was ended for good has no `current`, which no digest equals. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
-  /** digest of the secret of the one token that counts */
+  /** digest of the secret of the only valid token */
   current: string;
   expires_at: number;
 }
 
-/** A refresh token that was found to be the current one of its family. */
+/** The current refresh token of its family. */
 export interface FoundToken {
   family: string;
   grant: RefreshGrant;
@@ -31,7 +31,7 @@ export interface FoundToken {
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
-/** How long a family that was ended for good cannot begin, in seconds: far longer than the request that would begin it. */
+/** How long a family that was ended for good is remembered, in seconds: far longer than the request that would start it. */
 const endedSeconds = 3_600;
 
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
@@ -39,38 +39,37 @@ const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
 const newSecret = (): string => randomBytes(32).toString('base64url');
 
 /**
- * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once, and replaced by the next of its family. One that is used again ends the family
- * (RFC 9700 section 4.14.2): either of its two holders may have stolen it. Only digests are kept.
+ * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once, and replaced by the next of its family. Using one again ends the family, because it
+ * may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
  */
 export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
   const keyOf = (family: string) => keys.refreshFamily(digestOf(family));
   const secondsAfter = (nowMs: number, seconds: number): number => Math.floor(nowMs / 1_000) + seconds;
 
-  /** Nothing is renewed with tokens of this family any more. */
   const end = async (family: string): Promise<void> => void (await table.delete(keyOf(family)));
 
   return {
     end,
 
-    /** Ends a family because its code has been used again, also one that has not begun yet: it will not begin. */
+    /** Ends a family whose code was used twice; one that has not been started yet cannot be started. */
     endForGood: async (family: string, nowMs: number): Promise<void> =>
       void (await table.put({ ...keyOf(family), expires_at: secondsAfter(nowMs, endedSeconds) })),
 
     /**
-     * Begins a family.
-     * @param family - 43 random characters of base64url that belong to this acceptance alone
-     * @returns its first token; undefined if the family was ended for good before it began
+     * Starts a family.
+     * @param family - 43 random characters of base64url, unique to this acceptance
+     * @returns its first token; undefined if the family was ended for good before
      */
     async start(family: string, grant: RefreshGrant, nowMs: number, lifeSeconds: number): Promise<string | undefined> {
       const secret = newSecret();
       const current = digestOf(secret);
       const item = { ...keyOf(family), grant, current, expires_at: secondsAfter(nowMs, lifeSeconds) };
-      // a write that took effect and whose answer was lost is sent again, and must recognise itself
+      // a retry after a lost response recognises its own write
       const isBegun = await table.put(item, { when: [['any', ['absent', 'pk'], ['=', 'current', current]]] });
       return isBegun ? `${family}.${secret}` : undefined;
     },
 
-    /** What a token stands for, if it is the current one of its family; an earlier one ends the family, and stands for nothing. */
+    /** Finds a token that is the current one of its family; an earlier one ends the family. */
     async findOrEnd(token: string, nowMs: number): Promise<FoundToken | undefined> {
       const [, family, secret] = tokenPattern.exec(token) ?? [];
       if (family === undefined || secret === undefined) return undefined;
@@ -83,7 +82,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
     },
 
     /**
-     * Replaces a token by the next one. Of any number of requests with it, one gets that: the others end the family.
+     * Replaces a token by the next one. Only one of several requests with it succeeds; the others end the family.
      * @returns undefined if the token has been used
      */
     async rotate({ family, digest }: FoundToken): Promise<string | undefined> {
@@ -91,7 +90,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
       const next = digestOf(secret);
       const isRotated = await table.update(keyOf(family), {
         set: { current: next },
-        // a write that took effect and whose answer was lost is sent again, and must recognise itself
+        // a retry after a lost response recognises its own write
         when: [['any', ['=', 'current', digest], ['=', 'current', next]]],
       });
       if (isRotated) return `${family}.${secret}`;

@@ -1,37 +1,62 @@
-import type { Admin } from '../admin/admin.ts';
-import type { ChangeLog, Read } from '../registry/change-log.ts';
+import type { Read } from '../registry/change-log.ts';
 import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
+import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
-import { changeOf, noChange, type WaitingItem } from './agent.ts';
+import { type AgentItem, idOfKey, type Presented, type WaitingItem } from './agent.ts';
 
-/** How many agents may wait for approval at a time: one more takes the place of the one that has waited longest. */
+/** How many agents may wait for approval: one more takes the place of the one that has waited longest. */
 export const maxWaiting = 1_000;
 
 /** How long an agent waits for approval before it is forgotten, in seconds. */
-export const waitSeconds = 7 * 24 * 3_600;
+const waitSeconds = 7 * 24 * 3_600;
 
-/** What is known of the queue as a whole. */
+/**
+ * The queue of agents that wait for approval: a ring of {@link maxWaiting} places, so that requests cannot make it grow. Each waiting agent has a
+ * record and, as a copy of it, a place.
+ */
 export interface QueueItem extends Item {
-  /** how many have ever asked */
+  /** how many requests there have ever been */
   asked?: number;
-  /** those with smaller numbers do not wait any more */
+  /** requests with smaller numbers no longer count */
   cleared?: number;
-  /** how many of those who waited had to make room since then */
+  /** how many requests have made room for others since then */
   displaced?: number;
 }
 
-export const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
+const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
 
-const places = placeOf(0).pk;
+export const waitingPlaces = placeOf(0).pk;
 
 /** Whether a request for approval still counts. */
 export const isWaiting = (wait: WaitingItem | undefined, queue: QueueItem | undefined, nowMs: number): boolean =>
   wait !== undefined && wait.expires_at > nowMs / 1000 && wait.number >= (queue?.cleared ?? 0);
 
+/** A page of waiting agents, and the queue; the page may hold fewer than `limit` although more follow. */
+async function readQueue(table: Table, pk: string, after: string | undefined, limit: number, nowMs: number) {
+  const range = after === undefined ? {} : ({ range: ['>', after] } as const);
+  const [queue, { items, lastKey }] = await Promise.all([
+    table.get<QueueItem>(keys.waitingAgents()),
+    table.query<WaitingItem>(pk, { ...range, limit }),
+  ]);
+  return { queue, agents: items.filter((wait) => isWaiting(wait, queue, nowMs)), lastKey };
+}
+
+/** The keys that wait under an agent_id. */
+export async function findWaiting(table: Table, agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {
+  const { pk, sk } = keys.waiting(agentId, '');
+  return (await readQueue(table, pk, sk, 100, nowMs)).agents;
+}
+
+/** A page of the queue. */
+export async function listWaiting(table: Table, after: string | undefined, count: number, nowMs: number) {
+  const { queue, agents, lastKey } = await readQueue(table, waitingPlaces, after, count, nowMs);
+  return { agents, displaced: queue?.displaced ?? 0, ...(lastKey && { next: lastKey.sk }) };
+}
+
 /**
- * What ends the waiting of a key under an id, or makes sure that it does not wait. Its place goes with it, as long as it counts: later,
- * somebody else may have that.
+ * Ends the waiting of a key under an id, or makes sure that it does not wait. A request that counts gives up its place too: later on, another one may
+ * have that place.
  */
 export function endWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, counts = false): Write[] {
   const key = keys.waiting(agentId, thumbprint);
@@ -40,49 +65,49 @@ export function endWaiting(agentId: string, thumbprint: string, wait: WaitingIte
   return [{ delete: key, when }, ...(counts ? [{ delete: placeOf(wait.number), when }] : [])];
 }
 
-/**
- * The queue of agents that wait for approval: a ring of {@link maxWaiting} places, so that nobody who asks can make it grow. Who waits has
- * a record and, as a copy of it, a place.
- */
-export function openWaitingAgents(table: Table, log: Pick<ChangeLog, 'change'>) {
-  const readQueue = () => table.get<QueueItem>(keys.waitingAgents());
-
-  return {
-    /** The keys that wait under an agent_id. */
-    async find(agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {
-      const { pk, sk } = keys.waiting(agentId, '');
-      const [queue, { items }] = await Promise.all([readQueue(), table.query<WaitingItem>(pk, { range: ['>', sk], limit: 100 })]);
-      return items.filter((wait) => isWaiting(wait, queue, nowMs));
-    },
-
-    /** Whether a key waits under an id, and what ends that: part of the plan of a change. */
-    async end(read: Read, agentId: string, thumbprint: string): Promise<{ wait: WaitingItem | undefined; writes: Write[] }> {
-      const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
-      const counts = isWaiting(wait, queue, Date.now());
-      return { wait: counts ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, counts) };
-    },
-
-    /**
-     * A page of those who wait; it may hold fewer than `count` although more follow.
-     * @returns `displaced`: how many had to make room for others since the queue was last cleared
-     */
-    async list(after: string | undefined, count: number, nowMs: number) {
-      const range = after === undefined ? {} : ({ range: ['>', after] } as const);
-      const [queue, { items, lastKey }] = await Promise.all([readQueue(), table.query<WaitingItem>(places, { ...range, limit: count })]);
-      const agents = items.filter((wait) => isWaiting(wait, queue, nowMs));
-      return { agents, displaced: queue?.displaced ?? 0, ...(lastKey && { next: lastKey.sk }) };
-    },
-
-    /** Ends the waiting of everybody who has asked, all at once: what is kept of them counts no more, and expires. */
-    clear: (by: Admin): Promise<void> =>
-      log.change(by, async (read) => {
-        const [queue] = await read<QueueItem>([keys.waitingAgents()]);
-        const { items, lastKey } = await table.query<WaitingItem>(places);
-        if (!lastKey && !items.some((wait) => isWaiting(wait, queue, Date.now()))) return noChange(undefined);
-        const start = { update: keys.waitingAgents(), set: { cleared: queue?.asked, displaced: 0 } };
-        return changeOf('clear', 'pending', undefined, [start]);
-      }),
-  };
+/** Reads whether a key waits under an id, and plans the end of that. */
+export async function planEnd(read: Read, agentId: string, thumbprint: string) {
+  const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
+  const counts = isWaiting(wait, queue, Date.now());
+  return { wait: counts ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, counts) };
 }
 
-export type WaitingAgents = ReturnType<typeof openWaitingAgents>;
+/** Lets an agent wait for approval, if it does not wait already. Its id is not bound to its key by that. */
+export const ask = (table: Table, presented: Presented): Promise<void> =>
+  persist(async () => ((await tryToAsk(table, presented)) ? { value: undefined } : undefined), table.pause);
+
+/** @returns false if the queue or the agent has changed since it was read */
+async function tryToAsk(table: Table, { agentId, thumbprint, nowMs }: Presented): Promise<boolean> {
+  const key = keys.waiting(agentId, thumbprint);
+  const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
+  if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;
+  const number = queue?.asked ?? 0;
+  const before = await table.get<WaitingItem>(placeOf(number));
+  const displaced = before && isWaiting(before, queue, nowMs) ? before : undefined;
+  // it has been given that place since
+  if (displaced?.thumbprint === thumbprint && keys.agent(displaced.agent_id).pk === key.pk) return true;
+  const asked = { agent_id: agentId, thumbprint, first_seen: nowMs, number, expires_at: Math.floor(nowMs / 1000) + waitSeconds };
+  const isFree: Condition[] = [
+    ['absent', 'generation'],
+    ['absent', 'block'],
+  ];
+  const outcome = await table.transact([
+    {
+      update: keys.waitingAgents(),
+      set: { asked: number + 1 },
+      add: displaced ? [['displaced', 1]] : [],
+      when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],
+    },
+    { check: keys.agent(agentId), when: isFree },
+    { put: { ...key, ...asked }, when: [wait ? ['=', 'number', wait.number] : ['absent', 'pk']] },
+    { put: { ...placeOf(number), ...asked } },
+    idOfKey(thumbprint, agentId, asked.expires_at),
+    ...(displaced ? leave(displaced) : []),
+  ]);
+  return outcome === true;
+}
+
+const leave = ({ agent_id, thumbprint, number }: WaitingItem): Write[] => [
+  { delete: keys.waiting(agent_id, thumbprint), when: [['=', 'number', number]] },
+  { delete: keys.idOfKey(thumbprint, agent_id) },
+];

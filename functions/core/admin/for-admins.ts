@@ -6,24 +6,24 @@ import type { VerifyAdmin } from './verify-admin.ts';
 
 declare const verified: unique symbol;
 
-/** An action that nobody but an admin gets anything of: only {@link forAdmins} and {@link forFullAdmins} make one. */
+/** An action for admins only, made by {@link forAdmins} or {@link forFullAdmins}. */
 export type AdminAction = Action & { readonly [verified]: true };
 
 type Act = (admin: Admin, request: ApiRequest) => Promise<ApiResponse>;
 
 /**
- * What is done for admins, also those of certain namespaces: `act` is to refuse what lies outside of theirs.
- * @returns an action that throws what `verifyAdmin` does
+ * An action for all admins; `act` has to refuse what is outside an admin's namespaces.
+ * @returns an action that throws what `verifyAdmin` throws
  */
 export const forAdmins = (verifyAdmin: VerifyAdmin, act: Act): AdminAction =>
   (async (request: ApiRequest) => act(await verifyAdmin(request), request)) as Action as AdminAction;
 
-/** What is done for admins of the whole gate alone. Others get ApiError FORBIDDEN. */
+/** An action for admins of the whole gate; others get ApiError FORBIDDEN. */
 export const forFullAdmins = (verifyAdmin: VerifyAdmin, act: Act): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     requireFullAdmin(admin);
     return act(admin, request);
   });
 
-/** Makes a Lambda handler of an endpoint for admins: one that forgets to verify them does not compile. */
+/** Makes a Lambda handler for an {@link AdminAction}: an action that does not verify admins does not compile. */
 export const serveAdmin = (action: AdminAction): LambdaHandler => serve(action);

@@ -7,23 +7,23 @@ import { bearerToken, invalidToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Actor, Admin } from './admin.ts';
 
-/** The group whose members may change everything; members of `admins:<namespace>` may change what belongs to the namespace. */
+/** Members of this group may change everything, and members of `admins:<namespace>` that namespace. */
 const adminGroup = 'admins';
 
 export interface AdminSettings {
   userPool: string;
-  /** the app clients whose access tokens count */
+  /** the app clients whose access tokens are accepted */
   clientIds: string[];
-  /** the scope with which a machine client may change everything; with `<scope>:<namespace>`, what belongs to the namespace */
+  /** machine clients with this scope may change everything, and those with `<scope>:<namespace>` that namespace */
   adminScope: string;
 }
 
-/** Says who the admin is and what they may do; throws for everyone who is none. */
+/** Identifies the admin of a request; throws if it is not an admin's. */
 export type VerifyAdmin = (request: ApiRequest) => Promise<Admin>;
 
 /**
  * Admins are the members of the group `admins` and of the groups of namespaces, and machine clients with the scopes of the same names.
- * Only Cognito access tokens count: never an ID token, never an attribute that a user may write.
+ * Only Cognito access tokens are accepted, never ID tokens or attributes that users can write.
  * @returns a check that throws ApiError UNAUTHORIZED (no token or a bad one), FORBIDDEN (not an admin) or SERVICE_UNAVAILABLE (no key set)
  */
 export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSettings): VerifyAdmin {
@@ -31,13 +31,13 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
 
   return async (request) => {
     const claims = await verify(bearerToken(request));
-    const grant = readGrant(claims, adminScope);
-    if (!grant) {
+    const rights = readRights(claims, adminScope);
+    if (!rights) {
       throw new ApiError('FORBIDDEN', `The token is genuine, but it is not an admin's. Ask for membership of the group ${adminGroup}.`, {
         details: { reason: 'not_admin' },
       });
     }
-    return { actor: toActor(claims), ...grant, requestId: request.requestId };
+    return { actor: toActor(claims), ...rights, requestId: request.requestId };
   };
 }
 
@@ -63,14 +63,14 @@ export function openAccessTokenVerifier(userPoolId: string, clientId: string[], 
 const badToken = (cause?: unknown) =>
   invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', cause);
 
-/** The claims of a verified access token that say what its holder may do. */
-interface GrantingClaims {
+/** The claims of a verified access token that grant rights. */
+interface RightsClaims {
   'cognito:groups'?: unknown;
   scope?: unknown;
 }
 
-/** What a token permits: everything, or what belongs to certain namespaces; undefined if it is not an admin's. */
-export function readGrant({ 'cognito:groups': groups, scope }: GrantingClaims, adminScope: string): Pick<Admin, 'namespaces'> | undefined {
+/** The rights that a token grants: everything, or certain namespaces; undefined if it is not an admin's. */
+export function readRights({ 'cognito:groups': groups, scope }: RightsClaims, adminScope: string): Pick<Admin, 'namespaces'> | undefined {
   const named = [...suffixes(Array.isArray(groups) ? groups : [], adminGroup), ...suffixes(textOf(scope).split(' '), adminScope)];
   if (named.includes('')) return {};
   const namespaces = named.filter((suffix) => suffix.startsWith(':') && isNamespace(suffix.slice(1))).map((suffix) => suffix.slice(1));
@@ -92,13 +92,14 @@ class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
 
-/** The issuer's keys, fetched when a token names one that is not known yet, at most every ten seconds for unknown ones. */
+/** The issuer's keys, fetched when a token names an unknown key, at most every ten seconds. */
 function openKeySet(): SimpleJwksCache {
   return new SimpleJwksCache({
     fetcher: {
       fetch: async (uri) => {
         try {
-          const answer = await fetch(uri, { signal: AbortSignal.timeout(2_000), redirect: 'error' });
+          const headers = { connection: 'close' };
+          const answer = await fetch(uri, { headers, signal: AbortSignal.timeout(2_000), redirect: 'error' });
           if (!answer.ok) throw new KeySetError(`status ${answer.status}`);
           return await answer.arrayBuffer();
         } catch (error) {
@@ -119,7 +120,7 @@ function openKeySet(): SimpleJwksCache {
   });
 }
 
-/** The admin that a request comes from. A token that does not verify as an admin's is ignored, as by every endpoint that needs none. */
+/** The admin of a request to a public endpoint, if any; a token that is not an admin's is ignored. */
 export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<Admin | undefined> {
   if (request.headerValues('authorization').length === 0) return undefined;
   try {
@@ -130,7 +131,6 @@ export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): 
   }
 }
 
-/** The verifier of this deployment. */
 export function adminVerifierFromEnvironment(): VerifyAdmin {
   const { userPool, adminClients, adminScope } = readEnvironment(['userPool', 'adminClients', 'adminScope']);
   return openAdminVerifier({ userPool, clientIds: splitList(adminClients), adminScope });

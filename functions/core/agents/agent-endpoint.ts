@@ -28,10 +28,12 @@ export async function requireAgent(
   const inPath = request.pathParameter('agent_id');
   const { agent_id: inQuery, key_thumbprint: thumbprint = inBody } = request.query(agentNames);
   if (inBody !== undefined && inBody !== thumbprint)
-    throw invalidParameter([{ path: '/key_thumbprint', problem: 'must be that of the query' }]);
+    throw invalidParameter([{ path: '/key_thumbprint', problem: 'must equal the key_thumbprint in the query' }]);
   const namedInQuery = inQuery?.normalize('NFC');
   if (inPath !== noAgentId && namedInQuery !== undefined && namedInQuery !== inPath)
-    throw invalidParameter([{ path: '/agent_id', problem: `must be that of the path, or the path must have ${noAgentId} in its place` }]);
+    throw invalidParameter([
+      { path: '/agent_id', problem: `must equal the agent_id in the path, or the path must have ${noAgentId} instead` },
+    ]);
   const agentId = inPath === noAgentId ? namedInQuery : inPath;
   // an id of nothing but white space and invisible characters folds to none
   if (agentId !== undefined && (!isAgentId(agentId) || foldName(agentId) === '')) throw noSuchAgent();

@@ -9,6 +9,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
+import { openSigner } from '../aws-signature.ts';
 import { bounded } from '../invocation.ts';
 
 /** Keeps secrets by name, the newest versions of each. */
@@ -27,7 +28,8 @@ export interface Vault {
 const operationTimeoutMs = 2_500;
 
 /** The client with bounded waits. `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
-const secretsClient = () => new SecretsManagerClient(awsClientSettings({ requestTimeout: 1_500 }));
+const secretsClient = () =>
+  new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), signer: openSigner('secretsmanager') });
 
 /**
  * AWS Secrets Manager.

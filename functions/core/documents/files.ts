@@ -10,10 +10,10 @@ export function readApiDocument(): ApiDocument {
   return JSON.parse(readFileSync(existsSync(file) ? file : new URL('../../../openapi.json', import.meta.url), 'utf8'));
 }
 
-/** The reference page, with its place for the policy still empty. */
+/** The page of `/docs`, with its place for the policy still empty. */
 export const readPage = (): string => readFileSync(beside('page.html'), 'utf8');
 
-/** The console, with its places for what the deployment is still empty. */
+/** The page of the console, with its place for the deployment still empty. */
 export const readConsole = (): string => readFileSync(beside('console.html'), 'utf8');
 
 /** A file that one of the pages loads. The name is looked up among the existing files, and never becomes part of a path. */

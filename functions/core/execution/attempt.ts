@@ -1,3 +1,4 @@
+import { ApiError } from '../api-error.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
 import { describeIssues } from '../relay/answer-headers.ts';
@@ -14,40 +15,46 @@ import type { ResolvedCall } from './resolve.ts';
 const reservedMs = 3_000;
 
 /**
- * Makes a call, at most once: it is connected, then counted, then sent. Of what is not sent, money and counts are given back; rates stay counted.
+ * Connects, counts and sends a call, at most once. If nothing was sent, money and counts are given back; rates stay counted.
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { receipt, quota } = execution;
-  /** Secrets and connections have taken their time: so right before the call is sent, it is counted, and who stops agents is asked. */
-  const admit = async (): Promise<void> => {
+  /** Runs right before each sending, because reading secrets and connecting take time. Whatever was read again took time as well, so the count is renewed. */
+  const countAndConfirm = async (): Promise<void> => {
     do await quota.charge();
-    while (await call.admit());
+    while (await call.confirm());
   };
+  const endWatch = call.slowCalls.watch();
   let connected: ConnectedCall | undefined;
-  let isSent = false;
+  let mayBeSent = false;
   try {
     connected = await relay.connect(outgoing(execution, call));
-    await admit();
-    isSent = true;
-    const answer = await connected.send(admit);
+    await countAndConfirm();
+    mayBeSent = true;
+    const answer = await connected.send(countAndConfirm);
     receipt.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
-    return { isSent, outcome: describe(answer, call, receipt) };
+    return { mayHaveActed: true, result: describe(answer, call, receipt) };
   } catch (error) {
     const failure = error instanceof CallFailed ? error : undefined;
     // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
     if (failure?.isOfUpstream) receipt.note(upstreamOf(call));
-    if (isSent && failure?.outcome !== 'not_sent') return { isSent, outcome: error };
-    if (!isSent) connected?.drop();
+    if (mayBeSent && failure?.outcome !== 'not_sent') return { mayHaveActed: !isTurnedAway(error), result: error };
+    if (!mayBeSent) connected?.drop();
     await quota.giveBack();
-    return { isSent: false, outcome: error };
+    return { mayHaveActed: false, result: error };
+  } finally {
+    await endWatch();
   }
 }
+
+/** Whether the upstream answered 429 (RFC 6585 section 4), so that the same call may be made again, later and under the same key. */
+const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
 function outgoing({ request, receipt, caller, holder }: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
   const { account } = holder;
   return {
     agentId: caller.claims.sub,
-    thumbprint: account,
+    account,
     executionId: receipt.executionId,
     request: upstreamRequest,
     intentUid: intent.intent_uid,

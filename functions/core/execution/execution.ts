@@ -33,7 +33,7 @@ export function openExecution(request: ApiRequest, caller: Authenticated, limits
     caller,
     holder,
     receipt: openReceipt(request, claims.sub, policy.digest),
-    quota: openQuota(limits, counterFor(rulesForAll(policy.grants))),
+    quota: openQuota(limits, counterFor(rulesForAll(policy.compiled))),
     counterFor,
   };
 }

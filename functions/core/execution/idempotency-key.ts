@@ -1,7 +1,7 @@
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { canonicalDigest } from '../policy/canonical.ts';
 import type { HeldCall, Outcome } from './idempotent-call.ts';
 
 /**
@@ -18,7 +18,7 @@ export function readIdempotencyKey(request: ApiRequest): string | undefined {
 export const fingerprintOf = (intentUid: string, parameters: unknown): string => canonicalDigest([intentUid, parameters]);
 
 /** What the upstream gets in place of the agent's own key: to the upstream the gate is one caller, whose agents must not meet under one key. */
-export const upstreamKeyOf = (thumbprint: string, key: string): string => canonicalDigest([thumbprint, key]);
+export const upstreamKeyOf = (account: string, key: string): string => canonicalDigest([account, key]);
 
 const replayed = { 'Idempotent-Replayed': 'true' };
 
@@ -53,10 +53,8 @@ export function answerHeld(held: HeldCall): ApiResponse {
 }
 
 function replay(outcome: Outcome): ApiResponse {
-  const headers = { ...outcome.headers, ...replayed };
-  if (!(outcome instanceof ApiError)) return { ...outcome, headers };
-  const { code, message, status, details } = outcome;
-  throw new ApiError(code, message, { status, details, headers });
+  if (outcome instanceof ApiError) throw outcome.withHeaders(replayed);
+  return { ...outcome, headers: { ...outcome.headers, ...replayed } };
 }
 
 const conflict = (reason: string, message: string, headers: Record<string, string> = {}) =>

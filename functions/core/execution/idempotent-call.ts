@@ -13,11 +13,11 @@ export type Outcome = ApiResponse | ApiError;
 
 /** One execution under an idempotency key. */
 export interface KeyedCall {
-  /** the RFC 7638 thumbprint of the agent's key, or what stands for a person with a client (`account` in `pat/holder.ts`): whoever has its agent_id next does not get its answers */
-  thumbprint: string;
+  /** of the holder, see `pat/holder.ts`: the next owner of the agent_id does not get its responses */
+  account: string;
   /** the agent's idempotency key */
   key: string;
-  /** new for every execution: by it a write whose answer was lost is recognised */
+  /** new for each execution, so that a retry after a lost response is recognised */
   executionId: string;
 }
 
@@ -28,7 +28,7 @@ export interface KeyedRequest extends KeyedCall {
   nowMs: number;
 }
 
-/** What stands under a key that has been used in the last 24 hours. */
+/** The state of a key that has been used in the last 24 hours. */
 export type HeldCall =
   | { state: 'replay'; outcome: Outcome }
   /** it ended, and its answer was too large to keep */
@@ -36,7 +36,7 @@ export type HeldCall =
   /** the key was used for another request */
   | { state: 'conflict' }
   | { state: 'running'; retryAfterSeconds: number }
-  /** the process that ran it ended without saying how: the upstream may or may not have been called */
+  /** its process ended without recording an outcome: the upstream may or may not have been called */
   | { state: 'unknown' };
 
 interface CallItem extends Item {
@@ -53,12 +53,12 @@ interface CallItem extends Item {
 
 export interface IdempotentCalls {
   /**
-   * Takes the key for this execution, with one write. Of any number of requests at once exactly one gets `started`, and only that one may call the upstream;
-   * it ends with {@link finish}, or with {@link abandon} if nothing was sent.
+   * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream; it then calls
+   * {@link finish}, or {@link abandon} if nothing was sent.
    * @throws ApiError SERVICE_UNAVAILABLE
    */
   begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
-  /** What stands under the key; one read, no write. It spares {@link begin} the write that would fail. */
+  /** The state of the key, with one read. It saves {@link begin} a write that would fail. */
   find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
   /** Keeps the outcome for the rest of the 24 hours. False if the table cannot be reached: the key's call is then `unknown`. */
   finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
@@ -72,28 +72,28 @@ const lifeSeconds = 24 * 3_600;
 /** No execution runs this long. */
 const longestRunMs = 60_000;
 
-/** An attempt fails only if the key's time runs out between write and read. */
+/** An attempt fails only if the key expires between write and read. */
 const maxAttempts = 3;
 
 /** An item has at most 400 KB (409,600 bytes), names and key included. */
 const maxOutcomeBytes = 400_000;
 
-/** Only the execution that took the key may end it, and only once. */
+/** Only the execution that claimed the key may end it, and only once. */
 const isOwn = (executionId: string): Condition[] => [
   ['=', 'execution_id', executionId],
   ['=', 'state', 'running'],
 ];
 
 export function openIdempotentCalls(table: Table): IdempotentCalls {
-  async function findItem({ thumbprint, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
-    const item = await table.get<CallItem>(keys.call(thumbprint, key));
+  async function findItem({ account, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
+    const item = await table.get<CallItem>(keys.call(account, key));
     return item && item.expires_at > nowMs / 1000 ? item : undefined;
   }
 
   async function begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
-    const { thumbprint, key, executionId, fingerprint, nowMs } = request;
+    const { account, key, executionId, fingerprint, nowMs } = request;
     const item = {
-      ...keys.call(thumbprint, key),
+      ...keys.call(account, key),
       execution_id: executionId,
       fingerprint,
       state: 'running',
@@ -115,20 +115,20 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
     return held ? describe(held, request) : { state: 'free' };
   }
 
-  async function finish({ thumbprint, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
+  async function finish({ account, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
     const packed = await pack(outcome);
     const isKept = packed.length <= maxOutcomeBytes;
     const set = { state: 'done', outcome: isKept ? packed : undefined };
-    return isReached(table.update(keys.call(thumbprint, key), { set, when: isOwn(executionId), isQuiet: true }));
+    return isReached(table.update(keys.call(account, key), { set, when: isOwn(executionId), isQuiet: true }));
   }
 
-  const abandon = ({ thumbprint, key, executionId }: KeyedCall): Promise<boolean> =>
-    isReached(table.delete(keys.call(thumbprint, key), { when: isOwn(executionId) }));
+  const abandon = ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
+    isReached(table.delete(keys.call(account, key), { when: isOwn(executionId) }));
 
   return { begin, find, finish, abandon };
 }
 
-/** Whether the table answered. What the call came to is told either way. */
+/** Whether the table answered; the caller gets the call's outcome either way. */
 async function isReached(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
@@ -153,8 +153,8 @@ type Packed = { response: ApiResponse } | { error: { code: ErrorCode; message: s
 async function pack(outcome: Outcome): Promise<Uint8Array> {
   let packed: Packed = { response: outcome as ApiResponse };
   if (outcome instanceof ApiError) {
-    const { code, message, status, details, headers } = outcome;
-    packed = { error: { code, message, status, details, headers } };
+    const { code, message, status, details, headers, fault } = outcome;
+    packed = { error: { code, message, status, details, headers, fault } };
   }
   return promisify(gzip)(JSON.stringify(packed));
 }

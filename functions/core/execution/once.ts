@@ -6,16 +6,16 @@ import type { Replays } from './replay-meter.ts';
 
 /** What came of an attempt to make a call. */
 export interface Attempt {
-  /** whether the upstream may have seen anything of it */
-  isSent: boolean;
+  /** whether the upstream may have acted on it: then it is never made again under the same key */
+  mayHaveActed: boolean;
   /** an {@link ApiResponse}, or what is thrown: an ApiError is the refusal, and any other error a fault of the gate */
-  outcome: unknown;
+  result: unknown;
 }
 
 export interface OnceOptions {
   /** the request under its idempotency key, if it has one */
   keyed: KeyedRequest | undefined;
-  /** counts what is answered from records, and refuses more of it; keys that have a record are remembered, so that it is not read in vain again */
+  /** limits how many stored answers this agent gets; it remembers which keys have one, so that refusing a replay costs no read */
   replays: Replays | undefined;
   /** Throws the refusal of a new call, if that can be told before anything is written for it. */
   foresee(): Promise<void>;
@@ -25,7 +25,7 @@ export interface OnceOptions {
 
 /**
  * Attempts a call at most once for each idempotency key, whatever the parallelism. The outcome, a refusal by the upstream too, is kept for the
- * requests that follow; if nothing was sent, the key is free again. If this process dies in between, the key's outcome stays unknown.
+ * requests that follow; if the upstream cannot have acted, the key is free again. If this process dies in between, the key's outcome stays unknown.
  * A request that is refused by what is known already costs no write.
  */
 export async function once(
@@ -36,7 +36,7 @@ export async function once(
   if (!keyed) {
     await foresee();
     await useProof();
-    return answer((await attempt()).outcome);
+    return answer((await attempt()).result);
   }
   const tooMany = replays?.findRefusal();
   if (tooMany && replays?.hasSeen(keyed.key)) throw tooMany;
@@ -56,13 +56,13 @@ export async function once(
     replays?.count();
     return answerHeld(held);
   }
-  const { isSent, outcome } = await attempt();
-  if (!isSent) await calls.abandon(keyed);
-  else if (!(outcome instanceof Error) || outcome instanceof ApiError) await calls.finish(keyed, outcome as ApiResponse | ApiError);
-  return answer(outcome);
+  const { mayHaveActed, result } = await attempt();
+  if (!mayHaveActed) await calls.abandon(keyed);
+  else if (!(result instanceof Error) || result instanceof ApiError) await calls.finish(keyed, result as ApiResponse | ApiError);
+  return answer(result);
 }
 
-function answer(outcome: Attempt['outcome']): ApiResponse {
-  if (outcome instanceof Error) throw outcome;
-  return outcome as ApiResponse;
+function answer(result: Attempt['result']): ApiResponse {
+  if (result instanceof Error) throw result;
+  return result as ApiResponse;
 }

@@ -1,5 +1,5 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { isBlocked, isRevoked, type Standing } from '../activity/agent.ts';
+import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
 import { agentBlocked } from '../activity/agent-refusals.ts';
 import { ApiError } from '../api-error.ts';
 import { invalidToken } from '../http/bearer.ts';
@@ -12,15 +12,15 @@ import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
 
 /** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since this one was issued */
-export function requireNotStopped(standing: Standing, claims: PatClaims): void {
-  if (isBlocked(standing)) throw agentBlocked();
-  if (isRevoked(standing.agent, claims))
+export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {
+  if (isBlocked(records)) throw agentBlocked();
+  if (isRevoked(records.agent, claims))
     throw invalidToken('The PAT has been revoked. Ask the operators why, then get a new one with POST /api/pat/issue.');
 }
 
 /** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */
 export function requirePermission({ claims, policy }: Authenticated, intentUid: string): void {
-  if (isProhibited(policy.grants, intentUid)) {
+  if (isProhibited(policy.compiled, intentUid)) {
     throw new ApiError('FORBIDDEN', 'The usage policy prohibits this intent. GET /api/policy says which are permitted.', {
       details: { reason: 'prohibited' },
     });
@@ -36,8 +36,8 @@ export function requirePermission({ claims, policy }: Authenticated, intentUid: 
  * @returns the rules of the policy that cover the call, whose limits apply
  * @throws ApiError FORBIDDEN if none permits it with these parameters at this time, or one forbids it
  */
-export function requirePermittedCall({ grants }: CurrentPolicy, call: Call): Rule[] {
-  const judgement = judge(grants.rules, call);
+export function requirePermittedCall({ compiled }: CurrentPolicy, call: Call): Rule[] {
+  const judgement = judge(compiled.rules, call);
   if (judgement.isPermitted) return judgement.rules;
   const { reason, rule, condition, otherwise } = judgement;
   throw new ApiError(

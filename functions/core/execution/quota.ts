@@ -5,7 +5,7 @@ import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
 
 /** What one request may use of its agent's quota, and of that of the service that it calls. */
 export interface Quota {
-  /** Says what applies, whenever that is known better. */
+  /** Replaces the limits that apply, once more is known about the call. */
   applyTo(agent: LimitRequest, service?: LimitRequest): void;
   /**
    * Refuses a call that will not fit, before anything is written or connected for it. It reads the counters at most once.
@@ -13,12 +13,12 @@ export interface Quota {
    */
   foresee(): Promise<void>;
   /**
-   * Counts the call, right before it is sent: the agent's own limits with one write, then that of the service. If it has been counted already, it
-   * makes sure that it still counts for a whole period of each limit.
+   * Counts the call, right before it is sent: against the agent's limits with one write, then against the service's. A call that has been counted
+   * is renewed, so that it counts for a whole period of each limit.
    * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if it will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
    */
   charge(): Promise<void>;
-  /** Gives back the money and counts that the call was charged, whoever refused it: nothing was sent. */
+  /** Gives back the money and counts that were charged for a call that was not sent. */
   giveBack(): Promise<void>;
   /** The rate limit fields of the answer: the agent's limits and, if it was asked, that of the service; none if the counter cannot be read. */
   headers(): Promise<Record<string, string>>;
@@ -29,8 +29,11 @@ const serviceWords: RefusalWords = {
   message: 'All agents together have used up what this service accepts. Send the request again after Retry-After seconds.',
 };
 
-/** How often a call is renewed: while one counter is written, too much time may pass for the other. */
+/** How often a call is renewed: writing one counter may take too long for the other. */
 const maxRenewals = 5;
+
+/** How long counting may have taken when a call is renewed, in milliseconds. */
+const maxChargingMs = 1_500;
 
 const isLimited = (request: LimitRequest | undefined): request is LimitRequest => request !== undefined && request.charges.length > 0;
 
@@ -66,10 +69,11 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
       if (isLimited(shared)) decideOfService(await limits.foresee(shared));
     },
     charge: async () => {
-      for (let attempt = 0; attempt < maxRenewals; attempt++) {
+      const startedMs = performance.now();
+      for (let attempt = 0; attempt < maxRenewals && performance.now() - startedMs <= maxChargingMs; attempt++) {
         const seen = [decision, ofService] as const;
         if (isLimited(own)) {
-          // if it throws, nobody knows what of it is still charged
+          // if it throws, what is still charged is unknown
           decision = undefined;
           decide(await count(own, seen[0]));
         }

@@ -30,8 +30,8 @@ export function openReplayMeter(now: () => number = Date.now) {
 
   return {
     /** @param limit - of calls: replays have ten times its rate */
-    of(thumbprint: string, { rate, period }: RateLimit): Replays {
-      const counter = `${thumbprint} ${period}`;
+    of(account: string, { rate, period }: RateLimit): Replays {
+      const counter = `${account} ${period}`;
       const window = (): Window => {
         const bucket = bucketAt(now(), period);
         return rollTo(windows.get(counter) ?? emptyWindow(bucket), bucket);
@@ -43,12 +43,12 @@ export function openReplayMeter(now: () => number = Date.now) {
           const seconds = Math.max(1, Math.ceil((freeAtMs(window(), limit) - now()) / 1000));
           return new ApiError(
             'TOO_MANY_REQUESTS',
-            'Stored answers have been asked for too often. Keep the answers that you get; send this request again after Retry-After seconds.',
+            'You have repeated too many requests under used Idempotency-Keys. Keep the answers that you get; send this request again after Retry-After seconds.',
             { details: { reason: 'replays', limit, retry_after_seconds: seconds }, headers: { 'Retry-After': String(seconds) } },
           );
         },
-        hasSeen: (key) => seen.has(`${thumbprint} ${key}`),
-        see: (key) => void seen.set(`${thumbprint} ${key}`, true, { maxAge: period * 1000 }),
+        hasSeen: (key) => seen.has(`${account} ${key}`),
+        see: (key) => void seen.set(`${account} ${key}`, true, { maxAge: period * 1000 }),
         count: () => void windows.set(counter, addCall(window())),
       };
     },

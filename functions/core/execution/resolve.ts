@@ -1,5 +1,5 @@
 import { executionRequest } from '../../../schemas/execution.ts';
-import { readStanding, standingKeys } from '../activity/agent.ts';
+import { agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
 import { type JsonValue, parse } from '../json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
@@ -8,13 +8,14 @@ import { judgedIntent } from '../policy/conditions.ts';
 import { chargesOf, rulesFor } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
-import { requireIntent } from '../registry/require-intent.ts';
+import { requireIntent, requireRunning } from '../registry/require-intent.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import type { Execution } from './execution.ts';
 import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
 import { requireNotStopped, requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
+import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
 
 /** A call that the policy permits with these parameters. Nothing has been written for it, or sent. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
@@ -23,66 +24,67 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   fields: string[] | undefined;
   /** largest answer that the caller wants, in bytes */
   maxBytes: number | undefined;
+  slowCalls: SlowOrigin;
   /**
-   * Makes sure that neither agent nor intent has been stopped since they were read.
+   * Confirms that neither agent nor intent has been stopped since they were read.
    * @returns whether they had to be read again
    * @throws ApiError FORBIDDEN, UNAUTHORIZED or SERVICE_UNAVAILABLE
    */
-  admit(): Promise<boolean>;
+  confirm(): Promise<boolean>;
 }
 
 /** @param now - milliseconds since the epoch */
-export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, now: () => number) {
+export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
   const validate = openValidators();
   const replays = openReplayMeter(now);
 
   /**
-   * Works out what is asked for: one read, but a second one for an intent that is new to this instance, or whose version has to be explained.
+   * Works out what is asked for. Usually one read; a second for an intent that is new to this instance, or to list other versions for a refusal.
    * @throws ApiError the refusal, if there is one that needs no counter
    */
   return async (execution: Execution, body: JsonValue): Promise<ResolvedCall> => {
     const { request, nowMs, caller, holder, receipt, quota, counterFor } = execution;
     const { claims, policy, proof } = caller;
-    const { thumbprint, account } = holder;
+    const { principal, account } = holder;
     const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
     const find = async () => {
-      const { found, others } = await intents.findWith(intent_uid, standingKeys(claims.sub, thumbprint));
-      requireNotStopped(readStanding(others), claims);
-      return found;
+      const { found, others, beside } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, principal), slowCalls.keyOf);
+      requireNotStopped(toAgentRecords(others), claims);
+      return { live: await requireIntent(found, intent_uid, intents), beside };
     };
-    const findUsable = async () => requireIntent(await find(), intent_uid, intents);
-    const admit = openAdmission(async () => void (await findUsable()));
-    const live = await findUsable();
+    const confirm = openAdmission(async () => requireRunning((await find()).live));
+    const { live, beside } = await find();
     const { intent, service } = live;
     receipt.note({ intent_uid, service_id: intent.service_id });
     requirePermission(caller, intent_uid);
     const judged = judgedIntent(intent, service);
-    quota.applyTo(counterFor(rulesFor(policy.grants.rules, judged)));
+    quota.applyTo(counterFor(rulesFor(policy.compiled.rules, judged)));
     const values = validate(intent, parameters);
     const upstreamRequest = buildRequest(intent, values);
-    const rules = requirePermittedCall(policy, { ...judged, parameters: values, thumbprint: account, nowMs });
+    const rules = requirePermittedCall(policy, { ...judged, parameters: values, account, nowMs });
     quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const key = readIdempotencyKey(request);
     const { executionId } = receipt;
+    const ofOrigin = slowCalls.of(intent, beside);
     return {
       intent,
       service,
       upstreamRequest,
       fields,
       maxBytes: max_bytes,
-      keyed:
-        key === undefined
-          ? undefined
-          : { thumbprint: account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
+      slowCalls: ofOrigin,
+      keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
       replays: replayLimit && replays.of(account, replayLimit),
       foresee: async () => {
         const mismatch = findMismatch(request, live);
         if (mismatch) throw mismatch;
+        requireRunning(live);
+        ofOrigin.requireRoom();
         await quota.foresee();
       },
       useProof: async () => proof?.use(),
-      admit,
+      confirm,
     };
   };
 }

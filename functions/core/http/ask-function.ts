@@ -1,32 +1,31 @@
 import * as z from 'zod';
-import { errorBody } from '../../../schemas/errors.ts';
+import { errorBody } from '../../../schemas/error-body.ts';
 import { ApiError, unavailable } from '../api-error.ts';
-import { openSignedRequests } from '../signed-request.ts';
+import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
+import { traceHeaders } from '../trace.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
 import type { Action } from './serve.ts';
 
 export interface Asked {
-  /** of the endpoint, which takes no body if it is asked with GET, and else a JSON body */
+  /** of the endpoint, which takes a JSON body unless the method is GET */
   path: string;
-  /** longest that the function may take, in milliseconds */
   timeoutMs: number;
 }
 
-/** Headers of a refusal that say what the caller has to do. */
+/** Headers of a refusal that the caller needs. */
 const passedOn = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
 
-/** What a function of this gate answers. */
 const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
 
 /**
- * Makes an action that passes the request on to another function of this gate, which has what this one lacks: code or permissions. That function logs
- * the same request id, by which the access log tells who asked. It is invoked once and never again after a failure, because the first attempt may have
- * used up a signed document. The requests are signed here, since Lambda's own client would make small functions a fifth larger.
- * @returns an action that throws the endpoint's own refusal, or ApiError SERVICE_UNAVAILABLE if it does not answer
+ * Makes an action that forwards requests to another function of this gate, which has the code or permissions for them. That function logs the same
+ * request id. Failures are not retried, because the first attempt may have used up a signed document. Requests are signed here, because Lambda's own
+ * client would make small functions a fifth larger.
+ * @returns an action that throws the endpoint's refusal, or ApiError SERVICE_UNAVAILABLE if the function does not answer
  */
-export function askFunction(name: string, { path, timeoutMs }: Asked): Action {
-  const url = new URL(`${lambdaEndpoint()}/2015-03-31/functions/${name}/invocations`);
+export function askFunction(nameOrArn: string, { path, timeoutMs }: Asked): Action {
+  const url = new URL(`${serviceEndpoint('lambda', region)}/2015-03-31/functions/${encodeURIComponent(nameOrArn)}/invocations`);
   const send = openSignedRequests(timeoutMs, { service: 'lambda', region });
 
   async function invoke(event: object): Promise<unknown> {
@@ -45,22 +44,17 @@ export function askFunction(name: string, { path, timeoutMs }: Asked): Action {
     const content: unknown = JSON.parse(body);
     if (statusCode < 300) return { status: statusCode, body: content };
     const { code, message, details } = errorBody.parse(content).error;
-    const kept = passedOn.flatMap((header) => (headers[header] === undefined ? [] : [[header, headers[header]]]));
-    throw new ApiError(code, message, { status: statusCode, headers: Object.fromEntries(kept), ...(details && { details }) });
+    const relayed = passedOn.flatMap((header) => (headers[header] === undefined ? [] : [[header, headers[header]]]));
+    throw new ApiError(code, message, { status: statusCode, headers: Object.fromEntries(relayed), ...(details && { details }) });
   };
 }
 
 const region = process.env.AWS_REGION ?? '';
 
-/** Where Lambda is, as the SDK finds it. */
-const lambdaEndpoint = (): string =>
-  process.env.AWS_ENDPOINT_URL_LAMBDA ??
-  process.env.AWS_ENDPOINT_URL ??
-  `https://lambda.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
-
-/** What API Gateway would have sent for this request to `path`, as far as endpoints look at it. */
+/** The event that API Gateway would send for this request to `path`, as far as endpoints read it. */
 function eventOf(request: ApiRequest, path: string): object {
   const proof = request.header('dpop');
+  const headers = { 'Content-Type': 'application/json', ...(proof !== undefined && { DPoP: proof }), ...traceHeaders() };
   const { host, pathname } = new URL(request.baseUrl);
   const stage = pathname.slice(1);
   const isReading = request.method === 'GET';
@@ -69,7 +63,7 @@ function eventOf(request: ApiRequest, path: string): object {
     httpMethod: request.method,
     resource: path,
     path,
-    multiValueHeaders: { 'Content-Type': ['application/json'], ...(proof !== undefined && { DPoP: [proof] }) },
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
     multiValueQueryStringParameters: query && Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value]])),
     queryStringParameters: query,
     pathParameters: null,

@@ -1,7 +1,7 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from './request.ts';
 
-/** RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme in any case, spaces, a b64token. */
+/** RFC 6750 section 2.1, RFC 9449 section 7.1 */
 const credentials = {
   Bearer: /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i,
   DPoP: /^(?:bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i,
@@ -14,8 +14,8 @@ const missing = {
 
 /**
  * The bearer token of a request.
- * @param scheme - with `DPoP` that scheme is accepted beside `Bearer`; whether a proof has to come with it is for the caller to check
- * @throws ApiError UNAUTHORIZED if there is none, more than one, or a malformed one
+ * @param scheme - `DPoP` accepts both schemes; the caller has to check the proof
+ * @throws ApiError UNAUTHORIZED unless the request has exactly one well-formed token
  */
 export function bearerToken(request: ApiRequest, scheme: keyof typeof credentials = 'Bearer'): string {
   const [field, ...more] = request.headerValues('authorization');

@@ -2,7 +2,7 @@ import type middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { headerValues } from './request.ts';
 
-/** What a page may read besides what every page may (Fetch standard, CORS-exposed headers). */
+/** Headers that pages of other origins may read (Fetch standard, CORS-exposed headers). */
 const exposedHeaders = [
   'Answer-Cut',
   'Answer-Issues',
@@ -25,9 +25,9 @@ type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResul
 type Chain = Parameters<NonNullable<Middleware['before']>>[0];
 
 /**
- * Lets pages of other origins read the answer; the gateway answers their preflight requests. Nothing here depends on cookies,
- * so credentials are never allowed.
- * @param origins - exact origins, or `*` among them for every one
+ * Lets pages of other origins read responses; the gateway answers their preflight requests. Nothing depends on cookies, so credentials are never
+ * allowed.
+ * @param origins - exact origins, or `*` for every origin
  */
 export function corsHeaders(origins: readonly string[]): Middleware {
   const allow = ({ event, response }: Chain) => {

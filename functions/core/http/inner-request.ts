@@ -2,7 +2,7 @@ import { type JsonObject, parse } from '../json.ts';
 import type { ApiRequest } from './request.ts';
 import { matchesEntityTags } from './response.ts';
 
-/** What is sent to the action of an endpoint; all other headers are those of the request that the call came with. */
+/** A call of an endpoint's action within another request, whose other headers it inherits. */
 export interface InnerCall {
   method?: 'GET' | 'POST';
   pathParameters?: Record<string, string>;
@@ -13,8 +13,8 @@ export interface InnerCall {
 }
 
 /**
- * The request that a client of the endpoint would have sent. Path and base URL stay those of the request that came over HTTP:
- * a proof of possession names that one (RFC 9449).
+ * The request that a client of the endpoint would have sent. Path and base URL stay those of the HTTP request, which a proof of possession names
+ * (RFC 9449).
  */
 export function innerRequest(
   request: ApiRequest,

@@ -2,8 +2,8 @@ import type { Pagination } from '../../../schemas/pagination.ts';
 import type { ApiRequest } from './request.ts';
 
 /**
- * The `Link` header of a paged answer (RFC 8288): `next` and `prev`, with the query of the request.
- * @param next - query parameters that only the next page's link carries
+ * The `Link` header of a page (RFC 8288): `next` and `prev`, with the query of the request.
+ * @param next - more query parameters of the next page's link
  */
 export function pageLinks(
   request: ApiRequest,
@@ -25,7 +25,7 @@ export function pageLinks(
   return links.length > 0 ? { Link: links.join(', ') } : {};
 }
 
-/** The `Link` header of a page that has no number: `next` with the query of the request and what the next page's link carries besides, if it does. */
+/** The `Link` header of a page without a number: the query of the request with the parameters of `next`, or no header if they are undefined. */
 export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
   const query = new URLSearchParams(request.queryValues());
   const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));

@@ -8,33 +8,33 @@ import { matchesEntityTags } from './response.ts';
 /** Maximum size of a request body, in bytes. */
 const maxBodyBytes = 256 * 1024;
 
-/** A request as the action of an endpoint sees it, whatever the gateway made of it. */
+/** A request, independent of the gateway's format. */
 export interface ApiRequest {
   method: string;
   /** the path below the base URL, undecoded */
   path: string;
-  /** the path of the API that was matched, with the names of its variables: of an endpoint that has several, which it is */
+  /** the matched path of the API, with the names of its variables */
   route: string;
   requestId: string;
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
   /** a path variable, decoded */
   pathParameter(name: string): string;
-  /** a header's one value, by its lower-case name; a repeated header is refused with 400 */
+  /** the single value of a header, by its lower-case name; a repeated header is refused with 400 */
   header(name: string): string | undefined;
   /** every value of a header, by its lower-case name */
   headerValues(name: string): string[];
-  /** query parameters; the empty ones are left out, a repeated one that `schema` knows is refused with 400 */
+  /** query parameters, without empty ones; one that `schema` knows and that is repeated is refused with 400 */
   query<T extends z.ZodObject>(schema: T): z.output<T>;
-  /** every query parameter as it was given, the first value of each */
+  /** every query parameter, unparsed, the first value of each */
   queryValues(): Record<string, string>;
   /** the body, after media type, size and JSON grammar have been checked */
   json(): JsonValue;
   /** the body, parsed with `schema` */
   body<T extends z.ZodType>(schema: T): z.output<T>;
-  /** the fields of a form, parsed with `schema`; the empty ones are left out, a repeated one that `schema` knows is refused with 400 */
+  /** the fields of a form, as `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
-  /** whether the caller knows the record with one of these entity tags: from `If-Match`, and true without it */
+  /** whether `If-Match` has one of these entity tags, or is absent */
   ifMatch(...etags: string[]): boolean;
   /** how long the invocation may still run, in milliseconds */
   remainingMs(): number;
@@ -94,15 +94,15 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
 export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
   Object.entries(multiValueHeaders ?? {}).flatMap(([given, values]) => (given.toLowerCase() === name ? (values ?? []) : []));
 
-/** The configured public address (of several, the one at which the gateway was called, else the first), or {@link calledBaseUrl} if there is none. */
+/** The configured public address (of several, the one that was called, or else the first), or {@link calledBaseUrl} without one. */
 export function publicUrl(event: APIGatewayProxyEvent, configured?: string): string {
   const [first, ...others] = splitList(configured);
   return others.find((url) => url.endsWith(`//${event.requestContext.domainName}`)) ?? first ?? calledBaseUrl(event);
 }
 
 /**
- * `https://<domain><stage>`: the stage is part of the path only under the API's default domain. However a client spells the host (capitals,
- * the default port, a dot at the end), it is the same gate.
+ * `https://<domain><stage>`: the stage is part of the path only under the API's default domain. The spelling of the host (capitals, default port,
+ * trailing dot) does not matter.
  */
 function calledBaseUrl({ requestContext }: APIGatewayProxyEvent): string {
   const stage = `/${requestContext.stage}`;
@@ -119,8 +119,8 @@ function decodeSegment(segment: string): string {
 }
 
 /**
- * What other APIs call these parameters. Unknown parameters are ignored, but to ignore one of these would answer another question: everything, unfiltered, or the first
- * page again and again.
+ * Names of these parameters in other APIs. Unknown parameters are ignored, but ignoring one of these would give a wrong answer: everything, unfiltered, or
+ * always the first page.
  */
 const otherNames: Record<string, { parameter: string; advice: string }> = {
   ...Object.fromEntries(
@@ -134,7 +134,7 @@ const otherNames: Record<string, { parameter: string; advice: string }> = {
   tag: { parameter: 'tags', advice: 'use tags' },
 };
 
-/** @param names - of the parameters that the endpoint has */
+/** @param names - the parameters of the endpoint */
 function refuseOtherNames(event: APIGatewayProxyEvent, names: string[]): void {
   const issues = Object.entries(otherNames).flatMap(([name, { parameter, advice }]) => {
     const isGiven = event.multiValueQueryStringParameters?.[name]?.some((value) => value !== '');

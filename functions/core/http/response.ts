@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { APIGatewayProxyResult } from 'aws-lambda';
-import { type ErrorBody, errorTable } from '../../../schemas/errors.ts';
+import type { ErrorBody } from '../../../schemas/error-body.ts';
+import { errorTable } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
 
 export interface ApiResponse {
   status: number;
   /** left out for 204 and 304 */
   body?: unknown;
-  /** sent as it is in place of `body`; its Content-Type is among the headers */
+  /** sent unchanged in place of `body`; `headers` must have its Content-Type */
   text?: string;
   headers?: Record<string, string>;
 }
@@ -21,30 +22,28 @@ export const noContent = (): ApiResponse => ({ status: 204 });
 /** A strong entity tag (RFC 9110 section 8.8.3) of a text. */
 export const entityTag = (text: string): string => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 
-/** The entity tag of a record: its revision. */
 export const recordTag = ({ rev }: { rev: number }): string => `"${rev}"`;
 
-/** The entity tag of what admins alone see of a record. */
+/** The entity tag of a record as admins see it. */
 export const adminTag = ({ rev }: { rev: number }): string => `"${rev}.admin"`;
 
 /**
- * The answer to a cacheable read: carries `ETag` and `Cache-Control: no-cache` (store it, but ask before using it),
- * because what an admin wrote has to be seen by the next read.
+ * The response to a cacheable read, with `ETag` and `Cache-Control: no-cache` (store, but revalidate before use), so that the next read sees every change.
  */
 export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
   ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
 
-/** The entity tag of what is shown of a record together with what a policy says about it. */
+/** The entity tag of a record that is shown together with terms of a policy. */
 export const withPolicy = (etag: string, policyDigest: string): string => `${etag.slice(0, -1)}~${policyDigest.slice(0, 8)}"`;
 
 /**
- * Whether an `If-Match` field names one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and no field at all match every tag. What
- * {@link withPolicy} adds does not count: a change of the policy is no change of the record.
+ * Whether an `If-Match` field has one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and an absent field match every tag. The suffix of
+ * {@link withPolicy} is ignored, because a change of the policy does not change the record.
  */
 export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
   field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim().replace(/~[\w-]{8}"$/, '"')));
 
-/** The only place in which a response is put into the gateway's form. */
+/** Converts a response to the gateway's format. */
 export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
   headers: {
@@ -57,7 +56,7 @@ export const serialize = ({ status, body, text, headers }: ApiResponse, requestI
   body: text ?? (body === undefined ? '' : JSON.stringify(body)),
 });
 
-/** The only place in which an error becomes a response (specification section 7.1). An error other than an ApiError reveals nothing. */
+/** Converts an error to a response (specification section 7.1). Errors other than ApiError reveal nothing. */
 export function describeError(
   error: unknown,
   { protocol, requestId, baseUrl }: { protocol: string; requestId: string; baseUrl: string },
@@ -67,7 +66,7 @@ export function describeError(
       ? error
       : new ApiError(
           'INTERNAL_SERVER_ERROR',
-          'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
+          'Something went wrong on our side. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
         );
   const reference = `${protocol.toUpperCase()}-${errorTable[shown.code].reference}`;
   const body: ErrorBody = {

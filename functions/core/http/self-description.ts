@@ -1,4 +1,4 @@
-/** The places of this gate that agents need. */
+/** The settings that descriptions of this gate depend on. */
 export interface Places {
   protocol: string;
   baseUrl: string;
@@ -6,7 +6,7 @@ export interface Places {
   isSignInOffered: boolean;
 }
 
-/** What `agents.json` says of this gate beside what it says of every service. */
+/** The links of this gate in `agents.json`. */
 export const ownPlaces = ({ protocol, baseUrl, isSignInOffered }: Places): Record<string, string> => ({
   [`${protocol}-pat-issue`]: `${baseUrl}/api/pat/issue`,
   'service-desc': `${baseUrl}/openapi.json`,
@@ -35,7 +35,7 @@ export const apiCatalog = ({ baseUrl, isSignInOffered }: Places): object => ({
   ],
 });
 
-/** The same for models (llmstxt.org): what this is, and what to do, in order. */
+/** The description for models (llmstxt.org). */
 export const llmsText = ({ baseUrl, isSignInOffered }: Places): string => `# Intent Gate
 
 > Lets agents find, get authorised for, and execute intents: described operations of web services.

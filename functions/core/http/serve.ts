@@ -1,48 +1,49 @@
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
-import { ApiError, unavailable } from '../api-error.ts';
+import { unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
 import { withinInvocation } from '../invocation.ts';
-import { describeCause, log } from '../log.ts';
+import { log } from '../log.ts';
+import { readTrace, withinTrace } from '../trace.ts';
 import { corsHeaders } from './cors.ts';
+import { causeOf, logAnswer } from './log-answer.ts';
 import { type ApiRequest, headerValues, publicUrl, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
 
-/** What an endpoint does: takes a request, returns a response, throws {@link ApiError} for a refusal. */
+/** The behaviour of an endpoint; throws an ApiError to refuse a request. */
 export type Action = (request: ApiRequest) => Promise<ApiResponse>;
 
 export type LambdaHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<APIGatewayProxyResult>;
 
 export interface ServeSettings {
-  /** what replaces `proto` in error references */
+  /** replaces `proto` in error references */
   protocol: string;
   baseUrl?: string;
   /** origins whose pages may read answers, separated by commas */
   allowedOrigins?: string;
 }
 
-/** Time reserved at the end of an invocation to answer that its time is over, in milliseconds. */
+/** Time reserved at the end of an invocation for answering that its time is over, in milliseconds. */
 const answeringMs = 500;
 
-/** How middy ends an invocation whose time is nearly over: the signal that it gives to the handler is aborted, and this is thrown. */
+/** When an invocation is running out of time, middy aborts the handler's signal and throws this. */
 const endInTime = {
   timeoutEarlyInMillis: answeringMs,
   timeoutEarlyResponse: () => {
     throw unavailable(
-      'The gate ran out of time before it could answer. Try again after Retry-After; if the request changes something, look first whether it has.',
+      'The gate ran out of time before it could answer. Try again after Retry-After; if the request makes a change, first check whether it was made.',
     );
   },
 };
 
 /**
- * Makes a Lambda handler of an endpoint's action: the chain that every endpoint shares.
- * It uses none of middy's own middlewares: they answer errors as text, and do not know this protocol's error form and headers.
+ * Makes a Lambda handler from an action, with the middlewares of every endpoint. None is middy's own, because those answer errors as text.
  */
 export function serve(
   action: Action,
   settings: ServeSettings = readEnvironment(['protocol'], ['baseUrl', 'allowedOrigins']),
 ): LambdaHandler {
-  return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Internal>(endInTime)
+  const handle = middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Internal>(endInTime)
     .use(accessLog())
     .use(corsHeaders(splitList(settings.allowedOrigins)))
     .use(withoutContent())
@@ -55,16 +56,18 @@ export function serve(
         return serialize(await action(request), request.requestId);
       }),
     );
+  const joined = (event: APIGatewayProxyEvent, name: string) => headerValues(event, name).join(',');
+  return (event, context) =>
+    withinTrace(readTrace(joined(event, 'traceparent'), joined(event, 'tracestate')), () => handle(event, context));
 }
 
-/** Makes a Lambda handler of work that runs on a schedule. A failed run is an error of the function, which is counted and covered by alarms. */
-export function serveSchedule(run: () => Promise<void>): (event: unknown, context: Context) => Promise<void> {
+/** Makes a Lambda handler for work in the background. A failed run is an error of the function, which alarms cover. */
+export function serveSchedule(run: (event: unknown) => Promise<void>): (event: unknown, context: Context) => Promise<void> {
   return middy<unknown, void, Error, Context, Internal>(endInTime)
     .use(runLog())
-    .handler((_event, _context, { signal }) => withinInvocation(signal, run));
+    .handler((event, _context, { signal }) => withinInvocation(signal, () => run(event)));
 }
 
-/** What the middlewares of one invocation know about it. */
 interface Internal extends Record<string, unknown> {
   /** milliseconds since the epoch */
   startedMs?: number;
@@ -75,12 +78,6 @@ type Chain = Parameters<NonNullable<Middleware['before']>>[0];
 
 const durationMs = ({ startedMs = Date.now() }: Internal): number => Date.now() - startedMs;
 
-/** What may be logged about an error; a refusal says nothing that its code does not. */
-const causeOf = (error: unknown): Record<string, unknown> => {
-  const cause = error instanceof ApiError ? error.cause : error;
-  return cause === undefined || cause === null ? {} : { cause: describeCause(cause) };
-};
-
 /** Used last, so that its `onError` runs first and the others see a response. */
 const errorResponse = (settings: ServeSettings): Middleware => ({
   onError: (chain) => {
@@ -90,7 +87,7 @@ const errorResponse = (settings: ServeSettings): Middleware => ({
   },
 });
 
-/** For a year browsers call this host over https only (RFC 6797). Not said over http, which only the local stack speaks. */
+/** Makes browsers use https for a year (RFC 6797). Not sent over http, which only the local stack uses. */
 const strictTransport = ({ baseUrl = 'https:' }: ServeSettings): Middleware => {
   const add = ({ response }: Chain) => {
     if (response && baseUrl.startsWith('https:'))
@@ -99,7 +96,7 @@ const strictTransport = ({ baseUrl = 'https:' }: ServeSettings): Middleware => {
   return { after: add, onError: add };
 };
 
-/** What a 304 carries (RFC 9110 section 15.4.5), and those headers of every answer that do not depend on the content. */
+/** Headers of a 304 (RFC 9110 section 15.4.5), and others that do not depend on the content. */
 const notModifiedHeader =
   /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options|strict-transport-security)$/i;
 
@@ -113,7 +110,7 @@ const withoutContent = (): Middleware => {
   return { after: empty, onError: empty };
 };
 
-/** Answers 304 if the caller already has what would be sent (RFC 9110 section 13.1.2, weak comparison). */
+/** Answers 304 if the caller has the current content (RFC 9110 section 13.1.2, weak comparison). */
 const conditionalGet = (): Middleware => ({
   after: ({ event, response }) => {
     const etag = response?.headers?.ETag;
@@ -134,7 +131,7 @@ const start = ({ internal }: { internal: Internal }): void => {
   internal.startedMs = Date.now();
 };
 
-/** One line a request: the name of the endpoint, the outcome, the duration. */
+/** Logs one line for each request. */
 const accessLog = (): Middleware => {
   const write = ({ event, response, error, internal }: Chain) => {
     const entry = {
@@ -142,16 +139,13 @@ const accessLog = (): Middleware => {
       endpoint: `${event.httpMethod} ${event.resource}`,
       status: response?.statusCode,
       duration_ms: durationMs(internal),
-      // an error that nobody foresaw is answered as one of ours
-      ...(error !== undefined && error !== null && { code: error instanceof ApiError ? error.code : 'INTERNAL_SERVER_ERROR' }),
     };
-    if ((response?.statusCode ?? 500) < 500) log.info('answered', entry);
-    else log.error('answered', { ...entry, ...causeOf(error) });
+    logAnswer('answered', entry, error);
   };
   return { before: start, after: write, onError: write };
 };
 
-/** One line a run. The error is passed on to Lambda. */
+/** Logs one line for each run. Lambda gets the error. */
 const runLog = (): middy.MiddlewareObj<unknown, void, Error, Context, Internal> => ({
   before: start,
   after: ({ internal }) => log.info('ran', { duration_ms: durationMs(internal) }),

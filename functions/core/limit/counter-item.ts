@@ -14,19 +14,19 @@ export interface CountedWindow extends Window {
   digits: number;
 }
 
-/** How many digits the counts of a limit have: the same for all writers, because nobody could read the others otherwise. */
+/** How many digits the counts of a limit have. All writers have to agree. */
 export const digitsOf = ({ rate, mostRate = rate }: Charge): number => digitsFor(mostRate);
 
 /** Everything that is counted for one holder: a window for each limit, so that one write counts a call in all of them or in none. */
 export interface CounterItem {
   /** by the ids of their limits; those of limits that no longer apply stay until they are empty */
   windows: Record<string, CountedWindow>;
-  /** tokens of the last writes, the newest first: by its token a write whose answer was lost is recognised. */
+  /** tokens of the last writes, newest first, so that a retry after a lost response is recognised */
   last: readonly string[];
 }
 
-/** How many writes of others may follow one whose answer was lost. After more of them it is counted a second time. */
-export const keptTokens = 8;
+/** How many other writes may follow one whose response was lost; after more, its retry is counted again. */
+export const rememberedTokens = 8;
 
 /** The windows that a call is counted in, and the newest bucket of each. */
 export type Buckets = Readonly<Record<string, number>>;
@@ -49,7 +49,7 @@ export interface CounterItems {
   replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
 }
 
-/** How long an item outlives its last call, so that a clock that is wrong does not delete one that still counts. */
+/** How long an item outlives its last call, so that a wrong clock deletes none that still counts. */
 export const sweepDelaySeconds = 3_600;
 
 /**
@@ -92,7 +92,7 @@ const isUnchanged = (token: string): Condition => ['=', ['l', 0], token];
 const pushToken = (token: string): Update => ({
   set: [[['l', 0], token]],
   copy: Array.from(
-    { length: keptTokens - 1 },
+    { length: rememberedTokens - 1 },
     (_, at) =>
       [
         ['l', at + 1],
@@ -161,7 +161,7 @@ export const openCounterItems = (table: Table): CounterItems => ({
     const item = {
       ...key,
       w: store(windows),
-      l: Array.from({ length: keptTokens }, (_, at) => last[at] ?? ''),
+      l: Array.from({ length: rememberedTokens }, (_, at) => last[at] ?? ''),
       ...(Number.isFinite(clearMs) && { expires_at: Math.ceil(clearMs / 1000) + sweepDelaySeconds }),
     };
     const seen = previous?.last[0];
@@ -169,7 +169,7 @@ export const openCounterItems = (table: Table): CounterItems => ({
   },
 });
 
-/** 429 for a person of whom too many clients have called. */
+/** 429 for a person for whom too many clients have called. */
 export const tooManyClients = (): ApiError =>
   new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person lately. Try again after Retry-After seconds.', {
     details: { reason: 'clients', retry_after_seconds: sweepDelaySeconds },

@@ -19,10 +19,11 @@ export function rateLimitHeaders({ states }: Pick<LimitDecision, 'states'>): Rec
   };
 }
 
+const windowSecondsOf = (period: number): number => Math.ceil((longestCountMs(period) + slackMs(period)) / 1000);
+
 function describeQuota({ charge }: LimitState): string {
   const { name, rate, period } = charge;
-  const windowSeconds = Math.ceil((longestCountMs(period) + slackMs(period)) / 1000);
-  return `"${name}";q=${Math.floor(rate / unitOf(charge))}${Number.isFinite(period) ? `;w=${windowSeconds}` : ''}`;
+  return `"${name}";q=${Math.floor(rate / unitOf(charge))}${Number.isFinite(period) ? `;w=${windowSecondsOf(period)}` : ''}`;
 }
 
 const describeRest = ({ charge: { name }, remaining, resetSeconds }: LimitState): string =>
@@ -44,7 +45,7 @@ const usedUp =
 const overBudget = 'The budget does not suffice for this call. Send it again after Retry-After seconds, when enough of it is free again.';
 
 const countUsedUp =
-  'The usage policy permits this a number of times, which is used up, or never. It will not be possible again under this policy; GET /api/policy has it in full.';
+  'You have made as many of these calls as the usage policy allows in total. Waiting does not help; GET /api/policy shows the limit.';
 
 /** What a refusal tells besides the limit, and in place of the usual message. */
 export interface RefusalWords {
@@ -67,7 +68,7 @@ export function limitExceeded(decision: LimitDecision, { message, reason, beside
     ...(why !== undefined && { reason: why }),
     ...(rule !== undefined && { rule }),
     ...(currency === undefined
-      ? { limit: { rate, ...(Number.isFinite(period) && { period }) } }
+      ? { limit: { rate, ...(Number.isFinite(period) && { period, window: windowSecondsOf(period) }) } }
       : { budget: { amount: formatMoney(rate, currency), unit: currency, period } }),
   };
   if (isOver) return new ApiError('FORBIDDEN', message ?? countUsedUp, { details, headers });

@@ -28,16 +28,16 @@ export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequ
 /**
  * A request that counts an execution, in the one counter that an agent's key or a person has for them. Counts and budgets belong to the person,
  * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
- * @param holder - `account` is the thumbprint but for people, see `pat/holder.ts`
+ * @param holder - `account` is the principal but for people, see `pat/holder.ts`
  */
 export const countExecution = (
-  { thumbprint, account }: { thumbprint: string; account: string },
+  { principal, account }: { principal: string; account: string },
   charges: readonly Charge[],
 ): LimitRequest => ({
-  holder: thumbprint,
+  holder: principal,
   counter: 'execute',
   charges:
-    account === thumbprint
+    account === principal
       ? charges
       : charges.map((charge) => (isRate(charge) ? { ...charge, id: `${charge.id}.${account.slice(-8)}` } : charge)),
 });

@@ -4,17 +4,17 @@ import { unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { type Clock, maxDoubtMs, openClock, openRightClock, type Reading, WrongClock } from './clock.ts';
 import {
   type Buckets,
   type CountedWindow,
   type CounterItem,
   digitsOf,
-  keptTokens,
   openCounterItems,
+  rememberedTokens,
   sweepDelaySeconds,
   tooManyClients,
 } from './counter-item.ts';
+import { type CountingClock, maxDoubtMs, openCountingClock, openExactClock, type Reading, WrongClock } from './counting-clock.ts';
 import type { LimitRequest } from './limit-request.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
@@ -82,7 +82,7 @@ const maxKnown = 10_000;
 const maxWindows = 200;
 
 /** An attempt fails only if another call was counted in between, or if counting took longer than a call may wait. */
-const maxAttempts = 5;
+const [maxAttempts, maxCountingMs] = [5, 1_000];
 
 /** How much too early clients may call without being refused: timers fire early. */
 const earlyAllowanceMs = 100;
@@ -100,9 +100,9 @@ const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => us
 /** What refuses a call. */
 export const refusing = ({ states }: LimitDecision): LimitState[] => states.filter(isExceeded);
 
-/** @param time - the clock, or the milliseconds since the epoch of one that is right. Default: the table's time, see {@link openClock} */
-export function openRateLimiter(table: Table, time: Clock | (() => number) = openClock(table.clock)): RateLimiter {
-  const clock = typeof time === 'function' ? openRightClock(time) : time;
+/** @param time - the clock, or the milliseconds since the epoch of one that is right. Default: the table's time, see {@link openCountingClock} */
+export function openRateLimiter(table: Table, time: CountingClock | (() => number) = openCountingClock(table.clock)): RateLimiter {
+  const clock = typeof time === 'function' ? openExactClock(time) : time;
   const counters = openCounterItems(table);
   const known = new QuickLRU<string, { item: CounterItem | undefined; atMs: number }>({ maxSize: maxKnown });
 
@@ -173,7 +173,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
     const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
     if (Object.keys(others).filter((id) => !(id in windows)).length > maxWindows) throw tooManyClients();
-    return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, keptTokens) };
+    return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, rememberedTokens) };
   }
 
   /*
@@ -221,6 +221,7 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
     let late = counted.buckets;
     const key = keyOf(request);
     let token = newToken();
+    const startedMs = now();
     let item = await believe(request);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       for (const { period } of charges) readToCount(period);
@@ -257,6 +258,8 @@ export function openRateLimiter(table: Table, time: Clock | (() => number) = ope
       // the token also recognises a write that took effect and whose answer was lost
       const isCounted = item?.last.includes(token);
       counted.buckets = isCounted ? buckets : late;
+      // a call that waits keeps an environment
+      if (!isCounted && now() - startedMs > maxCountingMs) break;
       if (!isCounted) continue;
       const state = item;
       if (isInTime(request, buckets)) return { ...decide(request, (charge) => current(state, charge)), isAdmitted: true, buckets };

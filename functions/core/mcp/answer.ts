@@ -2,14 +2,15 @@ import * as z from 'zod';
 import type { Issue } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
+import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { log } from '../log.ts';
+import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
+import { continueTrace, readTrace } from '../trace.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { nextCall } from './next-call.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
-import { challengeHeaders, isOfConnection, isSigningIn } from './sign-in.ts';
 import { inToolTerms } from './tool-terms.ts';
 import type { Tool } from './tools.ts';
 
@@ -28,7 +29,7 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   annotations: { title, ...annotations },
 });
 
-/** Hosts take `true` better than `{}`, which means the same. */
+/** Hosts handle `true` better than the equivalent `{}`. */
 function allowAnything({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   const { additionalProperties: rest } = jsonSchema;
   if (typeof rest === 'object' && Object.keys(rest).length === 0) jsonSchema.additionalProperties = true;
@@ -37,10 +38,8 @@ function allowAnything({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchem
 type Method = (params: JsonObject, request: ApiRequest) => object | Promise<object>;
 
 /**
- * Answers one message of the Model Context Protocol; nothing is remembered between two.
- *
- * The protocol is spoken without the official server package on purpose: for these few stateless methods it would add 350 KB to the bundle,
- * execute batches, and repeat parts of a request in its errors. The official client is what the tests connect with.
+ * Answers messages of the Model Context Protocol, without state. For these few methods the official server package would add 350 KB to the
+ * bundle, execute batches, and echo parts of requests in its errors. The tests use the official client.
  * @param version - of the product
  */
 export function openAnswers(tools: readonly Tool[], version: string): (request: ApiRequest) => Promise<ApiResponse> {
@@ -48,7 +47,9 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
   const list = { tools: tools.map(describeTool) };
 
-  const callTool: Method = async ({ name, arguments: args = {} }, request) => {
+  const callTool: Method = async ({ name, arguments: args = {}, _meta: meta }, request) => {
+    const trace = isObject(meta) ? readTrace(meta.traceparent, meta.tracestate) : undefined;
+    if (trace) continueTrace(trace);
     const tool = typeof name === 'string' ? toolByName.get(name) : undefined;
     if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
     if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
@@ -95,7 +96,7 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
   };
 }
 
-/** The revision that a handshake settles on: the one asked for if it is supported, else the newest (2025-11-25, "Version Negotiation"). */
+/** The requested revision if it is supported, else the newest (2025-11-25, "Version Negotiation"). */
 const agreeOn = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];
 
 function readBody(request: ApiRequest) {
@@ -107,21 +108,35 @@ function readBody(request: ApiRequest) {
   }
 }
 
+/** Whether the connection has no PAT, a dead one, or one for an earlier policy: the host can mend that, but a model cannot. */
+const isOfConnection = ({ details: { reason } }: ApiError, request: ApiRequest): boolean =>
+  reason === 'pat_missing' ||
+  reason === 'pat_of_connection' ||
+  (reason === 'policy_changed' && request.header('authorization') !== undefined);
+
+/** Whether a request came to the address for hosts that sign people in. `/mcp` itself never requires a sign-in. */
+const isSigningIn = ({ path }: ApiRequest): boolean => path.replace(/\/$/, '') === signInPath;
+
+/** Tells a host where to get a token (RFC 9728 section 5.1). */
+const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Record<string, string> => ({
+  'WWW-Authenticate': `${headers['WWW-Authenticate'] ?? 'Bearer realm="intent-gate"'}, resource_metadata="${baseUrl}${resourceMetadataPath}"`,
+});
+
 /**
- * Runs a tool. A refusal is a result too, so that a model can read it and act on it.
- * @throws RpcError with 401 at the address for hosts that sign people in: if the connection needs another PAT, its host can get one, and a model cannot
+ * Runs a tool. Refusals are results, so that a model can read them and act on them.
+ * @throws RpcError with 401 at the address for hosts that sign people in, if the connection needs another PAT
  */
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
   const { requestId } = request;
   try {
     const { data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [] } = await tool.run(args, request);
-    log.info('tool', { request_id: requestId, tool: tool.name, code: 'OK' });
+    logAnswer('tool', { request_id: requestId, tool: tool.name }, undefined);
     const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
     return { content, structuredContent: data, isError: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { code } = error;
-    log.info('tool', { request_id: requestId, tool: tool.name, code });
+    logAnswer('tool', { request_id: requestId, tool: tool.name }, error);
     const message = inToolTerms(error.message, error.headers['Retry-After']);
     const details = { ...describeDetails(error), request_id: requestId };
     const next = nextCall(tool.name, error);

@@ -1,9 +1,9 @@
 import type { BriefIntent } from '../../../schemas/intent.ts';
 
-/** A tool's answer holds its data twice, as text and as structure, so this keeps the whole below 8 KB. In bytes. */
+/** A tool's answer contains its data twice, as text and as structure; this keeps it below 8 KB. */
 const maxDataBytes = 3_400;
 
-/** Longest summaries that are tried one after the other, in characters. */
+/** Lengths of summaries to try, in characters. */
 const summaryLengths = [300, 120, 0];
 
 interface BriefPage {
@@ -12,7 +12,7 @@ interface BriefPage {
 
 const bytesOf = (data: object): number => Buffer.byteLength(JSON.stringify(JSON.stringify(data)));
 
-/** A page of hits as models can afford to read it: summaries are shortened first, then the last hits are left out, and counted. */
+/** Shortens the summaries of a page of hits, then leaves out the last hits and counts them. */
 export function fitHits<T extends BriefPage>(page: T): T & { left_out?: number } {
   const shortened = summaryLengths
     .map((length) => ({ ...page, intents: page.intents.map((intent) => ({ ...intent, summary: intent.summary.slice(0, length) })) }))

@@ -18,7 +18,7 @@ const nextCalls: Record<Exclude<ErrorCode, 'TOO_MANY_REQUESTS' | 'INTENT_EXECUTI
   INTENT_DEPRECATED: 'Call get_intent with the successor if one is named, else search_intents.',
   INTENT_NOT_SUPPORTED: search,
   SERVICE_UNAVAILABLE: sameLater,
-  INTERNAL_SERVER_ERROR: sameLater,
+  INTERNAL_SERVER_ERROR: 'Find out whether it was done before you make the same call again.',
   GATEWAY_TIMEOUT: 'It is unknown whether it was done. Find that out before you call again.',
   INVALID_PARAMETER: null,
   CONFLICT: null,
@@ -59,6 +59,7 @@ export function nextCall(tool: string, error: ApiError): string {
   if (details.outcome === 'executed') return 'It was done. Do not make the same call again.';
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
   if (details.reason === 'agent_blocked') return `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`;
+  if (details.reason === 'paused') return `${tellPerson} that this service is paused, or search_intents for another intent.`;
   if (details.reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
   if (details.reason === 'intent_changed')

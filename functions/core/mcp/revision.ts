@@ -5,7 +5,7 @@ import { RpcError, type RpcMessage } from './json-rpc.ts';
 /** The revision of MCP whose requests are self-contained. */
 const modernRevision = '2026-07-28';
 
-/** Earlier ones, which begin with a handshake, newest first. What the gate offers is the same in all of them. */
+/** Earlier revisions, which begin with a handshake, newest first. They are the same for the gate. */
 export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];
 
 export const revisions = [modernRevision, ...legacyRevisions];
@@ -16,9 +16,8 @@ const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion';
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 
 /**
- * Which kind of revision a request is written in: a modern one says so in its `_meta`, and its headers repeat what its body says
- * (MCP 2026-07-28, Streamable HTTP, "Request Metadata").
- * @throws RpcError if that revision is not supported, or if header and body differ
+ * Modern requests name their revision in `_meta`, and repeat parts of the body in headers (MCP 2026-07-28, Streamable HTTP, "Request Metadata").
+ * @throws RpcError if the revision is not supported, or header and body differ
  */
 export function readEra({ method, params }: RpcMessage, request: ApiRequest): Era {
   const header = request.header('mcp-protocol-version');
@@ -39,7 +38,7 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
   return 'modern';
 }
 
-/** The answer has to name the revision that was asked for; what cannot be the name of one is not repeated. */
+/** The error has to name the requested revision, but must not echo arbitrary text. */
 const unsupported = (requested: string) =>
   new RpcError('unsupportedProtocolVersion', `This server speaks the MCP revisions ${revisions.join(', ')}. Use one of them.`, {
     data: { supported: revisions, requested: /^[\w.-]{1,32}$/.test(requested) ? requested : 'unknown' },

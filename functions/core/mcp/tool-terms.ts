@@ -1,4 +1,4 @@
-/** How endpoints and headers are called here. Only texts of this gate are translated, never a service's own. */
+/** Endpoints and headers, and what tools call them. Applied to the gate's own texts only, never to a service's. */
 const terms: readonly [RegExp, string][] = [
   [/GET \/api\/intents\/search/g, 'search_intents'],
   [/GET \/api\/intents\/\{intent_uid\}(\?view=full)?/g, 'get_intent'],
@@ -9,8 +9,8 @@ const terms: readonly [RegExp, string][] = [
 ];
 
 /**
- * A message of an endpoint in the terms of the tools: a model that has only these must not be sent to endpoints and headers.
- * @param retryAfter - seconds that the header `Retry-After` would have said
+ * Rewrites a message for models, which can call tools, but no endpoints.
+ * @param retryAfter - value of the header `Retry-After`
  */
 export function inToolTerms(text: string, retryAfter?: string): string {
   const wait = retryAfter === undefined ? 'a few seconds' : retryAfter === '1' ? '1 second' : `${retryAfter} seconds`;

@@ -2,7 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { describeUnknown, pointer } from '../json.ts';
-import { compileDefinition, types } from './constraints.ts';
+import { compileDefinition, types } from './keywords.ts';
 import { compileNested, openNestedBudget } from './nested.ts';
 import { openMatchingBudget } from './pattern.ts';
 

@@ -1,14 +1,14 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { foldField, openFieldName } from '../../../schemas/header.ts';
+import { foldHeaderName, publicHeaderName } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { pointer } from '../json.ts';
-import { compileDefinition, constraintsOf, mayBeHeader } from './constraints.ts';
+import { compileDefinition, keywordsOf, mayBeHeader } from './keywords.ts';
 import { findNestedProblems } from './nested.ts';
 
 /**
- * What is wrong with the definitions themselves, for registration: constraints that contradict each other or their type,
- * patterns that cannot be matched in linear time, defaults and allowed values that break their own rules.
+ * Issues of the definitions themselves, for registration: keywords that contradict each other or their type, patterns that cannot be matched
+ * in linear time, defaults and allowed values that break their own rules.
  */
 export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 'output_parameters'>): Issue[] =>
   (['input_parameters', 'output_parameters'] as const).flatMap((list) => {
@@ -28,21 +28,21 @@ function checkPlace({ name, type, in: place, style, schema }: Parameter, list: s
     return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
   }
   if (place !== 'header') return [];
-  const issues = (openFieldName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
+  const issues = (publicHeaderName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
   if (!mayBeHeader(type)) issues.push({ path: '/type', problem: 'must be string, number, integer or boolean for a header field' });
-  if (fields.has(foldField(name)))
+  if (fields.has(foldHeaderName(name)))
     issues.push({ path: '/name', problem: 'must not have the name of another header field in other letters' });
-  fields.add(foldField(name));
+  fields.add(foldHeaderName(name));
   return issues;
 }
 
 function checkDefinition(definition: Parameter): Issue[] {
-  const constraints = constraintsOf(definition);
+  const keywords = keywordsOf(definition);
   const issues = [
-    ...constraints
-      .filter(({ isMeant }) => !isMeant)
+    ...keywords
+      .filter(({ applies }) => !applies)
       .map(({ name }) => ({ path: `/${name}`, problem: `must be left out, because it constrains nothing of type ${definition.type}` })),
-    ...constraints.flatMap(({ name, findProblem }) => {
+    ...keywords.flatMap(({ name, findProblem }) => {
       const problem = findProblem();
       return problem === undefined ? [] : [{ path: `/${name}`, problem }];
     }),

@@ -1,13 +1,12 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { compareNumbers, isNumeric, isRawNumber, type Numeric, numberText } from '../../../schemas/number.ts';
+import { isRawNumber } from '../../../schemas/number.ts';
 import type { NestedSchema } from '../../../schemas/parameter.ts';
-import { characters } from '../../../schemas/text.ts';
 import { describeUnknown, isObject, placeOf, pointer } from '../json.ts';
-import { findPatternProblem, types } from './constraints.ts';
+import { boundNames, compileBound, compileEnum, findPatternProblem, types } from './keywords.ts';
 import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern.ts';
 
-/** Most places that are named. */
+/** Most issues of one value. */
 const maxIssues = 20;
 
 /**
@@ -21,7 +20,7 @@ const visitWork = 4;
 /** Members of large objects take far longer to enumerate than items of lists. */
 const memberWork = 20;
 
-/** What is wrong with a value; its pointer is only written out if it is shown. */
+/** An issue whose pointer is built only if it is shown. */
 type Found = () => Issue;
 
 /** What the inputs of one request share. */
@@ -41,7 +40,7 @@ interface Run {
 }
 
 type Path = readonly (string | number)[];
-type Check = (value: unknown, path: Path, run: Run) => void;
+type Visitor = (value: unknown, path: Path, run: Run) => void;
 
 /** How much there is to read of a value, without what is inside its items and members. */
 function sizeOf(value: unknown): number {
@@ -51,14 +50,12 @@ function sizeOf(value: unknown): number {
   return isObject(value) ? Object.keys(value).length * memberWork : 0;
 }
 
-/** Finds what is wrong inside a value. @param at - what the pointers begin with */
-export type NestedCheck = (value: unknown, at: Path, budget: NestedBudget) => Issue[];
-
 /**
  * Compiles the schema of a list, an object or alternatives (JSON Schema 2020-12). What it does not know is no reason to refuse a value: unknown
  * keywords say nothing, and neither do formats.
+ * @returns a function that finds what is wrong inside a value; its pointers begin with `at`
  */
-export function compileNested(schema: NestedSchema): NestedCheck {
+export function compileNested(schema: NestedSchema): (value: unknown, at: Path, budget: NestedBudget) => Issue[] {
   const check = compile(schema);
   return (value, at, budget) => {
     const run: Run = { found: [], budget };
@@ -67,10 +64,10 @@ export function compileNested(schema: NestedSchema): NestedCheck {
   };
 }
 
-function compile(schema: NestedSchema): Check {
+function compile(schema: NestedSchema): Visitor {
   const checks = [
     compileType(schema),
-    compileEnum(schema),
+    compileEnumOf(schema),
     ...compileBounds(schema),
     compileMultiple(schema),
     compilePatternOf(schema),
@@ -94,93 +91,61 @@ function compile(schema: NestedSchema): Check {
 
 /** A check of the value alone. */
 const simple =
-  (holds: (value: unknown, run: Run) => boolean, problem: string): Check =>
+  ({ holds, problem }: { holds: (value: unknown, run: Run) => boolean; problem: string }): Visitor =>
   (value, path, run) => {
     if (!holds(value, run)) run.found.push(() => ({ path: placeOf(path), problem }));
   };
 
-function compileType({ type }: NestedSchema): Check | undefined {
+function compileType({ type }: NestedSchema): Visitor | undefined {
   if (type === undefined) return undefined;
   const rules = [type].flat().map((name) => types[name]);
   const problem = rules.map((rule, at) => (at === 0 ? rule.problem : rule.problem.replace(/^must be /, ''))).join(' or ');
-  return simple((value) => rules.some(({ holds }) => holds(value)), problem);
+  return simple({ holds: (value) => rules.some(({ holds }) => holds(value)), problem });
 }
 
-function compileEnum({ enum: allowed }: NestedSchema): Check | undefined {
+function compileEnumOf({ enum: allowed }: NestedSchema): Visitor | undefined {
   if (allowed === undefined) return undefined;
-  const spellings = allowed.map((value) => canonicalText(value));
-  const known = new Set(spellings);
+  const { texts, problem } = compileEnum(allowed);
   const isScalar = allowed.every((value) => typeof value !== 'object' || value === null);
-  const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
-  const rest = shown.length < spellings.join(', ').length ? ' and others' : '';
-  const holds = (value: unknown, { budget: { texts } }: Run) => {
-    if (!isObject(value) && !Array.isArray(value)) return known.has(canonicalText(value));
+  const holds = (value: unknown, { budget }: Run) => {
+    if (!isObject(value) && !Array.isArray(value)) return texts.has(canonicalText(value));
     // a large value need not be written out to see that it is none of these
     if (isScalar) return false;
-    const text = texts.get(value) ?? canonicalText(value);
-    texts.set(value, text);
-    return known.has(text);
+    const text = budget.texts.get(value) ?? canonicalText(value);
+    budget.texts.set(value, text);
+    return texts.has(text);
   };
-  return simple(holds, `must be one of ${shown}${rest}`);
+  return simple({ holds, problem });
 }
 
-/** What each bound measures, and how it is compared; values of other kinds pass. */
-const bounds = {
-  minimum: [toNumber, (order: number) => order >= 0, 'must be at least'],
-  maximum: [toNumber, (order: number) => order <= 0, 'must be at most'],
-  exclusiveMinimum: [toNumber, (order: number) => order > 0, 'must be greater than'],
-  exclusiveMaximum: [toNumber, (order: number) => order < 0, 'must be less than'],
-  minLength: [toLength, (order: number) => order >= 0, 'must have at least', 'characters'],
-  maxLength: [toLength, (order: number) => order <= 0, 'must have at most', 'characters'],
-  minItems: [toCount, (order: number) => order >= 0, 'must have at least', 'items'],
-  maxItems: [toCount, (order: number) => order <= 0, 'must have at most', 'items'],
-} as const;
-
-function toNumber(value: unknown): Numeric | undefined {
-  return isNumeric(value) ? value : undefined;
-}
-function toLength(value: unknown): number | undefined {
-  return typeof value === 'string' ? characters(value) : undefined;
-}
-function toCount(value: unknown): number | undefined {
-  return Array.isArray(value) ? value.length : undefined;
-}
-
-const compileBounds = (schema: NestedSchema): Check[] =>
-  (Object.keys(bounds) as (keyof typeof bounds)[]).flatMap((name) => {
+const compileBounds = (schema: NestedSchema): Visitor[] =>
+  boundNames.flatMap((name) => {
     const bound = schema[name];
-    if (bound === undefined) return [];
-    const [measure, holds, words, unit] = bounds[name];
-    const problem = [words, numberText(bound), ...(unit === undefined ? [] : [unit])].join(' ');
-    return simple((value) => {
-      const size = measure(value);
-      return size === undefined || holds(compareNumbers(size, bound));
-    }, problem);
+    return bound === undefined ? [] : simple(compileBound(name, bound));
   });
 
 /** 0.3 is a multiple of 0.1, though not in double precision; numbers that need more are left to the service. */
-function compileMultiple({ multipleOf: step }: NestedSchema): Check | undefined {
+function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefined {
   if (typeof step !== 'number' || step <= 0) return undefined;
-  return simple((value) => {
+  const holds = (value: unknown) => {
     if (typeof value !== 'number') return true;
     const times = value / step;
     return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
-  }, `must be a multiple of ${step}`);
+  };
+  return simple({ holds, problem: `must be a multiple of ${step}` });
 }
 
-function compilePatternOf({ pattern }: NestedSchema): Check | undefined {
+function compilePatternOf({ pattern }: NestedSchema): Visitor | undefined {
   if (pattern === undefined || findPatternProblem(pattern) !== undefined) return undefined;
   const { matches, size } = compilePattern(pattern);
   // what takes too long to match is left to the service
-  return simple(
-    (value, { budget }) =>
-      typeof value !== 'string' || value.length > maxMatchedLength || !budget.matching.spend(size * value.length) || matches(value),
-    `must match the pattern ${pattern}`,
-  );
+  const holds = (value: unknown, { budget: { matching } }: Run) =>
+    typeof value !== 'string' || value.length > maxMatchedLength || !matching.spend(size * value.length) || matches(value);
+  return simple({ holds, problem: `must match the pattern ${pattern}` });
 }
 
-function compileInside({ items, properties, required, additionalProperties, anyOf }: NestedSchema): Check[] {
-  const checks: Check[] = [];
+function compileInside({ items, properties, required, additionalProperties, anyOf }: NestedSchema): Visitor[] {
+  const checks: Visitor[] = [];
   if (items !== undefined) {
     const check = compile(items);
     checks.push((value, path, run) => {

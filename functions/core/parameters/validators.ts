@@ -4,7 +4,7 @@ import { invalidParameter } from '../api-error.ts';
 import { compileParameters } from './compile.ts';
 
 /** Compiled validators that an instance keeps. */
-const maxKept = 1_000;
+const maxCached = 1_000;
 
 type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: number };
 
@@ -13,7 +13,7 @@ type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: nu
  * @returns a function that returns the values with defaults filled in, and throws ApiError INVALID_PARAMETER with every issue at once
  */
 export function openValidators(): (intent: RevisedIntent, given: Record<string, unknown>) => Record<string, unknown> {
-  const compiled = new QuickLRU<string, ReturnType<typeof compileParameters>>({ maxSize: maxKept });
+  const compiled = new QuickLRU<string, ReturnType<typeof compileParameters>>({ maxSize: maxCached });
   return (intent, given) => {
     const id = `${intent.intent_uid} ${intent.rev}`;
     const validate = compiled.get(id) ?? compileParameters(intent.input_parameters);

@@ -1,23 +1,22 @@
 import { unavailable } from '../api-error.ts';
 
 /**
- * Within what time an execution calls once it has begun to read whether its agent is blocked, in milliseconds; if it takes longer, it
- * reads again. Whoever blocks an agent waits as long before saying so: an execution that read before the block was written has by then
- * called, or reads the block. That is asked right before the call is sent, and again before it is sent over another connection or with other values
- * of a credential. It holds for every policy, with or without a limit, and costs executions nothing. Both sides measure a duration, so that their clocks need not agree.
+ * Maximum delay between reading an agent's block status and sending its call, in milliseconds; after that, the status is read again. The
+ * answer to a block waits this long, so that executions that read before the block have sent their call by then, or read it again. Both
+ * sides measure durations, so their clocks need not agree.
  */
 export const maxAdmissionMs = 3_000;
 
-/** How much longer whoever blocks waits, because no two clocks run alike. */
+/** Extra wait of a block, because clocks run at slightly different speeds. */
 const marginMs = 100;
 
 const maxAttempts = 3;
 
 /**
- * Begins to measure, before the first reading.
+ * Starts the clock; call it before the first read.
  * @param readAgain - throws if the agent is blocked
- * @returns what lets it call, and says whether it has read again: throws what `readAgain` does, or ApiError SERVICE_UNAVAILABLE if reading takes
- * too long as well
+ * @returns a check to make right before sending. It returns whether it has read again, and throws what `readAgain` throws, or ApiError
+ * SERVICE_UNAVAILABLE if reads take too long
  */
 export function openAdmission(readAgain: () => Promise<void>): () => Promise<boolean> {
   let startedMs = performance.now();
@@ -33,5 +32,5 @@ export function openAdmission(readAgain: () => Promise<void>): () => Promise<boo
   };
 }
 
-/** Waits until no execution can call any more that began to read before now. */
+/** Waits until every execution that has read its agent's status before now has sent its call, or must read again. */
 export const outwaitAdmissions = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + marginMs));

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { calculateJwkThumbprint } from 'jose';
 import type { ApiError } from '../api-error.ts';
 import { isObject, parseJson } from '../json.ts';
+import { thumbprintOf } from './thumbprint.ts';
 
 export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
 
@@ -9,11 +9,10 @@ export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
 export interface AgentKey {
   kind: KeyKind;
   key: KeyObject;
-  /** RFC 7638, of the key as it is exported again: one key has one thumbprint */
+  /** RFC 7638; the same for every encoding of the key */
   thumbprint: string;
 }
 
-/** Makes the refusal of a key from what is wrong with it. */
 export type RefuseKey = (problem: string) => ApiError;
 
 const forms =
@@ -25,8 +24,8 @@ const base64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/;
 const sequenceTag = 0x30;
 
 /**
- * Reads `agent_public_key`. White space and a byte order mark around it, and any kind of line ends in PEM, do not matter.
- * @throws what `refuse` makes of the problem: unreadable, private, too weak, of another kind
+ * Reads `agent_public_key`, ignoring surrounding white space and the kind of line ends.
+ * @throws the error of `refuse` if the key is unreadable, private, too weak or of another kind
  */
 export async function readAgentKey(text: string, refuse: RefuseKey): Promise<AgentKey> {
   const trimmed = text.trim();
@@ -42,8 +41,8 @@ export async function readAgentKey(text: string, refuse: RefuseKey): Promise<Age
 }
 
 /**
- * Reads a public JWK (RFC 7517): with the members of its kind only, coordinates of full length, and not marked for another use.
- * @throws what `refuse` makes of the problem
+ * Reads a public JWK (RFC 7517) with coordinates of full length that is not marked for another use.
+ * @throws the error of `refuse`
  */
 export async function importJwk(jwk: unknown, refuse: RefuseKey): Promise<AgentKey> {
   if (!isObject(jwk)) throw refuse(forms);
@@ -95,10 +94,10 @@ const isPrivateDer = (bytes: Buffer): boolean =>
     }
   });
 
-async function importFrom(source: Buffer | JsonWebKey, refuse: RefuseKey): Promise<AgentKey> {
+function importFrom(source: Buffer | JsonWebKey, refuse: RefuseKey): AgentKey {
   const key = openKey(source, refuse);
   const kind = kindOf(key, refuse);
-  return { kind, key, thumbprint: await calculateJwkThumbprint(key.export({ format: 'jwk' }) as Record<string, string>) };
+  return { kind, key, thumbprint: thumbprintOf(key) };
 }
 
 function openKey(source: Buffer | JsonWebKey, refuse: RefuseKey): KeyObject {
@@ -116,7 +115,7 @@ function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
   switch (asymmetricKeyType) {
     case 'rsa':
       if (modulusLength < 2048 || modulusLength > 8192) throw refuse('must be an RSA key of 2048 to 8192 bits');
-      // an exponent of more than 32 bits makes verifying as expensive as signing
+      // larger exponents make verifying as expensive as signing
       if (publicExponent < 3n || publicExponent > 0xffff_ffffn || publicExponent % 2n === 0n) {
         throw refuse('must be an RSA key with an odd public exponent of 3 to 4294967295');
       }
@@ -133,7 +132,7 @@ function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
   }
 }
 
-/** The y coordinates of the points of small order of edwards25519, in all their encodings, without the sign of x. */
+/** The y coordinates of the small-order points of edwards25519 in all encodings, without the sign of x. */
 const smallOrder = new Set([
   '00'.repeat(32),
   `01${'00'.repeat(31)}`,
@@ -144,7 +143,7 @@ const smallOrder = new Set([
   `ee${'ff'.repeat(30)}7f`,
 ]);
 
-/** Anybody can make signatures that verify with such a key. */
+/** Anybody can forge signatures for such keys. */
 function hasSmallOrder(key: KeyObject): boolean {
   const y = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
   y.writeUInt8(y.readUInt8(31) & 0x7f, 31);

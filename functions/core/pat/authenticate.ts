@@ -11,11 +11,10 @@ import { type CheckedProof, openProofs, type Proofs } from './proof.ts';
 import { signingKeysFromEnvironment } from './signing-keys.ts';
 import { openPatVerifier, type VerifyPat } from './verify.ts';
 
-/** Who calls, and under which policy. */
 export interface Authenticated {
   claims: PatClaims;
   policy: CurrentPolicy;
-  /** the proof that came with the request: to be used before anything comes of it */
+  /** the proof of possession, which has to be consumed before the request takes effect */
   proof: CheckedProof | undefined;
 }
 
@@ -29,9 +28,8 @@ export interface AuthenticatorParts {
 }
 
 /**
- * What is checked before the intent is read: that the PAT is genuine, that the caller holds its key if a proof is required, and that the policy
- * it was issued under is still in force.
- * @returns a check that throws ApiError UNAUTHORIZED or FORBIDDEN
+ * Checks that the PAT is genuine, that the caller holds its key if a proof is required, and that its policy is still in force.
+ * @returns a function that throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export const openAuthenticator =
   ({ verifyPat, proofs, findPolicy, refusals }: AuthenticatorParts): Authenticate =>
@@ -44,7 +42,6 @@ export const openAuthenticator =
     return { claims, policy, proof };
   };
 
-/** For this deployment. */
 export function authenticatorFromEnvironment(table: Table, findPolicy: FindPolicy): Authenticate {
   const { requireProofOfPossession } = readEnvironment([], ['requireProofOfPossession']);
   return openAuthenticator({

@@ -1,4 +1,4 @@
-import { type BoundAgent, isBlocked, type Standing, sharedIdOf } from '../activity/agent.ts';
+import { type AgentRecords, type BoundAgent, isBlocked, sharedIdOf } from '../activity/agent.ts';
 import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
 import type { Applicants } from '../activity/applicants.ts';
 import { ApiError, unavailable } from '../api-error.ts';
@@ -11,55 +11,54 @@ export interface BindingRules {
   isSharingAllowed: boolean;
 }
 
-/** Who asks for a PAT, and when. */
-interface Presented {
+/** An application for a PAT. */
+interface Application {
   agentId: string;
   thumbprint: string;
   nowMs: number;
   hasProof: boolean;
 }
 
-/** What is known of an agent, and what it is called. */
-interface Found extends Presented {
-  standing: Standing;
+interface Found extends Application {
+  records: AgentRecords;
 }
 
 /**
- * Finds the agent that an id and a key mean: if ids may be shared, a key that presents the id of another is an agent of its own.
- * @throws ApiError if what is known of the agent rules a PAT out: POLICY_REJECTED, or INVALID_SIGNATURE if a proof is missing
+ * Finds the agent of an id and a key. If ids may be shared, a key that uses the id of another is an agent of its own.
+ * @throws ApiError POLICY_REJECTED if the agent gets no PAT, INVALID_SIGNATURE if a proof is missing
  */
-export async function findAgent(agents: Applicants, presented: Presented, rules: BindingRules): Promise<Found> {
-  const { agentId, thumbprint, hasProof } = presented;
-  const standing = await agents.standingOf(agentId, thumbprint);
-  const { agent, key } = standing;
+export async function findAgent(agents: Applicants, application: Application, rules: BindingRules): Promise<Found> {
+  const { agentId, thumbprint, hasProof } = application;
+  const records = await agents.recordsOf(agentId, thumbprint);
+  const { agent, key } = records;
   const isTaken = agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint;
-  if (isBlocked(standing)) throw agentBlockedAtIssue();
+  if (isBlocked(records)) throw agentBlockedAtIssue();
   if (isTaken && rules.isSharingAllowed) {
     const own = sharedIdOf(agentId, thumbprint);
-    return findAgent(agents, { ...presented, agentId: own }, { ...rules, isSharingAllowed: false });
+    return findAgent(agents, { ...application, agentId: own }, { ...rules, isSharingAllowed: false });
   }
   if (isTaken) throw agentIdTaken();
   if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (rules.isApprovalRequired && standing.isWaiting && agent?.generation === undefined) throw approvalPending();
-  return { ...presented, standing };
+  if (rules.isApprovalRequired && records.isWaiting && agent?.generation === undefined) throw approvalPending();
+  return { ...application, records };
 }
 
-/** Binds the agent_id to the key; or lets the agent wait for approval, if it needs one. */
-export async function bindAgent(agents: Applicants, presented: Presented, seen: Found, rules: BindingRules): Promise<BoundAgent> {
+/** Binds the agent_id to the key, or puts the agent on the list of those that wait for approval. */
+export async function bindAgent(agents: Applicants, application: Application, seen: Found, rules: BindingRules): Promise<BoundAgent> {
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { standing, ...found } = attempt === 0 ? seen : await findAgent(agents, presented, rules);
-    if (isApprovalRequired && standing.agent?.generation === undefined) {
+    const { records, ...found } = attempt === 0 ? seen : await findAgent(agents, application, rules);
+    if (isApprovalRequired && records.agent?.generation === undefined) {
       await agents.ask(found);
       throw approvalPending();
     }
-    const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, standing);
+    const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, records);
     if (bound) return bound;
   }
-  throw unavailable('Several requests ask for this agent at once. Try again after Retry-After.');
+  throw unavailable('Several requests change this agent at the same time. Try again after Retry-After.');
 }
 
-/** An attempt fails only if the agent has changed since it was read. */
+/** An attempt fails only if the agent has changed in the meantime. */
 const maxAttempts = 5;
 
 const proofMissing = () =>

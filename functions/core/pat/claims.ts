@@ -3,24 +3,24 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import type { BoundAgent } from '../activity/agent.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 
-/** A PAT is valid from a little before its issue, because the clocks of two instances differ. */
+/** How long before its issue a PAT is valid, because clocks differ. */
 const clockDifferenceSeconds = 10;
 
-export interface Grant {
+export interface NewPat {
   baseUrl: string;
   agent: BoundAgent;
   policy: CurrentPolicy;
-  /** whether the PAT was asked for with a proof of possession, and so needs one at every use */
+  /** the PAT was issued with a proof of possession, so every use needs one */
   hasProof: boolean;
-  /** the client that a person has signed in for; none if the agent has a key */
-  clientId?: string;
+  /** the client that a person has signed in for; absent for agents with keys */
+  clientId: string | undefined;
   nowMs: number;
   lifeSeconds: number;
 }
 
-/** The claims of a new PAT (specification section 2.4): what the policy in force grants, to the agent and its key or person. */
-export function newClaims({ baseUrl, agent, policy, hasProof, clientId, nowMs, lifeSeconds }: Grant): PatClaims {
-  const { scope, lmt, bil } = policy.grants;
+/** Specification section 2.4. */
+export function newClaims({ baseUrl, agent, policy, hasProof, clientId, nowMs, lifeSeconds }: NewPat): PatClaims {
+  const { scope, lmt, bil } = policy.compiled;
   const iat = Math.floor(nowMs / 1000);
   return {
     iss: baseUrl,

@@ -7,9 +7,9 @@ const toNumber = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).t
 const toBytes = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart(2 * halfBytes, '0'), 'hex');
 
 /**
- * Turns a P-256 signature from DER into r||s (RFC 7518 section 3.4), each padded to 32 bytes. Of the two signatures s and n - s that verify alike
- * it returns the one with the lower s, so that no token has a second spelling.
- * @throws TypeError if the bytes are not one strict DER signature with both numbers in range
+ * Converts a P-256 signature from DER to r||s (RFC 7518 section 3.4). As s and n - s both verify, it chooses the lower one, so that no token
+ * has a second spelling.
+ * @throws TypeError if the bytes are not a strict DER signature with both numbers in range
  */
 export function signatureFromDer(der: Uint8Array): Buffer {
   const [r, afterR] = readInteger(der, 2);

@@ -2,7 +2,6 @@ import { characters, foldName } from '../../../schemas/text.ts';
 import type { JsonValue } from '../json.ts';
 import { invalidSignature, type Refuse } from './refusals.ts';
 
-/** What keeps a document from being used a second time. */
 export interface SingleUse {
   jti: string;
   /** when the document expires, in seconds since the epoch */
@@ -22,16 +21,15 @@ export interface FreshnessOptions {
 const maxAgeSeconds = 300;
 const maxJtiLength = 255;
 
-/** How far ahead the `exp` of a document with a `jti` may be: the jti is kept until then. */
+/** Latest `exp` of a document with a `jti`, which is stored until then. */
 const maxLifeSeconds = 24 * 3_600;
 
 const isNumericDate = (value: JsonValue | undefined): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
 /**
- * Whether a document was made about now.
  * @param what - the document's name in messages
- * @returns when it stops being accepted, in seconds since the epoch
+ * @returns when the document expires, in seconds since the epoch
  */
 export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: number, refuse: Refuse): number {
   if (!isNumericDate(iat)) throw refuse(`The iat of the ${what} must be a whole number of seconds since 1970. Sign it again.`);
@@ -47,8 +45,8 @@ export function checkJti(jti: JsonValue | undefined, what: string, refuse: Refus
 }
 
 /**
- * Claims that libraries add to a JWT, and that a signed policy has no need of: they may say what is so anyway.
- * @throws ApiError INVALID_SIGNATURE that names the claim
+ * Checks claims that libraries add to every JWT: they must not contradict the request.
+ * @throws ApiError INVALID_SIGNATURE
  */
 export function checkSigner({ iss, sub, nbf }: Record<string, JsonValue>, { agentId, nowMs }: FreshnessOptions): void {
   for (const [name, value] of Object.entries({ iss, sub })) {
@@ -63,7 +61,7 @@ export function checkSigner({ iss, sub, nbf }: Record<string, JsonValue>, { agen
 }
 
 /**
- * Enforces the claims that say when, for whom and how often a signed policy counts; each of them only if it is present.
+ * Checks iat, exp, aud and jti of a signed policy, as far as they are present.
  * @throws ApiError INVALID_SIGNATURE
  */
 export function checkFreshness(claims: Record<string, JsonValue>, options: FreshnessOptions): SingleUse | undefined {

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { signedInPrefix } from '../../../schemas/agent.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 
-/** Whose a PAT is. For an agent with a key, both are the thumbprint of that key. */
+/** The holder of a PAT. For an agent with a key, both are the thumbprint of that key. */
 export interface Holder {
-  /** what a block holds for besides the agent_id, and what counts and budgets belong to: the key; or the person, whichever client they use */
-  thumbprint: string;
-  /** what rates and idempotency keys belong to: the key; or the person with this client */
+  /** the key, or the person with any client: has blocks, counts and budgets */
+  principal: string;
+  /** the key, or the person with this client: has rates and idempotency keys */
   account: string;
 }
 
@@ -14,26 +14,23 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 const personPrefix = 'person.';
 
-/** What stands for a person where agents have the thumbprint of a key. A thumbprint has no dot, so neither can be taken for the other. */
+/** Replaces the thumbprint for people. Thumbprints of keys have no dot, so the two cannot collide. */
 export const personOf = (subject: string): string => `${personPrefix}${digest(subject)}`;
 
-/**
- * What an agent's rates belong to: its key; or the person with this client, whom the agent_id names.
- * @param thumbprint - of its key, or what {@link personOf} puts in its place
- */
+/** @param thumbprint - of a key, or the result of {@link personOf} */
 export const accountOf = (agentId: string, thumbprint: string): string =>
   thumbprint.startsWith(personPrefix) ? `account.${digest(agentId)}` : thumbprint;
 
-export const toHolder = (agentId: string, thumbprint: string): Holder => ({ thumbprint, account: accountOf(agentId, thumbprint) });
+export const toHolder = (agentId: string, thumbprint: string): Holder => ({
+  principal: thumbprint,
+  account: accountOf(agentId, thumbprint),
+});
 
 export const holderOf = (claims: PatClaims): Holder => toHolder(claims.sub, 'cnf' in claims ? claims.cnf.jkt : claims.person);
 
 /** The host of a client that is named by an address; another client's own name. */
 const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
 
-/**
- * The agent_id of a person with a client: tells admins and services who it is, and is given to nobody who brings a key. Two clients never share
- * one, whatever they are called.
- */
+/** The agent_id of a person with a client. Agents with keys cannot use it, and no two clients share one. */
 export const signedInAgentId = (subject: string, clientId: string): string =>
   `${signedInPrefix}${subject}@${clientHost(clientId).slice(0, 150)}:${digest(clientId).slice(0, 16)}`;

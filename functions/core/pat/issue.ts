@@ -1,16 +1,18 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
-import type { Applicants } from '../activity/applicants.ts';
-import type { PolicyArchive } from '../activity/policy-archive.ts';
+import { type Applicants, openApplicants } from '../activity/applicants.ts';
+import { openPolicyArchive, type PolicyArchive } from '../activity/policy-archive.ts';
+import { readEnvironment } from '../environment.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';
 import { countCalls } from '../limit/limit-request.ts';
-import type { RateLimiter } from '../limit/rate-limiter.ts';
+import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { log } from '../log.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
+import type { Table } from '../table/table.ts';
 import { type BindingRules, bindAgent, findAgent } from './bind-agent.ts';
 import { newClaims } from './claims.ts';
 import { accountOf } from './holder.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import { type SigningKeys, signingKeysFromEnvironment } from './signing-keys.ts';
 import { signPat } from './token.ts';
 
 export interface IssuerSettings extends BindingRules {
@@ -26,45 +28,43 @@ export interface IssuerParts {
   settings: IssuerSettings;
 }
 
-/** Who gets a PAT, and what has to be done for it in between. */
 export interface Applicant<T> {
   request: ApiRequest;
-  /** what has been accepted, and is in force */
+  /** the accepted policy, which is in force */
   policy: CurrentPolicy;
   nowMs: number;
   agentId: string;
-  /** of the agent's key, or what stands for a person: see {@link ./holder.ts} */
+  /** of the agent's key, or of a person: see {@link ./holder.ts} */
   thumbprint: string;
   hasProof: boolean;
-  /** the client that a person has signed in for; none if the agent has a key */
+  /** the client that a person has signed in for; absent for agents with keys */
   clientId?: string;
-  /** to whom PATs are counted, in the refusal of one too many */
+  /** whose PATs are limited, for the message */
   countedFor: string;
-  /** Refuses what is not to go on, given the agent's generation as it stands. Nothing has been written yet. */
+  /** Last check before anything is written, with the agent's current generation. */
   check?(generation: string | undefined): Promise<unknown>;
-  /** Uses up what may be used once. From here on, requests count. */
+  /** Consumes single-use tokens. From here on, requests count. */
   useUp?(): Promise<unknown>;
-  /** Does what makes the PAT count, now that it is signed, and refuses it if that fails: then nobody gets it. */
+  /** Runs after signing; if it throws, nobody gets the PAT. */
   complete?(generation: string): Promise<T>;
 }
 
 export interface Issued<T> {
   pat: string;
   claims: PatClaims;
-  /** what is left of the limit, for the answer */
+  /** the rest of the limit */
   headers: Record<string, string>;
-  /** what {@link Applicant.complete} came to */
+  /** the result of {@link Applicant.complete} */
   completed: T | undefined;
 }
 
 /**
- * The one sequence of steps by which PATs are issued, to agents and to people. The caller has verified what was accepted. Nothing is written for
- * a refusal that is known by then; nothing is counted for what has been used up before, and nothing is bound or signed beyond the limit.
+ * Issues PATs to agents and people; the caller has verified what they accepted. Refusals come before writes wherever possible: replays are
+ * not counted, and nothing is bound or signed beyond the limit.
  */
 export function openIssuer({ agents, archive, limits, signingKeys, settings }: IssuerParts) {
   /**
-   * @throws ApiError TOO_MANY_REQUESTS, POLICY_REJECTED if the agent gets no PAT, INVALID_SIGNATURE if a proof is missing, SERVICE_UNAVAILABLE,
-   * and what the steps of the applicant throw
+   * @throws ApiError TOO_MANY_REQUESTS, POLICY_REJECTED, INVALID_SIGNATURE, SERVICE_UNAVAILABLE, and what the applicant's steps throw
    */
   return async function issue<T>({
     request,
@@ -82,20 +82,39 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message });
-    const presented = { agentId, thumbprint, hasProof, nowMs };
-    const seen = await findAgent(agents, presented, settings);
-    await check?.(seen.standing.agent?.generation);
+    const application = { agentId, thumbprint, hasProof, nowMs };
+    const seen = await findAgent(agents, application, settings);
+    await check?.(seen.records.agent?.generation);
 
     await useUp?.();
     const decision = await limits.consume(counter);
     if (!decision.isAdmitted) throw limitExceeded(decision, { message });
-    const [agent] = await Promise.all([bindAgent(agents, presented, seen, settings), archive.keep(policy.reference, policy.policy)]);
+    const [agent] = await Promise.all([bindAgent(agents, application, seen, settings), archive.keep(policy.reference, policy.policy)]);
 
-    const grant = { baseUrl: request.baseUrl, agent, policy, hasProof, nowMs, lifeSeconds: settings.patLifeSeconds };
-    const claims = newClaims({ ...grant, ...(clientId !== undefined && { clientId }) });
+    const { patLifeSeconds: lifeSeconds } = settings;
+    const claims = newClaims({ baseUrl: request.baseUrl, agent, policy, hasProof, clientId, nowMs, lifeSeconds });
     const pat = await signPat(signingKeys, claims);
     const completed = await complete?.(agent.generation);
     log.info('issued', { request_id: request.requestId, agent_id: claims.sub, thumbprint, jti: claims.jti, policy_digest: policy.digest });
     return { pat, claims, headers: rateLimitHeaders(decision), completed };
+  };
+}
+
+export function issuerPartsFromEnvironment(table: Table): IssuerParts {
+  const { patLifeSeconds, issueLimitPerHour, agents, agentIds } = readEnvironment(
+    ['patLifeSeconds', 'issueLimitPerHour'],
+    ['agents', 'agentIds'],
+  );
+  return {
+    agents: openApplicants(table),
+    archive: openPolicyArchive(table),
+    limits: openRateLimiter(table),
+    signingKeys: signingKeysFromEnvironment(),
+    settings: {
+      patLifeSeconds: Number(patLifeSeconds),
+      issueLimitPerHour: Number(issueLimitPerHour),
+      isApprovalRequired: agents === 'approved',
+      isSharingAllowed: agentIds === 'shared',
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../json.ts';
 import type { Refuse } from './refusals.ts';
 
-/** The parts of a compact JWS (RFC 7515 section 7.1). Nothing in it is verified yet. */
+/** The parts of a compact JWS (RFC 7515 section 7.1), not verified. */
 export interface Jws {
   header: JsonObject;
   headerSegment: string;
@@ -10,13 +10,13 @@ export interface Jws {
   signature: Buffer;
 }
 
-/** The bytes of a base64url text, or undefined if another text stands for the same bytes: padding, spare bits, other alphabets. */
+/** The bytes of a base64url text; undefined unless it is their only spelling (no padding, spare bits or other alphabets). */
 export function decodeCanonical(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
-/** Parses strict JSON; undefined if it is not. */
+/** Parses strict JSON; undefined if it is invalid. */
 export function readJson(bytes: Buffer): JsonValue | undefined {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
@@ -26,9 +26,9 @@ export function readJson(bytes: Buffer): JsonValue | undefined {
 }
 
 /**
- * Reads a compact JWS in its one canonical spelling. This is not left to jose because jose accepts what is refused here and in
- * `signed-policy.ts`: second spellings of one token, objects with duplicate members, and headers that bring a key.
- * @throws what `refuse` makes of the problem
+ * Reads a compact JWS in its canonical spelling. jose would also accept other spellings of one token, objects with duplicate members, and
+ * headers with a key.
+ * @throws the error of `refuse`
  */
 export function readJws(text: string, what: string, refuse: Refuse): Jws {
   const [headerSegment = '', payloadSegment = '', signatureSegment = '', ...more] = text.split('.');

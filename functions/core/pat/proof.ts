@@ -17,17 +17,16 @@ export interface Proofs {
    */
   checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<CheckedProof | undefined>;
   /**
-   * Checks the proof sent with a PAT. One is required if the PAT or the deployment says so, or if the PAT came under the scheme `DPoP`; one that
-   * is sent is always checked. Writes nothing.
+   * Checks the proof sent with a PAT. It is required if the PAT or the deployment says so, or if the scheme is `DPoP`; if one is sent, it is
+   * always checked. Writes nothing.
    * @throws ApiError UNAUTHORIZED
    */
   checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<CheckedProof | undefined>;
 }
 
-/** A proof that holds. */
 export interface CheckedProof {
   /**
-   * Takes its jti, with one write; it has to be called before anything comes of the request. Once it has succeeded, it does nothing.
+   * Consumes the jti with one write, before the request takes effect. Does nothing after a success.
    * @throws ApiError if the proof has been used before
    */
   use(): Promise<void>;
@@ -82,7 +81,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   };
 }
 
-/** For the PAT of a signed-in person, which no key belongs to: whoever asks for a proof, or sends one, is told so. */
+/** The PAT of a signed-in person has no key, so no proof can go with it. */
 function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequired: boolean): undefined {
   const [credential = ''] = request.headerValues('authorization');
   if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;
@@ -94,8 +93,8 @@ function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequ
 }
 
 /**
- * Verifies a proof by the list of RFC 9449 section 4.3, except that nobody else has used it.
- * @returns its jti, and when the proof stops being accepted in seconds since the epoch
+ * Verifies a proof by RFC 9449 section 4.3, except for replays.
+ * @returns its jti, and when the proof expires, in seconds since the epoch
  */
 async function verifyProof(
   proof: string,

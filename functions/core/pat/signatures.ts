@@ -12,10 +12,7 @@ interface Algorithm {
 const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_AUTO } = constants;
 const ed25519: Algorithm = { kind: 'Ed25519', hash: null, options: {} };
 
-/**
- * The JWS algorithms that agents may sign with (RFC 7518, RFC 8037, RFC 9864); each goes with one kind of key. They are verified with node:crypto
- * rather than jose because jose verifies no bare signatures: one table of algorithms serves both.
- */
+/** The JWS algorithms that agents may use (RFC 7518, RFC 8037, RFC 9864). jose cannot verify bare signatures, so node:crypto verifies both. */
 const jwsAlgorithms: Record<string, Algorithm> = {
   RS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
   PS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: 32 } },
@@ -27,7 +24,7 @@ const jwsAlgorithms: Record<string, Algorithm> = {
 
 export const jwsAlgorithmNames = Object.keys(jwsAlgorithms);
 
-/** Algorithms of signatures that name none: whatever common tools make with a key of the kind. */
+/** Algorithms of bare signatures, as common tools make them. */
 const bareAlgorithms: readonly Algorithm[] = [
   { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
   { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: RSA_PSS_SALTLEN_AUTO } },
@@ -39,7 +36,7 @@ const bareAlgorithms: readonly Algorithm[] = [
   ed25519,
 ];
 
-/** Whether `signature` is one of a fixed length that the key cannot make; DER signatures vary, by a few bytes. */
+/** DER signatures vary by a few bytes, the others have a fixed length. */
 function hasImpossibleLength({ kind, key }: AgentKey, { length }: Buffer): boolean {
   if (kind === 'RSA') return length !== Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
   if (kind === 'Ed25519') return length !== 64;
@@ -51,12 +48,11 @@ function holds({ kind, hash, options }: Algorithm, agentKey: AgentKey, data: Buf
   return verify(hash, data, { key: agentKey.key, ...options }, signature);
 }
 
-/** Whether a JWS signature holds; never with an algorithm that belongs to another kind of key. */
 export function verifyJwsSignature(name: string, key: AgentKey, data: Buffer, signature: Buffer): boolean {
   const algorithm = Object.hasOwn(jwsAlgorithms, name) ? jwsAlgorithms[name] : undefined;
   return algorithm !== undefined && holds(algorithm, key, data, signature);
 }
 
-/** Whether a signature that names no algorithm holds: PKCS1-v1_5, PSS, ECDSA as DER or r||s, Ed25519. */
+/** For signatures without a named algorithm: PKCS1-v1_5, PSS, ECDSA as DER or r||s, Ed25519. */
 export const verifyBareSignature = (key: AgentKey, data: Buffer, signature: Buffer): boolean =>
   bareAlgorithms.some((algorithm) => holds(algorithm, key, data, signature));

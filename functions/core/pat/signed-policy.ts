@@ -1,19 +1,19 @@
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { UsedJtis } from '../activity/used-jti.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { canonicalDigest, signableTexts } from '../policy/canonical.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
+import { signableTexts } from '../policy/signable-texts.ts';
 import type { AgentKey } from './agent-key.ts';
 import { checkFreshness, checkSigner, type FreshnessOptions, type SingleUse } from './freshness.ts';
 import { type Jws, readJson, readJws } from './jws.ts';
 import { invalidSignature } from './refusals.ts';
 import { jwsAlgorithmNames, verifyBareSignature, verifyJwsSignature } from './signatures.ts';
 
-/** A genuine signature: over the policy in force, or over something else. */
 export interface SignedPolicy {
   isCurrent: boolean;
-  /** what was signed instead, if it has the current policy's uid: the `pol` of a PAT under it */
+  /** reference to what was signed instead, if it has the uid of the current policy */
   otherReference?: string;
-  /** what keeps the document from being used again, if it has a jti */
+  /** if the document has a jti */
   singleUse?: SingleUse;
 }
 
@@ -48,7 +48,7 @@ export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint 
   throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
 }
 
-/** Every way to read the text, in which tools break long lines; a text of hexadecimal digits alone may be base64 as well. */
+/** All readings of the text: hexadecimal digits may be base64 as well. Tools break long lines. */
 function decodeBare(lines: string): Buffer[] {
   const text = lines.replace(/\s+/g, '');
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);
@@ -97,7 +97,7 @@ function checkHeader(header: Jws['header']): string {
   return alg;
 }
 
-/** The claims about the signature, and what is left without them: a policy has no members of these names. */
+/** Separates the claims from the policy, which has no members of these names. */
 function takeClaims(document: JsonValue | undefined): { claims: JsonObject; rest?: JsonObject } {
   if (!isObject(document)) return { claims: {} };
   const isClaim = (name: string) => (claimNames as readonly string[]).includes(name);

@@ -1,11 +1,11 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { GetPublicKeyCommand, KMSClient, SignCommand } from '@aws-sdk/client-kms';
-import { calculateJwkThumbprint, type JWK } from 'jose';
+import type { JWK } from 'jose';
 import { unavailable } from '../api-error.ts';
-import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment, splitList } from '../environment.ts';
 import { beyondInvocation, bounded } from '../invocation.ts';
 import { signatureFromDer } from './ecdsa.ts';
+import { type Kms, openKms } from './kms.ts';
+import { thumbprintOf } from './thumbprint.ts';
 
 /** A public key of the deployment. */
 export interface VerifyingKey {
@@ -15,11 +15,11 @@ export interface VerifyingKey {
 }
 
 interface SigningKey extends VerifyingKey {
-  /** of the key itself: an alias may be pointed at another key */
+  /** of the key itself: an alias may move to another key */
   arn: string;
 }
 
-/** The keys that sign PATs. Public keys are read once in an instance's life. */
+/** The keys that sign PATs. Each instance reads the public keys once. */
 export interface SigningKeys {
   /**
    * Signs with the first key, and verifies the signature before it returns it.
@@ -27,35 +27,31 @@ export interface SigningKeys {
    * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
    */
   sign(signingInput: string): Promise<Uint8Array>;
-  /** The key that signs. */
   newest(): Promise<VerifyingKey>;
   /**
-   * The key of a `kid`, among the deployment's keys only; undefined if there is none.
-   * @throws ApiError SERVICE_UNAVAILABLE if a key that cannot be read at the moment may be the one
+   * The deployment's key with this `kid`.
+   * @throws ApiError SERVICE_UNAVAILABLE if it is not found and some key cannot be read
    */
   find(kid: string): Promise<KeyObject | undefined>;
   /** All keys as a JWK set (RFC 7517 section 5), the signing one first. */
   jwks(): Promise<{ keys: JWK[] }>;
 }
 
-/** Longest that one call of KMS may take with all its retries. */
+/** For one KMS call with all its retries. */
 const callTimeoutMs = 2_500;
 
-/** A key that could not be read is not read again within this time, however many requests arrive. */
+/** After a failure, a key is not read again for this long. */
 const retryAfterMs = 1_000;
 
 const anotherKey = new Error('the kid is that of another key');
 
-/** The client with bounded waits. `AWS_ENDPOINT_URL_KMS` redirects it. */
-export const kmsClient = (): KMSClient => new KMSClient(awsClientSettings({ requestTimeout: 1_000 }));
-
-/** @param keyIds - key ids or ARNs; the first signs, all verify. To retire a key is to take it out of this list. */
-export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: () => number = Date.now): SigningKeys {
+/** @param keyIds - key ids or ARNs; the first signs, all verify */
+export function openSigningKeys(kms: Kms, keyIds: readonly string[], now: () => number = Date.now): SigningKeys {
   async function fetchKey(keyId: string): Promise<SigningKey> {
-    const { PublicKey, KeyId } = await reach(() => kms.send(new GetPublicKeyCommand({ KeyId: keyId })));
-    const key = createPublicKey({ key: Buffer.from(PublicKey ?? []), format: 'der', type: 'spki' });
+    const { arn, publicKey } = await reach(() => kms.getPublicKey(keyId));
+    const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new TypeError('a signing key is not of ECC_NIST_P256');
-    return { arn: KeyId ?? keyId, key, kid: await calculateJwkThumbprint(key.export({ format: 'jwk' }) as JWK) };
+    return { arn, key, kid: thumbprintOf(key) };
   }
 
   const readers = keyIds.map((keyId) => keepSuccess(() => fetchKey(keyId), now));
@@ -70,17 +66,14 @@ export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: 
     sign: async (signingInput) => {
       const { arn, key } = await newest();
       const digest = createHash('sha256').update(signingInput).digest();
-      const { Signature } = await reach(() =>
-        kms.send(new SignCommand({ KeyId: arn, Message: digest, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' })),
-      );
-      const signature = signatureFromDer(Signature ?? new Uint8Array());
+      const signature = signatureFromDer(await reach(() => kms.sign(arn, digest)));
       if (!verify('sha256', Buffer.from(signingInput), { key, dsaEncoding: 'ieee-p1363' }, signature)) {
         throw new Error('KMS returned a signature that its own public key does not verify');
       }
       return signature;
     },
     find: async (kid) => {
-      // the first key that answers: a key that cannot be read does not delay the others
+      // a key that cannot be read must not delay the others
       const isThis = async (read: () => Promise<SigningKey>) => {
         const found = await read();
         return found.kid === kid ? found.key : Promise.reject(anotherKey);
@@ -106,11 +99,10 @@ export function openSigningKeys(kms: KMSClient, keyIds: readonly string[], now: 
 export const publicKeyPem = async (keys: Pick<SigningKeys, 'newest'>): Promise<string> =>
   (await keys.newest()).key.export({ format: 'pem', type: 'spki' }).toString();
 
-/** The keys of this function's environment. */
 export const signingKeysFromEnvironment = (): SigningKeys =>
-  openSigningKeys(kmsClient(), splitList(readEnvironment(['signingKeys']).signingKeys));
+  openSigningKeys(openKms(), splitList(readEnvironment(['signingKeys']).signingKeys));
 
-/** Reads once; concurrent uses share one attempt, a success stays, a failure stays for {@link retryAfterMs}. */
+/** Concurrent calls share one attempt. Keeps a success forever, and a failure for {@link retryAfterMs}. */
 function keepSuccess<T>(read: () => Promise<T>, now: () => number): () => Promise<T> {
   let attempt: Promise<T> | undefined;
   let failedAtMs: number | undefined;

@@ -1,16 +1,15 @@
 import { type PatClaims, patType } from '../../../schemas/pat.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Maximum size of a PAT: the gateway takes at most 10,240 bytes of headers. */
+/** The gateway takes at most 10,240 bytes of headers. */
 export const maxPatBytes = 6_144;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The header segment of every PAT under one key: there is exactly one way to write it. */
+/** The one spelling of the header of PATs under this key. */
 export const headerSegment = (kid: string): string => encode({ alg: 'ES256', typ: patType, kid });
 
 /**
- * Writes and signs a PAT.
  * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
  * @throws RangeError if the PAT would be too large to be sent back in a header
  */

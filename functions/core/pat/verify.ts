@@ -13,7 +13,7 @@ export interface PatVerifierParts {
   findKey(kid: string): Promise<KeyObject | undefined>;
 }
 
-/** Verifies a PAT's own text and claims. The caller checks revocation and the policy in force. */
+/** Verifies text and claims of a PAT; the caller checks revocation and the policy in force. */
 export type VerifyPat = (token: string, at: { baseUrl: string; nowMs: number }) => Promise<PatClaims>;
 
 const grammar = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;
@@ -23,14 +23,13 @@ const notOurs = (cause?: unknown) =>
   invalidToken('The PAT is not one that this gate issued, or not for this address. Get one with POST /api/pat/issue.', cause);
 const expired = () => invalidToken('The PAT has expired. Get a new one with POST /api/pat/issue.');
 
-/** Tokens whose signature an instance remembers to have verified. */
+/** Verified tokens that an instance remembers. */
 const maxRemembered = 500;
 
 /**
- * Everything that can be refused without a key is refused first, and a token has one spelling only: canonical base64url, the one header that
- * this gate writes, and the signature with the lower s. The signature of a token, as a whole text, is verified once under each key; that
- * the key is still one of the deployment's, and what the claims say, is checked every time.
- * @returns a check that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE if the key cannot be read just now
+ * A token has only one spelling: canonical base64url, the header that this gate writes, and the signature with the lower s. The signature of
+ * a token is verified once per key; that the key still belongs to the deployment, and the claims, are checked every time.
+ * @returns a function that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE if the key cannot be read
  */
 export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
   const remembered = new QuickLRU<string, { kid: string; key: KeyObject; claims: PatClaims }>({ maxSize: maxRemembered });
@@ -59,7 +58,6 @@ export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
   };
 }
 
-/** The `kid` of a token whose spelling is canonical in every part. */
 function readKid(token: string): string {
   if (token.length > maxPatBytes || !grammar.test(token)) throw notOurs();
   const [header = '', payload = '', signature = ''] = token.split('.');

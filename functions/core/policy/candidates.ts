@@ -1,11 +1,11 @@
 import { methods } from '../../../schemas/intent.ts';
-import { days } from './clock.ts';
 import { type Call, type Condition, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
+import { days } from './local-time.ts';
 
-/** Calls of which one meets these conditions on one thing, if any call does: the constants that they name, and values between and beyond them. */
+/** Calls that include one that meets these conditions on a subject, if any call does: their constants, and values between and beyond them. */
 export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
   const constants = conditions.flatMap(({ values }) => values);
-  const call: Call = { intentUid: '', parameters: {}, thumbprint: '', nowMs: 0 };
+  const call: Call = { intentUid: '', parameters: {}, account: '', nowMs: 0 };
   switch (subject.of) {
     case 'parameter': {
       const values = [...neighbours(constants), true, false, 'a text that no policy names'];
@@ -13,7 +13,7 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
       return [{ ...call, intentUid }, ...values.map((value) => ({ ...call, intentUid, parameters: { [subject.name]: value } }))];
     }
     case 'agentKey':
-      return [call, ...constants.map((value) => ({ ...call, thumbprint: String(value) }))];
+      return [call, ...constants.map((value) => ({ ...call, account: String(value) }))];
     case 'dateTime':
       return [sinceMs, ...neighbours(constants).map((value) => Date.parse(String(value)))].map((nowMs) => ({ ...call, nowMs }));
     case 'method':
@@ -31,10 +31,10 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
   }
 }
 
-/** Of more texts than this, not every subset is tried. */
+/** Above this number of texts, not every subset is tried. */
 const maxTexts = 10;
 
-/** Every subset of some texts; of many, none, each, and all of them. */
+/** Every subset; for many texts only the empty set, each text alone, and all of them. */
 export function subsetsOf(texts: readonly string[]): string[][] {
   const distinct = [...new Set(texts)];
   if (distinct.length > maxTexts) return [[], ...distinct.map((text) => [text]), distinct];

@@ -1,11 +1,11 @@
-import { canonicalText } from './canonical.ts';
-import type { Grants } from './compile.ts';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import type { CompiledPolicy } from './compile.ts';
 import { concerns, type JudgedIntent } from './conditions.ts';
 import { describeRule } from './describe.ts';
 import { mayBeExecuted, openConditions, rulesFor } from './judge.ts';
 import type { Rule } from './reading.ts';
 
-/** What a change of policy does to the intents of a registry. */
+/** The effect of a change of policy on the intents of a registry. */
 export interface RegistryChanges {
   /** nobody could execute them before */
   gained: string[];
@@ -15,7 +15,7 @@ export interface RegistryChanges {
   limitedOtherwise: { intent_uid: string; before: string[]; after: string[] }[];
 }
 
-/** What a rule does to calls of one intent, wherever in the policy it stands. */
+/** The effect of a rule on one intent, independent of its place in the policy. */
 function effectOn(intent: JudgedIntent, rule: Rule): string {
   const { kind, charges, payments } = rule;
   const conditions = openConditions(rule, intent);
@@ -24,14 +24,14 @@ function effectOn(intent: JudgedIntent, rule: Rule): string {
   return canonicalText({ kind, asked, charges: charges.map(({ id, cost }) => ({ id, cost })), payments });
 }
 
-/** Rules that can never cover a call of the intent, because a condition of theirs is about another one, are left out. */
-const rulesOn = (grants: Grants, intent: JudgedIntent): Rule[] =>
-  rulesFor(grants.rules, intent).filter(
+/** Without rules that never cover a call of the intent, because they have a condition on another one. */
+const rulesOn = (compiled: CompiledPolicy, intent: JudgedIntent): Rule[] =>
+  rulesFor(compiled.rules, intent).filter(
     ({ kind, conditions }) => kind === 'permission' || conditions.every((condition) => concerns(condition, intent.intentUid)),
   );
 
-/** The differences between two policies for these intents, in their order. */
-export function compareForRegistry(before: Grants, after: Grants, intents: readonly JudgedIntent[]): RegistryChanges {
+/** How a new policy differs from an old one for these intents, in their order. */
+export function compareForRegistry(before: CompiledPolicy, after: CompiledPolicy, intents: readonly JudgedIntent[]): RegistryChanges {
   const changes: RegistryChanges = { gained: [], lost: [], limitedOtherwise: [] };
   for (const intent of intents) {
     const uid = intent.intentUid;

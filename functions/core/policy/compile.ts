@@ -6,8 +6,8 @@ import { findTooManyLimits } from './limits-per-call.ts';
 import { interpretPolicy, PolicyError, type Rule } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 
-/** What a policy grants to whoever signs it. */
-export interface Grants {
+/** What a policy grants to those who sign it, and what calls are judged by. */
+export interface CompiledPolicy {
   /** a PAT's `scope`: `<namespace>:<slug>:<version>:execute`, `*` standing for a whole segment */
   scope: string[];
   /** entries of the same form that are subtracted, and win */
@@ -23,11 +23,11 @@ export interface Grants {
 const maxScopeBytes = 3_000;
 
 /**
- * Turns a policy whose `{base_url}` is filled in into grants.
+ * Reads a policy whose `{base_url}` is filled in.
  * @param billing - how `pay` duties are billed, if the deployment bills
  * @throws PolicyError listing every place that cannot be put into effect
  */
-export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): Grants {
+export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing): CompiledPolicy {
   const { rules } = interpretPolicy(policy, baseUrl);
   const tooMany = findTooManyLimits(rules);
   if (tooMany.length > 0) throw new PolicyError(tooMany);

@@ -1,7 +1,7 @@
 import { compareNumbers, isNumeric, numberText } from '../../../schemas/number.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
 import { formats } from '../parameters/formats.ts';
-import { clockSubjects, readClock } from './clock.ts';
+import { isTimeOfDay, readLocalTime } from './local-time.ts';
 import { foldNamespace } from './scope.ts';
 
 export type Scalar = string | number | boolean;
@@ -17,7 +17,7 @@ export type Subject =
   /** when the call is made; time of day and day of the week are those of `zone` (IANA) */
   | { of: 'dateTime' }
   | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
-  /** the RFC 7638 thumbprint of the agent's key, or what stands for a person with a client (`account` in `pat/holder.ts`) */
+  /** of the holder, see `pat/holder.ts` */
   | { of: 'agentKey' }
   /** of the intent: the HTTP method of its endpoint; each of its tags; its service, by id or name */
   | { of: IntentSubject };
@@ -26,7 +26,7 @@ export const intentSubjects = ['method', 'tag', 'service'] as const;
 
 export type IntentSubject = (typeof intentSubjects)[number];
 
-/** A comparison of one thing about a call with constants. */
+/** Compares a subject with constants. */
 export interface Condition {
   /** JSON pointer to the constraint */
   place: string;
@@ -36,7 +36,7 @@ export interface Condition {
   values: Scalar[];
 }
 
-/** What is known of an intent by those who judge it. What is not known cannot be told, and so never helps a call. */
+/** What is known of an intent when a call is judged. What is unknown counts against the call. */
 export interface JudgedIntent {
   intentUid: string;
   method?: string | undefined;
@@ -44,17 +44,17 @@ export interface JudgedIntent {
   service?: { service_id?: string | undefined; service_name?: string | undefined } | undefined;
 }
 
-/** What rules are judged by, of a registered intent. */
+/** The members of a registered intent that conditions may be about. */
 export const judgedIntent = (
   { intent_uid, endpoint, tags = [] }: { intent_uid: string; endpoint: { method: string }; tags?: readonly string[] | undefined },
   { service_id, service_name }: { service_id?: string | undefined; service_name: string },
 ): JudgedIntent => ({ intentUid: intent_uid, method: endpoint.method, tags, service: { service_id, service_name } });
 
-/** What conditions are judged by. */
+/** Everything that conditions may be about. */
 export interface Call extends JudgedIntent {
   /** after validation, defaults filled in */
   parameters: Record<string, unknown>;
-  thumbprint: string;
+  account: string;
   /** milliseconds since the epoch */
   nowMs: number;
 }
@@ -78,28 +78,14 @@ export function holds({ subject, comparison, values }: Condition, call: Call): b
     return comparison === 'neq' && isMet !== undefined ? !isMet : isMet;
   }
   const actual = readSubject(subject, call);
-  if (actual === undefined)
-    return { eq: false, within: false, neq: true, gt: undefined, gte: undefined, lt: undefined, lte: undefined }[comparison];
+  if (actual === undefined) return ['eq', 'neq', 'within'].includes(comparison) ? comparison === 'neq' : undefined;
   const orders = values.map((value) => compare(actual, value));
   if (orders.every((order) => order === undefined)) return undefined;
   const [order = Number.NaN] = orders;
-  switch (comparison) {
-    case 'eq':
-      return order === 0;
-    case 'neq':
-      return order !== 0;
-    case 'gt':
-      return order > 0;
-    case 'gte':
-      return order >= 0;
-    case 'lt':
-      return order < 0;
-    case 'lte':
-      return order <= 0;
-    case 'within':
-      if (orders.includes(0)) return true;
-      return isNumeric(actual) && values.some((value, at) => isNumeric(value) && orders[at] === undefined) ? undefined : false;
-  }
+  if (comparison !== 'within')
+    return { eq: order === 0, neq: order !== 0, gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[comparison];
+  if (orders.includes(0)) return true;
+  return isNumeric(actual) && values.some((value, at) => isNumeric(value) && orders[at] === undefined) ? undefined : false;
 }
 
 /** Whether a condition is about the intent itself, and so holds for all of its calls or for none. */
@@ -114,11 +100,11 @@ function hasAny(subject: IntentSubject, values: readonly string[], { method, tag
   return id === undefined || name === undefined ? undefined : false;
 }
 
-function readSubject(subject: Exclude<Subject, { of: IntentSubject }>, { parameters, thumbprint, nowMs }: Call): unknown {
+function readSubject(subject: Exclude<Subject, { of: IntentSubject }>, { parameters, account, nowMs }: Call): unknown {
   if (subject.of === 'parameter') return Object.hasOwn(parameters, subject.name) ? parameters[subject.name] : undefined;
-  if (subject.of === 'agentKey') return thumbprint;
+  if (subject.of === 'agentKey') return account;
   if (subject.of === 'dateTime') return new Date(nowMs).toISOString();
-  return readClock(nowMs, subject.zone)[subject.of];
+  return readLocalTime(nowMs, subject.zone)[subject.of];
 }
 
 /**
@@ -141,8 +127,6 @@ function compare(actual: unknown, value: Scalar): number | undefined {
 const compose = (value: unknown): unknown => (typeof value === 'string' ? value.normalize('NFC') : value);
 
 const orderOf = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
-
-const isTimeOfDay = (value: unknown): value is string => typeof value === 'string' && clockSubjects.timeOfDay.holds(value);
 
 /** Whole seconds, then what follows the point, whatever its length. A leap second is the first of the next minute. */
 function orderOfInstants(a: string, b: string): number {

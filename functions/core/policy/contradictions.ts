@@ -1,17 +1,17 @@
+import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { candidatesFor } from './candidates.ts';
-import { canonicalText } from './canonical.ts';
 import { type Call, type Condition, holds, type Subject } from './conditions.ts';
 import { describeRule } from './describe.ts';
 import { findWider, interpretPolicy, type Rule } from './reading.ts';
 import { isRuledOut, oneIntent } from './scope.ts';
 
 /**
- * What a policy says that has no effect: rules that no call can meet, and permissions whose conditions others go round. The policy can be
- * put into effect, but hardly means that.
+ * Finds rules without effect: those that no call can meet, and permissions whose conditions another permission makes void. The gate accepts
+ * such a policy, but its author probably means something else.
  * @param policy - with `{base_url}` filled in
- * @param sinceMs - what holds only before has no effect either; in milliseconds since the epoch
+ * @param sinceMs - rules that apply only before this time have no effect either; milliseconds since the epoch
  * @throws PolicyError if it cannot be put into effect
  */
 export function findContradictions(policy: Policy, baseUrl: string, sinceMs: number): Issue[] {
@@ -51,7 +51,7 @@ const listPlaces = (stated: readonly { place: string }[]): string => stated.map(
 const describeUnmet = ({ own, isOver }: { own: readonly Condition[]; isOver: boolean }): string =>
   `no call meets ${listPlaces(own)}${isOver ? ' any more' : ''}`;
 
-/** The conditions of a rule on one thing, and prohibitions that ask about nothing else, if they leave no value of it from a moment on. */
+/** The conditions of a rule on one subject, and prohibitions with conditions on nothing else, if together they leave no value from `sinceMs` on. */
 function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: number) {
   for (const subject of subjectsOf([rule, ...prohibitions])) {
     const uid = subject.of === 'parameter' ? subject.uid : undefined;
@@ -75,7 +75,7 @@ const subjectsOf = (rules: readonly Rule[]): Subject[] => {
   return [...new Map(subjects.map((subject) => [canonicalText(subject), subject])).values()];
 };
 
-/** Whether what is said about a subject is said about another one: a parameter of every intent is that of each of them. */
+/** Whether a subject includes another one: a parameter of every intent includes that of each intent. */
 const includes = (subject: Subject, other: Subject): boolean =>
   canonicalText(subject) === canonicalText(other) ||
   (subject.of === 'parameter' && other.of === 'parameter' && subject.name === other.name && subject.uid === undefined);

@@ -1,7 +1,8 @@
+import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Policy } from '../../../schemas/policy.ts';
-import { canonicalText } from './canonical.ts';
-import type { Grants } from './compile.ts';
+import type { CompiledPolicy } from './compile.ts';
 import { type Condition, isDate, isInstant, isOfIntent, type JudgedIntent, type Scalar } from './conditions.ts';
+import { nameDuration } from './duration.ts';
 import type { Payment } from './duties.ts';
 import { rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
@@ -9,9 +10,6 @@ import { interpretPolicy, type Rule, type Signing } from './reading.ts';
 import { everyIntent } from './scope.ts';
 
 const unitNames: Record<number, string> = { 1: 'second', 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' };
-
-const duration = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
-const durationUnits = ['year', 'month', 'day', 'hour', 'minute', 'second'];
 
 function nameEntry(entry: string, several = 'every intent'): string {
   const [namespace, slug, version] = entry.split(':');
@@ -30,16 +28,6 @@ function namePayment({ amount, currency, every, budget, target }: Payment): stri
   return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${nameDuration(every)}`}${target === undefined ? '' : ` (target: ${target})`}`;
 }
 
-/** An ISO 8601 duration, as it stands after "every": `day`, `3 months`, `1 hour and 30 minutes`. */
-function nameDuration(text: string): string {
-  const [, ...amounts] = duration.exec(text) ?? [];
-  const parts = durationUnits.flatMap((unit, at) => (Number(amounts[at] ?? 0) > 0 ? [{ amount: Number(amounts[at]), unit }] : []));
-  const [first] = parts;
-  if (!first) return text;
-  if (parts.length === 1 && first.amount === 1) return first.unit;
-  return parts.map(({ amount, unit }) => `${amount} ${unit}${amount === 1 ? '' : 's'}`).join(' and ');
-}
-
 const nameValue = (value: Scalar): string =>
   typeof value === 'string' && !isDate(value) && !isInstant(value) ? JSON.stringify(value) : String(value);
 
@@ -55,6 +43,15 @@ const comparisonNames = {
 
 const timeNames = { ...comparisonNames, gt: 'is after', gte: 'is not before', lt: 'is before', lte: 'is not after' };
 
+const subjectNames = {
+  dateTime: 'the date',
+  timeOfDay: 'the time of day',
+  dayOfWeek: 'the day of the week',
+  agentKey: "the thumbprint of the agent's key",
+  method: 'the method',
+  service: 'the service',
+};
+
 /** A condition in words, for example `amount is less than 500`. */
 export function nameCondition({ subject, comparison, values }: Condition): string {
   if (isOfIntent(subject) && comparison === 'neq')
@@ -66,24 +63,9 @@ export function nameCondition({ subject, comparison, values }: Condition): strin
 }
 
 function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent'): string {
-  switch (subject.of) {
-    case 'parameter':
-      return subject.uid === undefined ? `parameter ${subject.name}` : `parameter ${subject.name} of ${subject.uid}`;
-    case 'dateTime':
-      return 'the date';
-    case 'timeOfDay':
-      return `the time of day (${subject.zone})`;
-    case 'dayOfWeek':
-      return `the day of the week (${subject.zone})`;
-    case 'agentKey':
-      return "the thumbprint of the agent's key";
-    case 'method':
-      return 'the method';
-    case 'tag':
-      return tag;
-    case 'service':
-      return 'the service';
-  }
+  if (subject.of === 'parameter') return `parameter ${subject.name}${subject.uid === undefined ? '' : ` of ${subject.uid}`}`;
+  const zone = 'zone' in subject ? ` (${subject.zone})` : '';
+  return `${{ ...subjectNames, tag }[subject.of]}${zone}`;
 }
 
 const nameConditions = (conditions: readonly Condition[]): string => conditions.map(nameCondition).join(' and ');
@@ -133,11 +115,11 @@ const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
 
 /**
  * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that are not those of everything.
- * @param grants - of the policy
+ * @param compiled - the policy
  */
-export function describeTerms(grants: Pick<Grants, 'scope' | 'rules'>, intent: JudgedIntent): string[] {
-  const general = rulesForAll(grants);
-  return rulesFor(grants.rules, intent)
+export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>, intent: JudgedIntent): string[] {
+  const general = rulesForAll(compiled);
+  return rulesFor(compiled.rules, intent)
     .filter((rule) => rule.payments.length > 0 || !general.includes(rule))
     .map(describeRule);
 }

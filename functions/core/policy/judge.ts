@@ -59,8 +59,8 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
   return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call), otherwise };
 }
 
-/** What conditions on the intent itself are judged by, which hold whatever the rest of a call is. */
-const noCall = { parameters: {}, thumbprint: '', nowMs: 0 };
+/** Conditions on the intent itself do not depend on these. */
+const noCall = { parameters: {}, account: '', nowMs: 0 };
 
 /** Whether a rule is about an intent: it names it, and its conditions on the intent itself are fulfilled or cannot be told. */
 const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
@@ -70,7 +70,7 @@ const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
 /** The rules that say something about an intent, whatever the parameters. */
 export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] => rules.filter((rule) => isAbout(rule, intent));
 
-/** Conditions that are left to ask about a call of an intent that a rule is about. */
+/** The conditions of a rule that its intent alone does not decide. */
 export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>
   conditions.filter((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) === undefined);
 
@@ -85,5 +85,5 @@ export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boo
 export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules: readonly Rule[] }): Rule[] =>
   rules.filter(({ entry, conditions }) => conditions.length === 0 && scope.every((one) => coversEntry(entry, one)));
 
-/** What a call takes of the limits of these rules, each once. */
+/** The charges of these rules, merged by limit. */
 export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));

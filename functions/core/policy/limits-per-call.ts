@@ -1,17 +1,17 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { candidatesFor, subsetsOf } from './candidates.ts';
-import { days } from './clock.ts';
 import type { Call, Condition, Subject } from './conditions.ts';
 import { isFulfilled, names } from './judge.ts';
+import { days } from './local-time.ts';
 import type { Rule } from './reading.ts';
 
-/** All windows that a call counts in change with one write, of an item that stays below 1 KB. */
+/** One write of an item below 1 KB updates all windows that a call counts in. */
 const maxLimitsPerCall = 8;
 
 /** The most different limits and budgets of a policy: an agent's counter grows by about 100 bytes for each that counts something. */
 const maxLimits = 64;
 
-/** Beyond so many combinations of what calls may be, the rest is taken to be possible at once. */
+/** Beyond this number of combinations, the remaining conditions are assumed to be compatible. */
 const maxStates = 2_000;
 
 const limitsOf = (rules: readonly Rule[]) => new Map(rules.flatMap(({ charges }) => charges.map((charge) => [charge.id, charge] as const)));
@@ -88,7 +88,7 @@ const groupsOf = (rules: readonly Rule[]): Condition[][] => [
   ).values(),
 ];
 
-/** What clocks show does not depend on the zone here: the calls of {@link callsOf} are made by UTC. */
+/** The calls of {@link callsOf} are in UTC, whatever the zone. */
 const forZone = (condition: Condition): Condition =>
   'zone' in condition.subject ? { ...condition, subject: { ...condition.subject, zone: 'UTC' } } : condition;
 
@@ -96,7 +96,7 @@ const forZone = (condition: Condition): Condition =>
 function callsOf(conditions: readonly Condition[], intentUid: string): Call[] | undefined {
   const [{ subject } = { subject: { of: 'agentKey' } as Subject }] = conditions;
   const constants = conditions.flatMap(({ values }) => values.map(String));
-  const call: Call = { intentUid, parameters: {}, thumbprint: '', nowMs: 0 };
+  const call: Call = { intentUid, parameters: {}, account: '', nowMs: 0 };
   if (clocks.includes(subject.of)) {
     const times = constants.filter((text) => text.includes(':')).map((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
     const minutes = [...new Set([0, ...times.flatMap((time) => [time - 1, time, time + 1])])].filter(

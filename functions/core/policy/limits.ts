@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
-/** How much fits into any window of `period` seconds: calls, or money in the minor units of a currency. */
+/** At most `rate` calls, or minor units of a currency, in any window of `period` seconds. */
 export interface Limit extends RateLimit {
   /** names its window in a counter: a limit that says the same has the same one, and keeps what has been counted */
   id: string;
@@ -17,14 +17,14 @@ export interface Limit extends RateLimit {
 /** A limit, and how much of it one call takes: 1, or its price in minor units. */
 export interface Charge extends Limit {
   cost: number;
-  /** the most that a call of another kind takes of it, if that is more */
+  /** the cost of the most expensive kind of call, if that is more */
   dearest?: number;
 }
 
-/** What a call takes, for saying how many are left: of all kinds of calls, that which takes the most. */
+/** The cost by which the number of remaining calls is computed: that of the most expensive kind of call. */
 export const unitOf = ({ cost, dearest = 0 }: Charge): number => Math.max(cost, dearest);
 
-/** The windows that a call counts in, each once: what is to be paid into one from several places adds up. */
+/** Each limit once: counts of the same limit are one, prices paid from the same budget add up. */
 export function mergeCharges(charges: readonly Charge[]): Charge[] {
   const merged = new Map<string, Charge>();
   for (const charge of charges) {

@@ -1,13 +1,19 @@
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
-import type { Obligation, Policy, PolicyPermission, Prohibition } from '../../../schemas/policy.ts';
-import { pointer } from '../json.ts';
-import { canonicalDigest } from './canonical.ts';
+import {
+  type Constraint,
+  type Obligation,
+  type Policy,
+  type PolicyPermission,
+  type Prohibition,
+  placeholder,
+} from '../../../schemas/policy.ts';
 import type { Condition } from './conditions.ts';
-import { type Complain, type Place, readConstraints, type StatedLimit, termOf } from './constraints.ts';
+import { decode, readConstraints, type StatedLimit, termOf } from './constraints.ts';
 import { type Payment, readDuty, type StatedBudget } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
-import { placeholder } from './placeholder.ts';
+import { isWithin, Position } from './position.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
 /** One sentence of a policy about executing. */
@@ -20,13 +26,13 @@ export interface Rule {
   entry: string;
   /** all have to hold, or the rule does not cover the call */
   conditions: Condition[];
-  /** what a call that it covers takes of which limits */
+  /** what each covered call takes from which limits */
   charges: Charge[];
-  /** what is to be paid for it; the gate shows that, and enforces only what has a budget */
+  /** prices and fees; the gate enforces only those with a budget */
   payments: Payment[];
 }
 
-/** That agents sign something with the key that they present. The gate holds them to it for the policy; anything else it shows them. */
+/** An obligation to sign with the agent's key. The gate enforces it for the policy, and only shows it for other targets. */
 export interface Signing {
   /** what is to be signed, if not the policy */
   target?: string;
@@ -52,120 +58,109 @@ export class PolicyError extends Error {
   }
 }
 
+/** What the rules of one policy have in common. */
+interface Context {
+  baseUrl: string;
+  policyUid: string;
+  reading: PolicyReading;
+}
+
 /**
  * Reads a policy whose `{base_url}` is filled in.
  * @throws PolicyError naming every place that the gate does not understand, and so could not keep
  */
 export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading {
   const issues: Issue[] = [];
-  const complain: Complain = (place, problem) => issues.push({ path: pointer(place), problem });
+  const root = new Position(issues);
   const reading: PolicyReading = { rules: [], isExceedingProhibited: false, signings: [] };
+  const context = { baseUrl, policyUid: policy.uid, reading };
 
-  if (policy.uid.includes('#')) complain(['uid'], 'must not hold a fragment: the digest of the policy takes that place');
-  for (const [at, permission] of (policy.permission ?? []).entries()) {
-    reading.rules.push(readPermission(permission, baseUrl, ['permission', at], complain));
-  }
-  for (const [at, prohibition] of (policy.prohibition ?? []).entries()) {
-    readProhibition(prohibition, baseUrl, ['prohibition', at], complain, reading);
-  }
-  for (const [at, obligation] of (policy.obligation ?? []).entries()) {
-    readObligation(obligation, baseUrl, ['obligation', at], complain, { reading, policy });
-  }
+  if (policy.uid.includes('#')) root.at('uid').refuse('must not hold a fragment: the digest of the policy takes that place');
+  for (const [at, permission] of (policy.permission ?? []).entries()) readPermission(permission, context, root.at('permission', at));
+  for (const [at, prohibition] of (policy.prohibition ?? []).entries()) readProhibition(prohibition, context, root.at('prohibition', at));
+  for (const [at, obligation] of (policy.obligation ?? []).entries()) readObligation(obligation, context, root.at('obligation', at));
   checkBudgets(reading.rules, issues);
   checkIdleConditions(reading.rules, issues);
   nameLimits(reading.rules);
   statePrices(reading.rules);
   if (reading.isExceedingProhibited && reading.rules.every(({ charges }) => charges.every(({ currency }) => currency !== undefined))) {
-    complain(['prohibition'], 'must not prohibit exceeding a rate limit that no permission states');
+    root.at('prohibition').refuse('must not prohibit exceeding a rate limit that no permission states');
   }
   if (issues.length > 0) throw new PolicyError(issues);
   return reading;
 }
 
-function readPermission(permission: PolicyPermission, baseUrl: string, place: Place, complain: Complain): Rule {
-  if (termOf(permission.action) !== 'execute') complain([...place, 'action'], 'must be execute');
-  const { target, constraint = [], duty = [] } = permission;
-  const entry = readTarget(target, baseUrl, [...place, 'target'], complain);
-  const { conditions, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost: 'lte' }, [...place, 'constraint'], complain);
-  const duties = duty.map((one, at) => readDuty(one, [...place, 'duty', at], complain));
-  const budgets = duties.flatMap(({ budget }) => budget ?? []);
-  return {
-    place: pointer(place),
-    kind: 'permission',
-    entry,
-    conditions,
-    charges: mergeCharges([
-      ...limits.map((limit) => toCharge(limit, entry, conditions)),
-      ...budgets.map((budget) => toBudgetCharge(budget, entry, conditions, baseUrl)),
-    ]),
-    payments: duties.map(({ payment }) => payment),
-  };
+/** @param atMost - the operator that limits */
+function readRule(
+  { target, constraint = [] }: { target: string; constraint?: Constraint[] | undefined },
+  kind: Rule['kind'],
+  atMost: 'lte' | 'gt',
+  baseUrl: string,
+  position: Position,
+): Rule {
+  const entry = readTarget(target, baseUrl, position.at('target'));
+  const { conditions, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost }, position.at('constraint'));
+  const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
+  return { place: position.pointer, kind, entry, conditions, charges, payments: [] };
+}
+
+function readPermission(permission: PolicyPermission, { baseUrl, reading }: Context, position: Position): void {
+  if (termOf(permission.action) !== 'execute') position.at('action').refuse('must be execute');
+  const rule = readRule(permission, 'permission', 'lte', baseUrl, position);
+  const duties = (permission.duty ?? []).map((duty, at) => readDuty(duty, position.at('duty', at)));
+  const budgets = duties.flatMap(({ budget }) => (budget ? toBudgetCharge(budget, rule, baseUrl) : []));
+  const charges = mergeCharges([...rule.charges, ...budgets]);
+  reading.rules.push({ ...rule, charges, payments: duties.map(({ payment }) => payment) });
 }
 
 /** A prohibition of `execute` subtracts; one with a rate or a count states a limit. */
-function readProhibition(prohibition: Prohibition, baseUrl: string, place: Place, complain: Complain, reading: PolicyReading): void {
-  const { target, constraint = [] } = prohibition;
+function readProhibition(prohibition: Prohibition, { baseUrl, reading }: Context, position: Position): void {
   const action = termOf(prohibition.action);
-  const entry = readTarget(target, baseUrl, [...place, 'target'], complain);
-  const { conditions, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost: 'gt' }, [...place, 'constraint'], complain);
-  const isAboutRate = action === 'exceedRateLimit' || (action === 'execute' && limits.length > 0);
+  const rule = readRule(prohibition, 'prohibition', 'gt', baseUrl, position);
+  const isLimit = rule.charges.length > 0;
+  const isAboutRate = action === 'exceedRateLimit' || (action === 'execute' && isLimit);
   if (isAboutRate) reading.isExceedingProhibited = true;
-  else if (action !== 'execute') complain([...place, 'action'], 'must be execute or exceedRateLimit');
-  if (isAboutRate && limits.length === 0) {
-    if (conditions.length > 0) complain([...place, 'constraint'], 'must state a rateLimit if it has conditions');
-    return;
-  }
-  const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
-  reading.rules.push({ place: pointer(place), kind: isAboutRate ? 'limit' : 'prohibition', entry, conditions, charges, payments: [] });
+  else if (action !== 'execute') position.at('action').refuse('must be execute or exceedRateLimit');
+  if (!isAboutRate || isLimit) reading.rules.push({ ...rule, kind: isAboutRate ? 'limit' : 'prohibition' });
+  else if (rule.conditions.length > 0) position.at('constraint').refuse('must state a rateLimit if it has conditions');
 }
 
 /** The terms for signing: the second is that of the protocol's own examples. */
 const signingTerms = ['sign', 'signPayload'];
 
 /** The obligations that the gate holds agents to: signing the policy with the key that they present, and keeping a rate limit. */
-function readObligation(
-  { action, assignee, target, constraint = [] }: Obligation,
-  baseUrl: string,
-  place: Place,
-  complain: Complain,
-  { reading, policy }: { reading: PolicyReading; policy: Policy },
-): void {
+function readObligation(obligation: Obligation, { baseUrl, policyUid, reading }: Context, position: Position): void {
+  const { action, assignee, target, constraint = [] } = obligation;
   if (termOf(action) === 'observeRateLimit') {
-    const named = target ?? `${baseUrl}/api/intents`;
-    const entry = readTarget(named, baseUrl, [...place, 'target'], complain);
-    const rule = { baseUrl, target: named, entry, atMost: 'lte' } as const;
-    const { conditions, limits } = readConstraints(constraint, rule, [...place, 'constraint'], complain);
-    if (limits.length === 0) complain([...place, 'constraint'], 'must state a rateLimit');
-    if (assignee !== undefined)
-      complain([...place, 'assignee'], 'must be left out: say by a constraint on agentKey whose calls are limited');
-    const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
-    reading.rules.push({ place: pointer(place), kind: 'limit', entry, conditions, charges, payments: [] });
+    const rule = readRule({ target: target ?? `${baseUrl}/api/intents`, constraint }, 'limit', 'lte', baseUrl, position);
+    if (rule.charges.length === 0) position.at('constraint').refuse('must state a rateLimit');
+    if (assignee !== undefined) position.at('assignee').refuse('must be left out: say by a constraint on agentKey whose calls are limited');
+    reading.rules.push(rule);
     return;
   }
-  const isOfPolicy = target === undefined || target === policy.uid || target === `${baseUrl}/api/policy`;
+  const isOfPolicy = target === undefined || target === policyUid || target === `${baseUrl}/api/policy`;
   reading.signings.push({ ...(!isOfPolicy && { target }), ...(assignee !== undefined && { assignee }) });
-  if (!signingTerms.includes(termOf(action))) complain([...place, 'action'], 'must be sign or observeRateLimit');
+  if (!signingTerms.includes(termOf(action))) position.at('action').refuse('must be sign or observeRateLimit');
   for (const [at, { leftOperand, operator, rightOperand, unit }] of constraint.entries()) {
     const namesTheKey = typeof rightOperand === 'string' && /^agent[-_]?public[-_]?key$/i.test(termOf(rightOperand));
-    if (termOf(leftOperand) !== 'publicKey' || !['eq', 'use'].includes(operator) || !namesTheKey) {
-      complain([...place, 'constraint', at], 'must say that publicKey eq agent_public_key');
-    }
-    if (unit !== undefined) complain([...place, 'constraint', at, 'unit'], 'must be left out: a key has no unit');
+    if (termOf(leftOperand) !== 'publicKey' || !['eq', 'use'].includes(operator) || !namesTheKey)
+      position.at('constraint', at).refuse('must say that publicKey eq agent_public_key');
+    if (unit !== undefined) position.at('constraint', at, 'unit').refuse('must be left out: a key has no unit');
   }
 }
 
-function readTarget(target: string, baseUrl: string, place: Place, complain: Complain): string {
+function readTarget(target: string, baseUrl: string, position: Position): string {
   const intents = `${baseUrl}/api/intents`;
   if (target === intents) return everyIntent;
-  const uid = target.startsWith(`${intents}/`) ? decode(target.slice(intents.length + 1)) : '';
-  if (intentUidPattern.test(uid)) return oneIntent(uid);
+  const uid = target.startsWith(`${intents}/`) ? decode(target.slice(intents.length + 1)) : undefined;
+  if (uid !== undefined && intentUidPattern.test(uid)) return oneIntent(uid);
   const [, namespace] = target.startsWith(intents) ? (/^\?namespace=([a-zA-Z0-9.-]+)$/.exec(target.slice(intents.length)) ?? []) : [];
   if (namespace !== undefined) return oneNamespace(namespace);
-  complain(place, 'must be {base_url}/api/intents, {base_url}/api/intents/<intent_uid> or {base_url}/api/intents?namespace=<namespace>');
+  position.refuse('must be {base_url}/api/intents, {base_url}/api/intents/<intent_uid> or {base_url}/api/intents?namespace=<namespace>');
   return everyIntent;
 }
 
-/** What a limit is about, besides its numbers: where it stands in the policy, and at which address the gate is, does not matter. */
+/** The calls that a limit counts, independent of its place in the policy and the address of the gate. */
 const scopeOf = (entry: string, conditions: readonly Condition[]) => [
   entry,
   ...conditions.map(({ place, ...condition }) => condition).toSorted((a, b) => orderOfTexts(JSON.stringify(a), JSON.stringify(b))),
@@ -173,7 +168,7 @@ const scopeOf = (entry: string, conditions: readonly Condition[]) => [
 
 const orderOfTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** Eight letters suffice to tell the windows of one agent apart. */
+/** Eight characters suffice to distinguish the windows of one agent. */
 const windowId = (stated: unknown): string => canonicalDigest(stated).slice(0, 8);
 
 const toCharge = ({ rule, rate, period }: StatedLimit, entry: string, conditions: readonly Condition[]): Charge => ({
@@ -186,26 +181,15 @@ const toCharge = ({ rule, rate, period }: StatedLimit, entry: string, conditions
 });
 
 /** Budgets of one name are one, whatever is paid from them. */
-const toBudgetCharge = (
+function toBudgetCharge(
   { rule, target, price, budget, currency, period }: StatedBudget,
-  entry: string,
-  conditions: readonly Condition[],
+  { entry, conditions }: Rule,
   baseUrl: string,
-): Charge => ({
-  id: windowId([
-    'money',
-    budget,
-    currency,
-    period,
-    ...(target === undefined ? scopeOf(entry, conditions) : [target.replaceAll(baseUrl, placeholder)]),
-  ]),
-  name: target === undefined ? '' : termOf(target),
-  rule,
-  rate: budget,
-  period,
-  currency,
-  cost: price,
-});
+): Charge {
+  const scope = target === undefined ? scopeOf(entry, conditions) : [target.replaceAll(baseUrl, placeholder)];
+  const id = windowId(['money', budget, currency, period, ...scope]);
+  return { id, name: target === undefined ? '' : termOf(target), rule, rate: budget, period, currency, cost: price };
+}
 
 /** A budget that several permissions name has to be the same one everywhere. */
 function checkBudgets(rules: readonly Rule[], issues: Issue[]): void {
@@ -219,8 +203,8 @@ function checkBudgets(rules: readonly Rule[], issues: Issue[]): void {
 }
 
 /**
- * A condition that decides nothing would be taken for one that does. One with a limit still says which calls that counts. Rules that are not
- * understood do not make others idle.
+ * Refuses conditions that restrict nothing, since readers would assume that they do. Conditions of a rule with a limit say which calls it
+ * counts. Rules with issues do not make others idle.
  */
 function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
   const isUnderstood = ({ place }: Rule) => !issues.some(({ path }) => isWithin(path, place));
@@ -233,14 +217,11 @@ function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
   }
 }
 
-/** A permission without conditions for all that one with conditions is about: nothing hangs on these conditions. */
+/** An unconditional permission that covers everything that a conditional one does, and so makes its conditions void. */
 export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
   rule.kind !== 'permission' || rule.conditions.length === 0
     ? undefined
     : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
-
-/** Whether a JSON pointer is another one, or leads to what is inside of that. */
-export const isWithin = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
 
 /** Names each limit after what its rule covers: `execute` if that is every intent. Further limits of the same are numbered. */
 function nameLimits(rules: readonly Rule[]): void {
@@ -259,8 +240,8 @@ function nameLimits(rules: readonly Rule[]): void {
 }
 
 /**
- * Says of budgets what the dearest call may cost, if prices differ: a client knows how many calls are left, but not of which kind. What
- * permissions of the same intents ask adds up, as if their conditions could hold at once.
+ * Sets the cost of the most expensive call of each budget, if prices differ: a client learns how many calls are left, whatever their kind.
+ * Prices of permissions of the same intents add up, as if their conditions could all hold.
  */
 function statePrices(rules: readonly Rule[]): void {
   const dearest = new Map<string, number>();
@@ -273,13 +254,5 @@ function statePrices(rules: readonly Rule[]): void {
   for (const charge of rules.flatMap(({ charges }) => charges)) {
     const most = dearest.get(charge.id) ?? charge.cost;
     if (most > charge.cost) charge.dearest = most;
-  }
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
   }
 }

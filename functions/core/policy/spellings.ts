@@ -1,16 +1,17 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { odrlContext } from '../../../schemas/policy.ts';
-import { isObject, pointer } from '../json.ts';
-import { placeholder } from './placeholder.ts';
+import { toDouble, toNumeric } from '../../../schemas/number.ts';
+import { odrlContext, placeholder } from '../../../schemas/policy.ts';
+import { isObject } from '../json.ts';
+import { Position } from './position.ts';
 
-type Place = readonly PropertyKey[];
 type Members = Record<string, unknown>;
-type Read = (value: unknown, place: Place) => unknown;
+type Read = (value: unknown, position: Position) => unknown;
 
 const odrl = 'http://www.w3.org/ns/odrl/2/';
+const xsd = 'http://www.w3.org/2001/XMLSchema#';
 const prefixes: Record<string, string> = {
   odrl,
-  xsd: 'http://www.w3.org/2001/XMLSchema#',
+  xsd,
   rdf: 'http://www.w3.org/1999/02/22-rdf-syntax-ns#',
   '@vocab': odrl,
 };
@@ -46,6 +47,8 @@ const textTypes = /^(string|date|dateTime|dateTimeStamp|time|duration|anyURI)$/;
 /** An ODRL term without its prefix or namespace. */
 const bare = (term: string): string => (term.startsWith(odrl) ? term.slice(odrl.length) : term.replace(/^odrl:/, ''));
 
+const bareType = (type: string): string => type.replace(/^xsd:/, '').replace(xsd, '');
+
 const list = (value: unknown): unknown[] => {
   const within = isObject(value) ? (value['@list'] ?? value['@set']) : undefined;
   return Array.isArray(within) ? within : Array.isArray(value) ? value : [value];
@@ -68,12 +71,154 @@ const term: Read = (value) => {
 };
 
 /** A unit that stands alone: a period, a currency, or a time zone. */
-const unit: Read = (value, place) => {
+const unit: Read = (value, position) => {
   const text = reference(value);
   if (typeof text !== 'string') return text;
   if (Object.hasOwn(periodSynonyms, text)) return vocabulary(periodSynonyms[text] ?? '');
   if (/^[A-Z]{3}$/.test(text) && text !== 'UTC') return vocabulary(`currency#${text}`);
-  return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, place);
+  return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, position);
+};
+
+/** The members of an object under their own names, each as it is read. */
+function members(object: Members, position: Position, reads: Record<string, Read> = {}): Members {
+  const result: Members = {};
+  for (const [given, value] of Object.entries(object)) {
+    const name = synonyms[bare(given)] ?? bare(given);
+    if (Object.hasOwn(result, name)) position.at(given).refuse(`says ${name} a second time; remove it`);
+    else result[name] = reads[name]?.(value, position.at(given)) ?? value;
+  }
+  return result;
+}
+
+/** Drops the id and kind of an object, which its place says already. */
+function dropIdentity({ uid, type, ...rest }: Members, position: Position, kinds: readonly string[]): Members {
+  const kind = reference(type);
+  if (kind !== undefined && !(typeof kind === 'string' && kinds.includes(bare(kind))))
+    position.at('type').refuse(`must be ${kinds.join(' or ')}, or be left out`);
+  return rest;
+}
+
+function refuseMembers(members: object, position: Position): void {
+  for (const name of Object.keys(members)) position.at(name).refuse('is not a known member; remove it');
+}
+
+const literal: Read = (value, position) => {
+  if (Array.isArray(value)) return value.map((one, at) => literal(one, position.at(at)));
+  if (!isObject(value)) return value;
+  if ('@list' in value || '@set' in value) return literal(list(value), position);
+  const { '@value': given, '@type': type, ...more } = value;
+  if (given === undefined) return reference(value);
+  refuseMembers(more, position);
+  return typed(given, type, position);
+};
+
+function typed(given: unknown, type: unknown, position: Position): unknown {
+  if (type === undefined) return given;
+  const name = bareType(String(type));
+  const text = String(given);
+  if (name === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  if (name === 'time') return text.replace(/^(\d\d:\d\d):00$/, '$1');
+  if (numberTypes.test(name)) {
+    const [, digits] = /^\+?(-?(?:0|[1-9]\d*)(?:\.\d+)?)$/.exec(text) ?? [];
+    const number = digits === undefined ? undefined : toDouble(toNumeric(digits));
+    if (number === undefined)
+      position.refuse('must be a number that is written with its digits, and exact as a 64-bit floating point number');
+    return number ?? 0;
+  }
+  if (!textTypes.test(name)) position.refuse('must be of a type of XML Schema that the gate knows: a number, text, boolean, date or time');
+  return text;
+}
+
+const operator: Read = (value) => {
+  const text = reference(value);
+  return typeof text === 'string' ? (operatorSynonyms[bare(text)] ?? bare(text)) : text;
+};
+
+/** @param target - of the rule, whose parameters `parameters/<name>` stands for */
+function constraint(value: unknown, position: Position, target?: unknown): unknown[] {
+  if (!isObject(value)) return [value];
+  const read = members(value, position, { leftOperand: term, operator, rightOperand: literal, unit });
+  const { and, dataType, ...rest } = dropIdentity(read, position, ['Constraint', 'LogicalConstraint']);
+  if (and !== undefined) {
+    const all = list(and).flatMap((one, at) => constraint(one, position.at('and', at), target));
+    return Object.keys(rest).length > 0 ? [...all, rest] : all;
+  }
+  const { leftOperand, rightOperand } = rest;
+  if (typeof leftOperand === 'string' && /^parameters\/[^/]+$/.test(leftOperand) && typeof target === 'string')
+    rest.leftOperand = `${target}/${leftOperand}`;
+  if (dataType !== undefined) rest.rightOperand = typed(rightOperand, reference(dataType), position.at('rightOperand'));
+  if (rest.operator === 'within' && rightOperand !== undefined && !Array.isArray(rightOperand)) rest.rightOperand = [rest.rightOperand];
+  return [rest];
+}
+
+/** An action or a target, and the constraints that refine it. */
+function refined(value: unknown, position: Position, of: 'value' | 'source', kinds: readonly string[]) {
+  const one = reference(value);
+  if (!isObject(one)) return { name: one, refinement: [] };
+  const read = members(one, position);
+  const { [of]: named = read.uid, refinement = [], ...rest } = dropIdentity(read, position, kinds);
+  refuseMembers(rest, position);
+  return { name: reference(named), refinement: list(refinement) };
+}
+
+const refinable = [
+  ['target', 'source', ['Asset', 'AssetCollection']],
+  ['action', 'value', ['Action']],
+] as const;
+
+/** The refinements of a target or action become constraints of the rule. */
+const rule =
+  (kinds: readonly string[]): Read =>
+  (value, position) => {
+    if (!isObject(value)) return value;
+    const read = dropIdentity(members(value, position, { assignee: reference }), position, kinds);
+    const refinements = refinable.flatMap(([member, of, names]) => {
+      if (read[member] === undefined) return [];
+      const { name, refinement } = refined(read[member], position.at(member), of, names);
+      read[member] = name;
+      return refinement;
+    });
+    if (read.constraint !== undefined || refinements.length > 0) {
+      const constraints = [...(read.constraint === undefined ? [] : list(read.constraint)), ...refinements];
+      read.constraint = constraints.flatMap((one, at) => constraint(one, position.at('constraint', at), read.target));
+    }
+    if (read.duty !== undefined) read.duty = list(read.duty).map((one, at) => duty(one, position.at('duty', at)));
+    return read;
+  };
+
+/** What ODRL says by refinements of the action `compensate`, the gate says by members. */
+const duty: Read = (value, position) => {
+  if (!isObject(value)) return value;
+  const amount: Read = (given, at) => (isObject(given) && '@value' in given ? literal(given, at) : given);
+  const read = dropIdentity(members(value, position, { target: reference, unit, amount }), position, ['Duty']);
+  const action = position.at('action');
+  const { name, refinement } = refined(read.action, action, 'value', ['Action']);
+  read.action = typeof name === 'string' && bare(name) === 'compensate' ? 'pay' : name;
+  const refinements = refinement.flatMap((given, at) => constraint(given, action.at('refinement', at)));
+  for (const [at, one] of refinements.entries()) {
+    const { leftOperand, operator, rightOperand, unit: currency } = isObject(one) ? one : {};
+    const subject = String(leftOperand).split(/[/#:]/).at(-1);
+    if (operator === 'eq' && subject === 'timeInterval') read.timeInterval = rightOperand;
+    else if (operator === 'eq' && subject === 'payAmount')
+      Object.assign(read, { amount: rightOperand }, currency === undefined ? {} : { unit: currency });
+    else action.at('refinement', at).refuse('must be payAmount or timeInterval with eq');
+  }
+  return read;
+};
+
+const rules =
+  (kinds: readonly string[]): Read =>
+  (value, position) =>
+    list(value).map((one, at) => rule(kinds)(one, position.at(at)));
+
+const isKnownContext = (context: unknown): boolean =>
+  isObject(context)
+    ? Object.entries(context).every(([prefix, meaning]) => prefixes[prefix] === meaning)
+    : typeof context === 'string' && context.replace(/^https:/, 'http:') === odrlContext;
+
+const policyType: Read = (value) => {
+  const kind = reference(value);
+  return typeof kind === 'string' ? bare(kind).replace(/^Policy$/, 'Set') : kind;
 };
 
 /**
@@ -84,172 +229,12 @@ const unit: Read = (value, place) => {
  */
 export function respellPolicy(file: unknown): { value: unknown; issues: Issue[] } {
   const issues: Issue[] = [];
-  const complain = (place: Place, problem: string): void => void issues.push({ path: pointer(place), problem });
-
-  /** The members of an object under their own names, each as it is read. */
-  function members(object: Members, place: Place, reads: Record<string, Read>): Members {
-    const result: Members = {};
-    for (const [given, value] of Object.entries(object)) {
-      const name = synonyms[bare(given)] ?? bare(given);
-      if (Object.hasOwn(result, name)) complain([...place, given], `says ${name} a second time; remove it`);
-      else result[name] = reads[name]?.(value, [...place, given]) ?? value;
-    }
-    return result;
-  }
-
-  /** Drops what names an object or its kind, which says nothing more than its place does. */
-  function dropIdentity({ uid, type, ...rest }: Members, place: Place, kinds: readonly string[]): Members {
-    const kind = reference(type);
-    if (kind !== undefined && !(typeof kind === 'string' && kinds.includes(bare(kind))))
-      complain([...place, 'type'], `must be ${kinds.join(' or ')}, or be left out`);
-    return rest;
-  }
-
-  const literal: Read = (value, place) => {
-    if (Array.isArray(value)) return value.map((one, at) => literal(one, [...place, at]));
-    if (!isObject(value)) return value;
-    if ('@list' in value || '@set' in value) return literal(list(value), place);
-    const { '@value': given, '@type': type, ...more } = value;
-    if (given === undefined) return reference(value);
-    for (const name of Object.keys(more)) complain([...place, name], 'is not a known member; remove it');
-    return typed(given, type, place);
-  };
-
-  function typed(given: unknown, type: unknown, place: Place): unknown {
-    if (type === undefined) return given;
-    const name = String(type)
-      .replace(/^xsd:/, '')
-      .replace(prefixes.xsd ?? '', '');
-    const text = String(given);
-    if (name === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
-    if (numberTypes.test(name)) {
-      const number = Number(text);
-      const isExact =
-        /^[+-]?\d+(\.\d+)?$/.test(text) &&
-        String(number) ===
-          text
-            .replace(/^\+/, '')
-            .replace(/(\.\d*?)0+$/, '$1')
-            .replace(/\.$/, '');
-      if (!isExact) complain(place, 'must be a number that is written with its digits, and exact as a 64-bit floating point number');
-      return isExact ? number : 0;
-    }
-    if (name === 'time') return text.replace(/^(\d\d:\d\d):00$/, '$1');
-    if (!textTypes.test(name))
-      complain(place, 'must be of a type of XML Schema that the gate knows: a number, text, boolean, date or time');
-    return text;
-  }
-
-  const constraint = (value: unknown, place: Place, target?: unknown): unknown[] => {
-    if (!isObject(value)) return [value];
-    const read = members(value, place, {
-      leftOperand: term,
-      operator: (given) => {
-        const text = reference(given);
-        return typeof text === 'string' ? (operatorSynonyms[bare(text)] ?? bare(text)) : text;
-      },
-      rightOperand: literal,
-      unit,
-    });
-    const { and, dataType, ...rest } = dropIdentity(read, place, ['Constraint', 'LogicalConstraint']);
-    if (and !== undefined)
-      return [
-        ...list(and).flatMap((one, at) => constraint(one, [...place, 'and', at], target)),
-        ...(Object.keys(rest).length > 0 ? [rest] : []),
-      ];
-    const { leftOperand, operator, rightOperand } = rest;
-    if (typeof leftOperand === 'string' && /^parameters\/[^/]+$/.test(leftOperand) && typeof target === 'string')
-      rest.leftOperand = `${target}/${leftOperand}`;
-    if (dataType !== undefined) rest.rightOperand = typed(rightOperand, reference(dataType), [...place, 'rightOperand']);
-    if (operator === 'within' && rightOperand !== undefined && !Array.isArray(rightOperand)) rest.rightOperand = [rest.rightOperand];
-    return [rest];
-  };
-
-  /** An action or a target, and what refines it: a condition like those of the rule. */
-  function refined(
-    value: unknown,
-    place: Place,
-    of: 'value' | 'source',
-    kinds: readonly string[],
-  ): { name: unknown; refinement: unknown[] } {
-    const one = reference(value);
-    if (!isObject(one)) return { name: one, refinement: [] };
-    const read = members(one, place, {});
-    const { [of]: named = read.uid, refinement = [], ...rest } = dropIdentity(read, place, kinds);
-    for (const name of Object.keys(rest)) complain([...place, name], 'is not a known member; remove it');
-    return { name: reference(named), refinement: list(refinement) };
-  }
-
-  const rule =
-    (kinds: readonly string[]): Read =>
-    (value, place) => {
-      if (!isObject(value)) return value;
-      const read = dropIdentity(members(value, place, { assignee: reference }), place, kinds);
-      const refinements: unknown[] = [];
-      for (const [member, of, names] of [
-        ['target', 'source', ['Asset', 'AssetCollection']],
-        ['action', 'value', ['Action']],
-      ] as const) {
-        if (read[member] === undefined) continue;
-        const { name, refinement } = refined(read[member], [...place, member], of, names);
-        read[member] = name;
-        refinements.push(...refinement);
-      }
-      if (read.constraint === undefined && refinements.length === 0) return withDuties(read, place);
-      const constraints = [...(read.constraint === undefined ? [] : list(read.constraint)), ...refinements];
-      read.constraint = constraints.flatMap((one, at) => constraint(one, [...place, 'constraint', at], read.target));
-      return withDuties(read, place);
-    };
-
-  function withDuties(read: Members, place: Place): Members {
-    if (read.duty !== undefined) read.duty = list(read.duty).map((one, at) => duty(one, [...place, 'duty', at]));
-    return read;
-  }
-
-  /** What ODRL says by refinements of the action `compensate`, the gate says by members. */
-  const duty: Read = (value, place) => {
-    if (!isObject(value)) return value;
-    const read = dropIdentity(
-      members(value, place, {
-        target: reference,
-        unit,
-        amount: (given, at) => (isObject(given) && '@value' in given ? literal(given, at) : given),
-      }),
-      place,
-      ['Duty'],
-    );
-    const { name, refinement } = refined(read.action, [...place, 'action'], 'value', ['Action']);
-    read.action = typeof name === 'string' && bare(name) === 'compensate' ? 'pay' : name;
-    for (const [at, one] of refinement.flatMap((given, index) => constraint(given, [...place, 'action', 'refinement', index])).entries()) {
-      const { leftOperand, operator, rightOperand, unit: currency } = isObject(one) ? one : {};
-      const subject = String(leftOperand).split(/[/#:]/).at(-1);
-      if (operator !== 'eq' || (subject !== 'payAmount' && subject !== 'timeInterval'))
-        complain([...place, 'action', 'refinement', at], 'must be payAmount or timeInterval with eq');
-      else if (subject === 'timeInterval') read.timeInterval = rightOperand;
-      else Object.assign(read, { amount: rightOperand }, currency === undefined ? {} : { unit: currency });
-    }
-    return read;
-  };
-
-  const rules =
-    (kinds: readonly string[]): Read =>
-    (value, place) =>
-      list(value).map((one, at) => rule(kinds)(one, [...place, at]));
-
-  const isKnownContext = (context: unknown): boolean =>
-    isObject(context)
-      ? Object.entries(context).every(([prefix, meaning]) => prefixes[prefix] === meaning)
-      : typeof context === 'string' && context.replace(/^https:/, 'http:') === odrlContext;
-
   if (!isObject(file)) return { value: file, issues };
   const { $schema, ...written } = file;
-  const policy = members(written, [], {
+  const policy = members(written, new Position(issues), {
     '@context': (value) => (list(value).every(isKnownContext) ? odrlContext : value),
     uid: reference,
-    type: (value) => {
-      const kind = reference(value);
-      return typeof kind === 'string' ? bare(kind).replace(/^Policy$/, 'Set') : kind;
-    },
+    type: policyType,
     profile: reference,
     permission: rules(['Permission', 'Rule']),
     prohibition: rules(['Prohibition', 'Rule']),

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber, parseExact, toDouble } from '../../../schemas/number.ts';
-import { type Policy, policy } from '../../../schemas/policy.ts';
+import { type Policy, placeholder, policy } from '../../../schemas/policy.ts';
 import { describeHidden } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
 import { isObject, issuesOf, parseJson, pointer } from '../json.ts';
-import { placeholder } from './placeholder.ts';
-import { interpretPolicy, isWithin, PolicyError } from './reading.ts';
+import { isWithin } from './position.ts';
+import { interpretPolicy, PolicyError } from './reading.ts';
 import { respellPolicy } from './spellings.ts';
 
 /** A policy whose URIs still hold the placeholder. */
@@ -15,21 +15,21 @@ export type PolicyTemplate = Policy;
 /**
  * Reads the text of a policy file, in any of ODRL's spellings, into the one that agents are served.
  * @param baseUrl - what the placeholder stands for
- * @throws PolicyError naming every place, if it is not JSON or not a policy (specification section 2.3). If it is not, the places are also
- * named that the gate does not understand.
+ * @throws PolicyError if it is not JSON or not a policy (specification section 2.3), naming every place, also those that the gate does not
+ * understand
  */
 export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.example'): PolicyTemplate {
   const { value: written, issues: repeated } = parseText(text);
   const { value, issues: misspelt } = respellPolicy(written);
   const filled = fillIn(value, baseUrl);
   const result = policy.safeParse(filled, { reportInput: true });
-  const issues = [...repeated, ...misspelt, ...(result.success ? [] : issuesOf(result.error)), ...findHidden(value)];
+  const issues = [...repeated, ...misspelt, ...(result.success ? [] : issuesOf(result.error)), ...findIn(value, describeInvisible)];
   if (issues.length > 0) throw new PolicyError([...issues, ...findMisunderstood(filled, baseUrl, issues)]);
   // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
   return value as PolicyTemplate;
 }
 
-/** The parts of a policy that have the form at least; in the place of others stands what the gate does not understand either, or nothing. */
+/** Keeps the well-formed parts of a policy. Others become values that the gate does not understand, or are left out. */
 const readable = (intents: string) => {
   const list = <T extends z.ZodType>(element: T) => z.array(element).optional().catch(undefined);
   const text = z.string().catch('');
@@ -50,7 +50,7 @@ const readable = (intents: string) => {
   return z.object({ uid: text, permission: list(rule), prohibition: list(rule), obligation: list(obligation) });
 };
 
-/** What the gate does not understand of a policy that has been found wrong already, besides that. */
+/** What else the gate does not understand of a policy that is not well-formed. */
 function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Issue[]): Issue[] {
   const { success, data } = readable(`${baseUrl}/api/intents`).safeParse(filled);
   if (!success) return [];
@@ -66,29 +66,30 @@ function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Iss
   }
 }
 
-/** Texts that hold something that nobody sees: people sign what they read. */
-function findHidden(value: unknown, place: readonly PropertyKey[] = []): Issue[] {
-  if (typeof value === 'string') {
-    const problem = describeHidden(value, false);
-    return problem === undefined ? [] : [{ path: pointer(place), problem }];
-  }
-  if (Array.isArray(value)) return value.flatMap((element, at) => findHidden(element, [...place, at]));
-  return isObject(value) ? Object.entries(value).flatMap(([name, member]) => findHidden(member, [...place, name])) : [];
+/** The issues of all values inside a value, and of itself. */
+function findIn(value: unknown, problemOf: (value: unknown) => string | undefined, place: readonly PropertyKey[] = []): Issue[] {
+  const problem = problemOf(value);
+  const inside = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
+  return [
+    ...(problem === undefined ? [] : [{ path: pointer(place), problem }]),
+    ...inside.flatMap(([name, member]) => findIn(member, problemOf, [...place, name])),
+  ];
 }
 
-/** Numbers that double precision cannot hold: a condition with such a constant would be judged by another one, and people sign what they read. */
-function findRounded(value: unknown, place: readonly PropertyKey[] = []): Issue[] {
-  if (isRawNumber(value) && toDouble(value) === undefined)
-    return [{ path: pointer(place), problem: 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits' }];
-  if (Array.isArray(value)) return value.flatMap((element, at) => findRounded(element, [...place, at]));
-  return isObject(value) ? Object.entries(value).flatMap(([name, member]) => findRounded(member, [...place, name])) : [];
-}
+/** People sign what they read. */
+const describeInvisible = (value: unknown) => (typeof value === 'string' ? describeHidden(value, false) : undefined);
+
+/** A condition with a rounded constant would not be the one that people read and sign. */
+const describeRounded = (value: unknown) =>
+  isRawNumber(value) && toDouble(value) === undefined
+    ? 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits'
+    : undefined;
 
 /** Stricter than `JSON.parse`, which drops all but the last of several members of one name. */
 function parseText(text: string): { value: unknown; issues: Issue[] } {
   try {
     const value = parseJson(text);
-    return { value, issues: findRounded(parseExact(text)) };
+    return { value, issues: findIn(parseExact(text), describeRounded) };
   } catch (refusal) {
     if (!(refusal instanceof ApiError)) throw refusal;
     try {
@@ -102,9 +103,5 @@ function parseText(text: string): { value: unknown; issues: Issue[] } {
 /** The policy as it reads for callers of the gate at `baseUrl` (without a trailing slash). */
 export const fillTemplate = (template: PolicyTemplate, baseUrl: string): Policy => fillIn(template, baseUrl) as Policy;
 
-function fillIn(value: unknown, baseUrl: string): unknown {
-  if (typeof value === 'string') return value.replaceAll(placeholder, () => baseUrl);
-  if (Array.isArray(value)) return value.map((element) => fillIn(element, baseUrl));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillIn(member, baseUrl)]));
-}
+const fillIn = (value: unknown, baseUrl: string): unknown =>
+  JSON.parse(JSON.stringify(value), (_, member) => (typeof member === 'string' ? member.replaceAll(placeholder, () => baseUrl) : member));

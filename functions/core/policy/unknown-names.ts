@@ -17,8 +17,8 @@ export interface KnownNames {
 }
 
 /**
- * The names in a policy that nothing has: of intents, namespaces, parameters, tags and services. A rule about them has no effect, and a
- * prohibition of that kind lets through what it was to prohibit.
+ * Unknown names of intents, namespaces, parameters, tags and services in a policy. A rule about one has no effect, so a misspelt prohibition
+ * prohibits nothing.
  */
 export function findUnknownNames(rules: readonly Rule[], { intents, services }: KnownNames): Issue[] {
   const uids = intents.map(({ intentUid }) => intentUid);
@@ -60,13 +60,13 @@ export function findUnknownNames(rules: readonly Rule[], { intents, services }: 
   return rules.flatMap(ofRule);
 }
 
-/** That nothing has a name, and which is the nearest. */
+/** Says that a name is unknown, and which one is nearest. */
 export function describeUnknown(kind: string, name: string, of: readonly string[]): string {
   const near = findNearest(name, of);
   return `names the ${kind} ${JSON.stringify(name)}, which does not exist${near === undefined ? '' : `; the nearest is ${JSON.stringify(near)}`}`;
 }
 
-/** The text that takes the fewest changes of single letters to become another one. */
+/** The text with the smallest edit distance. */
 function findNearest(name: string, of: readonly string[]): string | undefined {
   const distances = of.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }));
   return distances.toSorted((a, b) => a.distance - b.distance)[0]?.other;

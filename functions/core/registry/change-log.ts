@@ -10,24 +10,25 @@ import type { Item, Table, Write } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
 import { digestOf, type Head, openLog, toHead, usualDays } from './log.ts';
 
-/** A change that has been worked out from what was read. */
+/** A change, planned from what has been read. */
 export interface Planned<T> {
-  /** what the change comes to for its caller, given the number of its entry */
+  /** the result for the caller, given the number of the entry */
   result: (seq: number) => T;
-  /** empty if there is nothing to change: then nothing is written */
+  /** if empty, nothing is written */
   changes: LoggedChange[];
   namespace?: string | undefined;
-  /** besides the head and the entry, each under its own conditions; at most 98 */
+  /** in addition to the head and the entry; at most 98 */
   writes: (seq: number) => Write[];
 }
+
+export const noChange = <T>(result: T): Planned<T> => ({ result: () => result, changes: [], writes: () => [] });
 
 /** Reads items, as {@link Table.getAll}. */
 export type Read = <T extends Item>(keys: readonly Key[]) => Promise<(T | undefined)[]>;
 
 /**
  * The log of the registry. Every change is one transaction that moves the head from n to n + 1, appends entry n + 1, and writes the records.
- * So changes have one order, each is whole or has not happened, and whoever knows the number up to which it has read follows them
- * without a clock.
+ * So changes have one order and take effect as a whole, and readers follow them by number, without a clock.
  * @param days - how long entries are kept
  */
 export function openChangeLog(table: Table, days: number = usualDays) {
@@ -65,7 +66,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     ];
   }
 
-  /** The line of the log about each record that was changed. Programs of operators have no log: what they print is theirs. */
+  /** Logs each record that was changed. Operators' programs print their own output instead. */
   function report(by: Admin, { seq, request_id, changes }: LogEntry): void {
     if (by === operator) return;
     for (const { action, kind, id } of changes) log.info('changed', { actor: by.actor, request_id, action, kind, id, seq });
@@ -75,10 +76,9 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     ...reading,
 
     /**
-     * Makes a change as one transaction. If another one came before it, it is worked out anew from what stands then: no new
-     * attempt begins after five seconds.
-     * @param plan - works the change out from what it reads; throws the refusal if it cannot be made. Perhaps called several times
-     * @throws ApiError SERVICE_UNAVAILABLE if changes of others came before it all that time, or the table cannot be reached
+     * Makes a change as one transaction. If another change came first, this one is planned again from fresh reads, for up to five seconds.
+     * @param plan - plans the change from what it reads, perhaps several times; throws the refusal if the change cannot be made
+     * @throws ApiError SERVICE_UNAVAILABLE if other changes came first all that time, or the table cannot be reached
      */
     async change<T>(by: Admin, plan: (read: Read) => Promise<Planned<T>>): Promise<T> {
       const requestId = by.requestId ?? newUlid();
@@ -98,7 +98,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
         const outcome = await table
           .transact([...writesOf(before, entry), ...planned.writes(entry.seq)])
           .catch(async (error: unknown): Promise<true> => {
-            // the answer was lost, or the table has not been reached: the log tells
+            // either the response was lost or the request never arrived: the log tells which
             if (!(error instanceof ApiError) || digestOf((await find(entry.seq)) ?? null) !== digestOf(entry)) throw error;
             return true;
           });
@@ -113,7 +113,6 @@ export function openChangeLog(table: Table, days: number = usualDays) {
 
 export type ChangeLog = ReturnType<typeof openChangeLog>;
 
-/** The log of this deployment. */
 export function changeLogFromEnvironment(table: Table): ChangeLog {
   const { historyDays } = readEnvironment(['historyDays']);
   return openChangeLog(table, Number(historyDays));

@@ -6,27 +6,26 @@ import { ApiError } from '../api-error.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
-import { type ChangeLog, openChangeLog, type Planned } from './change-log.ts';
-import { type IntentItem, readDefinition, toIntentItem, toIntentRecord } from './intent-item.ts';
+import { type ChangeLog, noChange, openChangeLog, type Planned } from './change-log.ts';
+import { type IntentItem, readDefinition, type ServiceItem, toIntentItem, toIntentRecord, toServiceRecord } from './items.ts';
 import { listOf, putListEntry } from './lists.ts';
 import { type LiveIntent, openLiveIntents } from './live-intents.ts';
 import { digestOf } from './log.ts';
 import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
-import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
-/** One of the changes that are made to a service's intents at once. */
+/** One of the changes to a service's intents in one transaction. */
 export type IntentStep = (
   | { action: 'create'; intent: IntentInput }
   | { action: 'update'; intent: IntentInput; isKnown?: (seen: LiveIntent) => boolean }
   | { action: 'delete'; uid: string; isKnown?: (seen: LiveIntent) => boolean }
 ) & {
-  /** where the request holds it, as a JSON pointer: refusals name it */
+  /** JSON pointer into the request, for refusals */
   place?: string;
 };
 
-/** Throws if an intent cannot stand in a service. */
+/** Throws if an intent does not suit its service. */
 type Check = (intent: IntentInput, service: ServiceRecord) => void;
 
 const uidOf = (step: IntentStep): string => (step.action === 'delete' ? step.uid : step.intent.intent_uid);
@@ -36,7 +35,6 @@ const uidTaken = () =>
     details: { issues: [{ path: '/intent_uid', problem: 'must be unique' }] },
   });
 
-/** What a step writes. */
 function writesOf(step: IntentStep, service: ServiceRecord, seen: IntentItem | undefined, rev: number): Write[] {
   const serviceId = service.service_id;
   const uid = uidOf(step);
@@ -74,7 +72,7 @@ function refusalOf(attempt: () => void): ApiError | undefined {
 
 const issuesOf = ({ details }: ApiError): Issue[] => (details.issues ?? []) as Issue[];
 
-/** A refusal that names the place of its step in the request. */
+/** Adds the place of its step in the request to a refusal. */
 function placed(refusal: ApiError, { place }: IntentStep): ApiError {
   if (place === undefined) return refusal;
   const { code, message, status, details } = refusal;
@@ -83,14 +81,13 @@ function placed(refusal: ApiError, { place }: IntentStep): ApiError {
   return new ApiError(code, message, { status, details: { ...details, issues } });
 }
 
-/** One refusal that names the places of all that are of its kind. */
+/** The first refusal, with the issues of all refusals of its kind. */
 function together(first: ApiError, others: readonly ApiError[]): ApiError {
   const { code, message, status, details } = first;
   const issues = [first, ...others.filter((other) => other.code === code)].flatMap(issuesOf);
   return others.length === 0 ? first : new ApiError(code, message, { status, details: { ...details, issues: issues.slice(0, 100) } });
 }
 
-/** How many more intents and drafts a service has after some steps. */
 function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefined }[]): Record<'intents' | 'drafts', number> {
   const growth = { intents: 0, drafts: 0 };
   for (const { step, seen } of steps) {
@@ -100,7 +97,7 @@ function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefin
   return growth;
 }
 
-/** Intents, and what changes them. Without {@link as}, changes are those of the operators' programs. */
+/** Intents. Changes without `as` are made by operators' programs. */
 export function openIntents(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
@@ -108,11 +105,11 @@ export function openIntents(
 ) {
   const live = openLiveIntents(table);
 
-  /** The changes that an admin makes: each is one transaction, and is refused outside of the admin's namespaces. */
+  /** Changes by an admin: each is one transaction, and is refused outside of the admin's namespaces. */
   function changesBy(by: Admin) {
     /**
-     * Makes changes of intents of one service, at most `maxChangedIntents`: all or none.
-     * @returns the number of the log entry, and what stands since, `undefined` where an intent was deleted; undefined if there is no such service
+     * Changes intents of one service, at most `maxChangedIntents`: all or none.
+     * @returns the number of the log entry and the resulting intents, `undefined` for deleted ones; undefined if there is no such service
      * @throws ApiError CONFLICT if a uid is taken or the writer knew another revision, NOT_FOUND if there is no such intent in the service,
      * FORBIDDEN if the service is not the admin's or has another namespace, and what `check` throws
      */
@@ -124,16 +121,16 @@ export function openIntents(
       if (!isUlid(serviceId)) return undefined;
       return changeLog.change(by, async (read): Promise<Planned<Awaited<ReturnType<typeof apply>>>> => {
         const [item, ...seen] = await read<Item>([keys.service(serviceId), ...steps.map((step) => keys.intent(uidOf(step)))]);
-        if (!item) return { result: () => undefined, changes: [], writes: () => [] };
+        if (!item) return noChange(undefined);
         const service = toServiceRecord(item as ServiceItem);
         const items = seen as (IntentItem | undefined)[];
-        // what a deleted service has left may be written over
+        // leftovers of a deleted service may be overwritten
         const elsewhere = items.flatMap((one) => (one && one.service_id !== serviceId ? [keys.service(one.service_id)] : []));
-        const standing = new Set((await read<ServiceItem>(elsewhere)).map((one) => one?.service_id));
+        const live = new Set((await read<ServiceItem>(elsewhere)).map((one) => one?.service_id));
         const known = steps.map((step, at) => ({ step, seen: items[at] }));
         const refusals = known.flatMap(({ step, seen }) => {
           const isHere = seen?.service_id === serviceId;
-          const isTaken = isHere || (seen !== undefined && standing.has(seen.service_id));
+          const isTaken = isHere || (seen !== undefined && live.has(seen.service_id));
           const refusal = refusalOf(() => {
             require(step, service, { isTaken, seen: isHere ? seen : undefined });
             if (step.action !== 'delete') check(step.intent, service);
@@ -204,7 +201,6 @@ export function openIntents(
       apply,
 
       /**
-       * @param check - throws if the intent does not suit its service
        * @returns undefined if there is no such service
        * @throws ApiError CONFLICT if the uid is taken, FORBIDDEN if the service is not the admin's or has another namespace
        */
@@ -212,7 +208,7 @@ export function openIntents(
         (await apply(serviceId, [{ action: 'create', intent }], check))?.intents[0],
 
       /**
-       * Replaces an intent. One that becomes a draft, or ceases to be one, changes from one of its service's lists to the other.
+       * Replaces an intent. One that becomes a draft, or stops being one, moves to the other list of its service.
        * @returns undefined if there is no such intent
        * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if it is not the admin's
        */
@@ -220,7 +216,7 @@ export function openIntents(
         (await applyOne(uid, { action: 'update', intent, isKnown })) as LiveIntent | undefined,
 
       /**
-       * @returns whether there was such an intent
+       * @returns whether the intent existed
        * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if it is not the admin's
        */
       remove: async (uid: string, isKnown: (found: LiveIntent) => boolean): Promise<boolean> =>

@@ -1,14 +1,15 @@
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
+import { pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import type { ServiceRecord } from './records.ts';
 
-/** What a list shows of an intent. */
+/** The members of an intent that a list shows. */
 export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>;
 
 /**
- * An entry is written and removed in the transaction that writes or removes its intent, so a list needs neither the records nor the partitions
+ * An entry is written and removed in the transaction that writes or removes its intent, so that a list reads neither the records nor the partitions
  * that executions read.
  */
 type ListItem = Key & ListedIntent & Item & { rev: number };
@@ -19,20 +20,19 @@ type ListItem = Key & ListedIntent & Item & { rev: number };
  */
 export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
 
-/** The entry of an intent as its record has it. */
 export function putListEntry(serviceId: string, intent: ListedIntent, rev: number): Write {
   const { intent_uid, intent_name, description, tags = [], deprecated = false, draft = false } = intent;
   const entry = { intent_uid, intent_name, description, tags, deprecated, draft, rev };
   return { put: { ...keys.listEntry(listOf(serviceId, draft), intent_uid), ...entry } };
 }
 
-/** A list may be entered by number this many entries from either end; beyond that, cursors lead. */
+/** Page numbers work within this many entries of either end of a list; beyond that, pages need cursors. */
 export const maxSkipped = 5_000;
 
 export const tooFarIn = () =>
   new ApiError(
     'INVALID_PARAMETER',
-    'The page is too far from both ends of the list. Follow the Link header (rel="next") from a page nearer by.',
+    'This page number is out of range. Start from an earlier or later page and follow its Link header (rel="next").',
     {
       details: {
         issues: [{ path: '/page', problem: `must begin within ${maxSkipped} entries of either end of the list, or come with after` }],
@@ -41,9 +41,8 @@ export const tooFarIn = () =>
   );
 
 /**
- * A page of a service's intents in uid order, and how many there are.
- * @param from - index of the first one, or the uid that it comes after
- * @param isWithDrafts - lists drafts as well
+ * A page of a service's intents in uid order, and their total.
+ * @param from - index of the first intent, or the uid before it
  * @throws ApiError INVALID_PARAMETER if the index is far from both ends
  */
 export async function listIntents(
@@ -73,7 +72,7 @@ interface Walk {
   isBackward?: true;
 }
 
-/** The first entries of the lists together, in the order of the walk, after so many are skipped. */
+/** The first entries of several lists in one order, without the `skipped` first ones. */
 async function take(table: Table, lists: string[], walk: Walk, skipped: number, count: number): Promise<ListItem[]> {
   const found = (await Promise.all(lists.map((list) => first(table, list, walk, skipped + count)))).flat();
   const sign = walk.isBackward ? -1 : 1;
@@ -91,36 +90,24 @@ async function first(table: Table, list: string, walk: Walk, count: number): Pro
 }
 
 /** The entries of a list, page by page. */
-export async function* pages(
-  table: Table,
-  list: string,
-  { after, isBackward = undefined }: Walk = {},
-  limit?: number,
-): AsyncGenerator<ListItem[]> {
-  let start: Key | undefined;
-  do {
-    const { items, lastKey } = await table.query<ListItem>(partitions.listEntry.prefix + list, {
-      ...(after !== undefined && { range: ['>', after] }),
-      ...(isBackward && { isBackward }),
-      limit,
-      start,
-    });
-    yield items;
-    start = lastKey;
-  } while (start);
-}
+export const pages = (table: Table, list: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<ListItem[]> =>
+  pagesOf<ListItem>(table, partitions.listEntry.prefix + list, {
+    ...(after !== undefined && { range: ['>', after] }),
+    ...(isBackward && { isBackward }),
+    limit,
+  });
 
 /** The entries of both lists of a service, page by page. */
 export async function* allPages(table: Table, serviceId: string): AsyncGenerator<ListItem[]> {
   for (const isDraft of [false, true]) yield* pages(table, listOf(serviceId, isDraft));
 }
 
-/** How many intents of a deleted service are removed at a time. */
+/** How many intents of a deleted service are removed in parallel. */
 const removedAtOnce = 25;
 
 /**
- * Removes what the deletion of a service has left: its intents, which nobody finds without it, and its lists. Each goes only as it was seen, and
- * its record before its entry, so whoever is interrupted can begin again.
+ * Removes what the deletion of a service has left: its intents, which cannot be found without it, and its lists. An intent that has changed since stays.
+ * Its record goes before its entry, so that an interrupted removal can be repeated.
  * @param untilMs - when to stop, in milliseconds since the epoch
  */
 export async function removeLeftovers(table: Table, serviceId: string, untilMs = Number.POSITIVE_INFINITY): Promise<void> {

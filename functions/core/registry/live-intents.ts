@@ -4,10 +4,9 @@ import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/i
 import type { ApiError } from '../api-error.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type IntentItem, toIntentRecord } from './intent-item.ts';
+import { type IntentItem, type ServiceItem, toIntentRecord, toServiceRecord } from './items.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { intentChanged } from './refusals.ts';
-import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
 /** An intent is live as long as its service is there. */
 export interface LiveIntent {
@@ -18,7 +17,7 @@ export interface LiveIntent {
 /** The entity tag of one view of an intent: it changes with the intent and with its service, whose name it shows. */
 export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
 
-/** The refusal of a request that was written for another state of the intent: its `If-Match` holds neither the digest nor an entity tag. */
+/** The refusal of a request whose `If-Match` holds neither the intent's digest nor one of its entity tags. */
 export function findMismatch(
   request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
   live: LiveIntent,
@@ -29,25 +28,31 @@ export function findMismatch(
   return intentChanged(request.header('if-match')?.trim().replace(/^"|"$/g, '') ?? '', digest);
 }
 
-/** Intents, for reading. Only live ones are seen, and drafts only where that is said. */
+/** Live intents, for reading. Drafts are left out where the comment says so. */
 export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) {
-  /** Which service an intent was last seen in: lets a read ask for both records at once. What it says is always checked. */
-  const lastService = new QuickLRU<string, string>({ maxSize: 10_000 });
+  /** The records that were last read with an intent, so that one read can fetch them all; the guess is always checked. */
+  const lastRead = new QuickLRU<string, readonly Key[]>({ maxSize: 10_000 });
 
-  /** The intent and its service, and the items of `others`, in one round trip if the service is known. */
+  /**
+   * Reads an intent with its service and `others`, in one round trip if the guess is right.
+   * @param besideOf - the key of one more record to read, which depends on the intent
+   */
   async function findWith(
     uid: string,
     others: readonly Key[] = [],
-  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[] }> {
-    const guess = lastService.get(uid);
-    const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...(guess ? [keys.service(guess)] : [])]);
+    besideOf?: (intent: IntentRecord) => Key,
+  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; beside?: Item | undefined }> {
+    const guessed = lastRead.get(uid) ?? [];
+    const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };
-    const intent = item as IntentItem | undefined;
-    if (!intent) return read;
-    const service = intent.service_id === guess ? rest.at(-1) : await table.get(keys.service(intent.service_id));
-    lastService.set(uid, intent.service_id);
+    if (!item) return read;
+    const intent = toIntentRecord(item as IntentItem);
+    const needed = [keys.service(intent.service_id), ...(besideOf ? [besideOf(intent)] : [])];
+    const isRight = needed.every(({ pk, sk }, at) => pk === guessed[at]?.pk && sk === guessed[at].sk);
+    const [service, beside] = isRight ? rest.slice(others.length) : await table.getAll(needed);
+    lastRead.set(uid, needed);
     if (!service) return read;
-    return { ...read, found: { intent: toIntentRecord(intent), service: toServiceRecord(service as ServiceItem) } };
+    return { ...read, found: { intent, service: toServiceRecord(service as ServiceItem) }, beside };
   }
 
   const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid)).found : undefined);

@@ -1,15 +1,15 @@
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { LogEntry, LoggedChange } from '../../../schemas/changes.ts';
-import { canonicalDigest } from '../policy/canonical.ts';
-import { type Key, keys, partitions } from '../table/keys.ts';
+import { keys, partitions } from '../table/keys.ts';
+import { pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 
-/** How far the registry has come: the newest entry of its log. */
+/** The newest entry of the log. */
 export interface Head {
-  /** 0 if nothing has been changed yet */
+  /** 0 before the first change */
   seq: number;
-  /** of the newest entry */
   digest: string | null;
-  /** when that was made; later entries are never dated earlier */
+  /** later entries never have an earlier time */
   at?: string;
 }
 
@@ -20,23 +20,22 @@ export interface LogQuery {
   since?: string | undefined;
   /** only entries with a smaller number */
   before?: number | undefined;
-  /** of the entries that are wanted; with it, a page may be short or empty though more follow */
+  /** filters entries; a page may then be short or empty although more follow */
   isWanted?: ((entry: LogEntry) => boolean) | undefined;
 }
 
-/** How long the log is kept unless a setting says otherwise, in days. */
+/** Default retention of the log, in days. */
 export const usualDays = 400;
 
-/** How many entries a page looks at if only some are wanted, and how many one query reads then. */
+/** How many entries a page with a filter examines, and how many each of its queries reads. */
 const maxExamined = 1_000;
 const examinedAtOnce = 250;
 
 const noHead: Head = { seq: 0, digest: null };
 
-/** What tells two states of a record apart: SHA-256 of the canonical form (RFC 8785), base64url. */
+/** SHA-256 of the canonical form (RFC 8785), base64url. */
 export const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
 
-/** An entry as it is shown and digested: without what the table adds to it. */
 const toEntry = ({ pk, sk, expires_at, ...entry }: Item): LogEntry => entry as LogEntry;
 
 export const toHead = (item: Item | undefined): Head =>
@@ -48,7 +47,6 @@ export const toHead = (item: Item | undefined): Head =>
  */
 export function openLog(table: Table, days: number = usualDays) {
   return {
-    /** How far the registry has come. */
     head: async (): Promise<Head> => toHead(await table.get(keys.head())),
 
     async find(seq: number): Promise<LogEntry | undefined> {
@@ -58,16 +56,12 @@ export function openLog(table: Table, days: number = usualDays) {
 
     /** Entries with a greater number, oldest first, page by page: one query if there are none. */
     async *after(seq: number): AsyncGenerator<LogEntry[]> {
-      let start: Key | undefined;
-      do {
-        const { items, lastKey } = await table.query<Item>(partitions.log.prefix, { range: ['>', keys.log(seq).sk], start });
+      for await (const items of pagesOf<Item>(table, partitions.log.prefix, { range: ['>', keys.log(seq).sk] }))
         if (items.length > 0) yield items.map(toEntry);
-        start = lastKey;
-      } while (start);
     },
 
     /**
-     * A page of the log, newest first. It reads no more entries than it shows; if only some are wanted, at most 1,000.
+     * A page of the log, newest first. It reads as many entries as it shows; with a filter, at most 1,000.
      * @returns `next` if more may follow: the `before` of the next page
      */
     async list(
@@ -94,7 +88,7 @@ export function openLog(table: Table, days: number = usualDays) {
   };
 }
 
-/** Which entries are wanted; undefined if all are. */
+/** The filter for these members; undefined if it would match every entry. */
 export function selectEntries(wanted: {
   kind?: LoggedChange['kind'] | undefined;
   id?: string | undefined;

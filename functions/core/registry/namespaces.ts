@@ -3,24 +3,24 @@ import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Write } from '../table/table.ts';
 
-/** The most services, and the most intents with their drafts, that one namespace may hold unless a setting says otherwise. */
+/** Default limit of services, and of intents with drafts, in one namespace. */
 export const usualMost = 20_000;
 
-/** How much more stands in a namespace after a change: less if negative. */
+/** How many services and intents a change adds to a namespace; negative if it removes them. */
 interface Growth {
   services?: number;
   /** drafts included */
   intents?: number;
 }
 
-/** The item that counts a namespace's services and intents; none for services that belong to no namespace. */
+/** The key of the item that counts a namespace's services and intents; empty without a namespace. */
 export const namespaceKeys = (namespace: string | undefined): Key[] => (namespace === undefined ? [] : [keys.namespace(namespace)]);
 
 /**
- * The write that counts what a change adds to a namespace.
+ * Counts what a change adds to a namespace.
  * @param item - of the namespace, as it was read
- * @param most - that it may hold of each, so that its admins cannot fill the registry
- * @throws ApiError CONFLICT if that is more than it may hold
+ * @param most - limit of services and of intents, so that the namespace's admins cannot fill the registry
+ * @throws ApiError CONFLICT beyond the limit
  */
 export function countInNamespace(namespace: string | undefined, item: Item | undefined, growth: Growth, most: number): Write[] {
   const grown = Object.entries(growth).filter(([, more]) => more !== 0) as [keyof Growth, number][];
@@ -38,7 +38,5 @@ const isFull = (what: keyof Growth, most: number) =>
   new ApiError(
     'CONFLICT',
     `A namespace holds at most ${most} ${what}. Delete some, or ask the operators to raise the setting maxPerNamespace.`,
-    {
-      details: { reason: 'namespace_full', most },
-    },
+    { details: { reason: 'namespace_full', most } },
   );

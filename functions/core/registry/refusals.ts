@@ -9,16 +9,11 @@ export const noSuchIntent = () => new ApiError('NOT_FOUND', 'No intent has this 
 export const recordChanged = () =>
   new ApiError(
     'CONFLICT',
-    'The record has changed since you read it. Read it again, apply your change to what it is now, and send that with its new ETag.',
-    {
-      details: { reason: 'etag_mismatch' },
-    },
+    'The record has changed since you read it. Read it again, apply your change to the current record, and send it with the new ETag.',
+    { details: { reason: 'etag_mismatch' } },
   );
 
-/**
- * The refusal to execute an intent that is not what its caller has read.
- * @param known - what the caller sent in place of its digest
- */
+/** @param known - the digest, or whatever the caller sent instead */
 export function intentChanged(known: string, digest: string): ApiError {
   const changed = isIntentDigest(known) ? changedMembers(known, digest) : [];
   return new ApiError(

@@ -1,21 +1,18 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
+import { getMany, pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
-import { type IntentItem, toIntentRecord } from './intent-item.ts';
+import { toRecord } from './items.ts';
 import { pages } from './lists.ts';
 import { openLog } from './log.ts';
 import type { RecordName, RegistryRecord } from './records.ts';
-import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
-/** How many reads are under way at once while the whole registry is read. */
+/** How many reads run in parallel while the whole registry is read. */
 const parallelReads = 16;
 
 /** How many records one read fetches. */
 const batchSize = 100;
 
-const toRecord = (item: Item): RegistryRecord =>
-  item.kind === 'intent' ? toIntentRecord(item as IntentItem) : toServiceRecord(item as ServiceItem);
-
-/** Where a reading of the whole registry has come to: the last service by its name's key, and the last of its intents. */
+/** How far a reading of the whole registry has come: the sort key of a service's name, and the last of its intents. */
 interface Position {
   name: string;
   uid?: string;
@@ -24,11 +21,11 @@ interface Position {
 /** Some records of the registry. */
 export interface RegistryPart {
   records: RegistryRecord[];
-  /** with it, a reading goes on after these records */
+  /** continues a reading after these records */
   cursor: string;
 }
 
-/** The registry as search follows it: its log, what stands now, and all of it. Drafts are not there. */
+/** The registry as search reads it: its log, single records, and all records. Drafts are left out. */
 export function openRegistry(table: Table) {
   const log = openLog(table);
 
@@ -39,15 +36,9 @@ export function openRegistry(table: Table) {
 
   /** The ids of services, in the order of their names, from one on. */
   async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
-    let start: Key | undefined;
-    do {
-      const { items, lastKey } = await table.query<Key & Item & { service_id: string }>(partitions.serviceName.prefix, {
-        ...(name !== undefined && { range: ['>=', name] }),
-        start,
-      });
+    const range = name === undefined ? {} : ({ range: ['>=', name] } as const);
+    for await (const items of pagesOf<Key & Item & { service_id: string }>(table, partitions.serviceName.prefix, range))
       for (const { sk, service_id } of items) yield { name: sk, serviceId: service_id };
-      start = lastKey;
-    } while (start);
   }
 
   /** The keys of services and of all that belongs to them. */
@@ -69,14 +60,14 @@ export function openRegistry(table: Table) {
     findEntry: log.find,
     entriesAfter: log.after,
 
-    /** The records of these names, in their order; undefined where none stands. */
+    /** The records of these names, in their order; undefined where there is none. */
     async readRecords(names: readonly RecordName[]): Promise<(RegistryRecord | undefined)[]> {
-      const records: (RegistryRecord | undefined)[] = [];
-      for (let start = 0; start < names.length; start += batchSize) {
-        const some = names.slice(start, start + batchSize);
-        records.push(...(await table.getAll<Item>(some.map(({ kind, id }) => keys[kind](id)))).map(show));
-      }
-      return records;
+      return (
+        await getMany<Item>(
+          table,
+          names.map(({ kind, id }) => keys[kind](id)),
+        )
+      ).map(show);
     },
 
     /** The uids of a service's intents. */
@@ -84,9 +75,9 @@ export function openRegistry(table: Table) {
       (await Array.fromAsync(pages(table, serviceId))).flat().map(({ intent_uid }) => intent_uid),
 
     /**
-     * Every service and intent, some at a time: names lead to services, these to the lists of their intents. The cost is that of the registry alone,
+     * Every service and intent, in parts: names lead to services, and services to the lists of their intents. The cost depends on the registry only,
      * whatever else the tables hold.
-     * @param cursor - of an earlier reading, which this one continues
+     * @param cursor - of an earlier reading, to continue it
      */
     readAll: (cursor?: string): AsyncGenerator<RegistryPart> =>
       inParallel(inBatches(keysFrom(cursor === undefined ? {} : JSON.parse(cursor))), async (batch) => {
@@ -106,12 +97,12 @@ async function* inBatches<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Runs ahead of its reader: what comes of each item, in their order. */
+/** Runs ahead of its reader, and yields results in the order of the items. */
 async function* inParallel<T, R>(items: AsyncIterable<T>, run: (item: T) => Promise<R>): AsyncGenerator<R> {
   const running: Promise<R>[] = [];
   for await (const item of items) {
     const started = run(item);
-    started.catch(() => {}); // its failure is told when its turn comes
+    started.catch(() => {}); // awaited below, in its turn
     if (running.push(started) >= parallelReads) yield (await running.shift()) as R;
   }
   for (const started of running) yield await started;

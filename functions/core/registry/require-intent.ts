@@ -22,6 +22,16 @@ export async function requireIntent(
   });
 }
 
+/** @throws ApiError SERVICE_UNAVAILABLE if an admin has paused the service; nobody is paged for it */
+export function requireRunning({ service }: LiveIntent): void {
+  if (!service.paused) return;
+  throw new ApiError(
+    'SERVICE_UNAVAILABLE',
+    'An admin has paused this service. Nothing was sent. Ask the operators of this gate when it will run again, or find another intent.',
+    { details: { reason: 'paused', outcome: 'not_sent' }, fault: 'upstream' },
+  );
+}
+
 function deprecated(intentUid: string, usable: { intent_uid: string }[]): ApiError {
   const { version } = splitIntentUid(intentUid);
   const successor = usable.findLast(({ intent_uid }) => compareVersions(splitIntentUid(intent_uid).version, version) > 0)?.intent_uid;

@@ -1,24 +1,24 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
+import { getMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
+import { type ServiceItem, toServiceRecord } from './items.ts';
 import { maxSkipped, tooFarIn } from './lists.ts';
 import type { ServiceRecord } from './records.ts';
-import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
 export interface ServicePage {
   services: ServiceRecord[];
-  /** what the next page comes after; none if there is no next page */
+  /** the `after` of the next page, if there is one */
   next?: string;
 }
 
-/** How many names one request looks through for those that are asked for. */
+/** How many names one request searches. */
 const maxSearched = 1_000;
 
 /**
- * A page of the services in the order of their folded names. A service that is renamed or
- * deleted meanwhile leaves the page shorter.
- * @param from - how many names come before the page, or the folded name that it comes after
- * @param matches - which folded names to list, if not all: then the page ends at the latest after {@link maxSearched} names
- * @throws ApiError INVALID_PARAMETER if too many names come before the page
+ * A page of the services in the order of their folded names, without services that are renamed or deleted while it is read.
+ * @param from - index of the first name, or the folded name before it
+ * @param matches - filters folded names; the page then ends after {@link maxSearched} names
+ * @throws ApiError INVALID_PARAMETER if the index is too high
  */
 export async function listServices(
   table: Table,
@@ -34,21 +34,17 @@ export async function listServices(
   const page = listed.slice(skipped, wanted);
   const items = await table.getAll<ServiceItem>(page.map(({ service_id }) => keys.service(service_id)));
   const services = items
-    .filter((item): item is ServiceItem => item !== undefined)
+    .filter((item) => item !== undefined)
     .map(toServiceRecord)
     .filter(({ service_name }) => page.some(({ sk }) => sk === keys.serviceName(service_name).sk));
   const next = listed.length > wanted ? page.at(-1)?.sk : matches && names.length === maxSearched ? names.at(-1)?.sk : undefined;
   return { services, ...(next !== undefined && { next }) };
 }
 
-/** The services among these, in no order. */
+/** The services among these ids. */
 export async function findServices(table: Table, serviceIds: readonly string[]): Promise<ServiceRecord[]> {
-  const found: ServiceRecord[] = [];
-  for (let at = 0; at < serviceIds.length; at += 100) {
-    const items = await table.getAll<ServiceItem>(serviceIds.slice(at, at + 100).map(keys.service));
-    found.push(...items.filter((item): item is ServiceItem => item !== undefined).map(toServiceRecord));
-  }
-  return found;
+  const items = await getMany<ServiceItem>(table, serviceIds.map(keys.service));
+  return items.filter((item) => item !== undefined).map(toServiceRecord);
 }
 
 /** Up to `count` names and the ids of the services that have them, in order. */

@@ -1,3 +1,4 @@
+import type { LoggedChange } from '../../../schemas/changes.ts';
 import type { StoredCredential } from '../../../schemas/credential.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { type ServiceInput, toService } from '../../../schemas/service.ts';
@@ -7,18 +8,18 @@ import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid, newUlid } from '../ulid.ts';
-import { type ChangeLog, openChangeLog, type Planned, type Read } from './change-log.ts';
+import { type ChangeLog, noChange, openChangeLog, type Planned, type Read } from './change-log.ts';
+import { type ServiceItem, toServiceRecord } from './items.ts';
 import { allPages, removeLeftovers } from './lists.ts';
 import { digestOf } from './log.ts';
 import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
-import { type ServiceItem, toServiceRecord } from './service-item.ts';
 
-/** Says whether the writer knew the record as it stands: from `If-Match`; always true without it. */
+/** Whether the writer knew the current record, according to `If-Match`; always true without it. */
 export type IfMatch = (record: ServiceRecord) => boolean;
 
-/** What the log says about a service's definition, or about what is known of its credential: never when it was set, or by whom. */
+/** The digests in the log: of the definition, and of the credential without when it was set and by whom. */
 const definitionDigest = (record: ServiceRecord): string => digestOf(toService(record));
 const credentialDigest = ({ credential }: ServiceRecord): string | undefined =>
   credential && digestOf(Object.fromEntries(Object.entries(credential).filter(([name]) => !name.startsWith('set_'))));
@@ -26,16 +27,22 @@ const credentialDigest = ({ credential }: ServiceRecord): string | undefined =>
 const without = <T extends object>(members: T): T =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 
+const changed = (action: LoggedChange['action'], id: string, digest_before?: string, digest_after?: string): LoggedChange => ({
+  kind: 'service',
+  id,
+  action,
+  ...(digest_before !== undefined && { digest_before }),
+  ...(digest_after !== undefined && { digest_after }),
+});
+
 const nameTaken = (serviceId: string) =>
   new ApiError(
     'CONFLICT',
     'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.',
-    {
-      details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: serviceId },
-    },
+    { details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: serviceId } },
   );
 
-/** Whether a service is what was read of it, its counts included, which change without its revision. */
+/** The condition that a service has not changed since it was read, including its counts, which change without its revision. */
 const isUnchanged = (seen: ServiceRecord): Condition[] => (['rev', 'intents', 'drafts'] as const).map((name) => ['=', name, seen[name]]);
 
 const putService = (record: ServiceRecord, seen: ServiceRecord | undefined): Write => ({
@@ -43,7 +50,7 @@ const putService = (record: ServiceRecord, seen: ServiceRecord | undefined): Wri
   when: seen ? isUnchanged(seen) : [['absent', 'pk']],
 });
 
-/** Takes a name for a service. A service has the name exactly if its record says so: both are written at once. */
+/** Takes a name for a service, in the transaction that writes its record. */
 const putName = (name: string, serviceId: string): Write => ({
   put: { ...keys.serviceName(name), service_id: serviceId },
   when: [['absent', 'pk']],
@@ -54,7 +61,7 @@ const deleteName = (name: string, serviceId: string): Write => ({
   when: [['=', 'service_id', serviceId]],
 });
 
-/** Services. Without {@link as}, changes are those of the operators' programs. */
+/** Services. Changes without `as` are made by operators' programs. */
 export function openServices(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
@@ -65,12 +72,10 @@ export function openServices(
     return item && toServiceRecord(item);
   }
 
-  /** The changes that an admin makes: each is one transaction, and is refused outside of the admin's namespaces. */
+  /** Changes by an admin: each is one transaction, and is refused outside of the admin's namespaces. */
   function changesBy(by: Admin) {
-    const nothing = <T>(result: T): Planned<T> => ({ result: () => result, changes: [], writes: () => [] });
-
-    /** Changes a service that stands, and that is what the writer knew. */
-    async function changeStanding<T>(
+    /** Changes a service that exists and that the writer knew. */
+    async function changeKnown<T>(
       serviceId: string,
       ifMatch: IfMatch,
       plan: (seen: ServiceRecord, read: Read) => Promise<Planned<T>>,
@@ -78,7 +83,7 @@ export function openServices(
       if (!isUlid(serviceId)) return undefined;
       return changeLog.change<T | undefined>(by, async (read) => {
         const [item] = await read<ServiceItem>([keys.service(serviceId)]);
-        if (!item) return nothing(undefined);
+        if (!item) return noChange(undefined);
         const seen = toServiceRecord(item);
         requireNamespace(by, seen.namespace);
         if (!ifMatch(seen)) throw recordChanged();
@@ -98,7 +103,7 @@ export function openServices(
         const inNamespace = countInNamespace(namespace, counted, { services: 1 }, mostPerNamespace);
         return {
           result: toRecord,
-          changes: [{ kind: 'service', id: serviceId, action: 'create', digest_after: definitionDigest(toRecord(0)) }],
+          changes: [changed('create', serviceId, undefined, definitionDigest(toRecord(0)))],
           namespace,
           writes: (rev) => [putService(toRecord(rev), undefined), putName(input.service_name, serviceId), ...inNamespace],
         };
@@ -106,7 +111,7 @@ export function openServices(
     }
 
     /**
-     * The namespace of a service that is replaced: the one that it has, or the first that it is given.
+     * The namespace of a replaced service: the one that it has, or the first that it is given.
      * @throws ApiError INVALID_PARAMETER if the namespace is another one, or not that of its intents
      */
     async function chooseNamespace(seen: ServiceRecord, { namespace }: ServiceInput): Promise<string | undefined> {
@@ -119,7 +124,7 @@ export function openServices(
       for await (const entries of allPages(table, seen.service_id)) {
         const outside = entries.find(({ intent_uid }) => splitIntentUid(intent_uid).namespace !== namespace);
         if (!outside) continue;
-        const problem = `must be that of every intent of the service; ${outside.intent_uid} stands outside`;
+        const problem = `must be the namespace of every intent of the service; ${outside.intent_uid} has another one`;
         throw invalidParameter([{ path: '/namespace', problem }]);
       }
       return namespace;
@@ -136,7 +141,7 @@ export function openServices(
        * INVALID_PARAMETER if its namespace cannot be the one that is given
        */
       replace: (serviceId: string, input: ServiceInput, ifMatch: IfMatch): Promise<ServiceRecord | undefined> =>
-        changeStanding(serviceId, ifMatch, async (seen, read) => {
+        changeKnown(serviceId, ifMatch, async (seen, read) => {
           const namespace = await chooseNamespace(seen, input);
           const isMoved = namespace !== seen.namespace;
           const isRenamed = keys.serviceName(input.service_name).sk !== keys.serviceName(seen.service_name).sk;
@@ -159,15 +164,7 @@ export function openServices(
           const inNamespace = isMoved ? countInNamespace(namespace, counted, growth, mostPerNamespace) : [];
           return {
             result: toRecord,
-            changes: [
-              {
-                kind: 'service',
-                id: serviceId,
-                action: 'update',
-                digest_before: definitionDigest(seen),
-                digest_after: definitionDigest(toRecord(0)),
-              },
-            ],
+            changes: [changed('update', serviceId, definitionDigest(seen), definitionDigest(toRecord(0)))],
             namespace,
             writes: (rev) => [
               putService(toRecord(rev), seen),
@@ -178,9 +175,9 @@ export function openServices(
         }),
 
       /**
-       * Says on a service's record that it has a credential, or none if `credential` is absent. This is a change of the record like any other,
-       * so no writer who read the record before can undo it.
-       * @param effect - what is done before the record says so; perhaps several times
+       * Records that a service has this credential, or no credential. This changes the record's revision, so that no writer who read an earlier one
+       * can undo it.
+       * @param effect - runs before the record is written, perhaps several times
        * @returns undefined if there is no such service
        * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if the service is not the admin's
        */
@@ -190,39 +187,31 @@ export function openServices(
         ifMatch: IfMatch,
         effect: () => Promise<void> = async () => {},
       ): Promise<ServiceRecord | undefined> =>
-        changeStanding(serviceId, ifMatch, async (seen) => {
+        changeKnown(serviceId, ifMatch, async (seen) => {
           await effect();
-          if (!seen.credential && !credential) return nothing<ServiceRecord>(seen);
+          if (!seen.credential && !credential) return noChange<ServiceRecord>(seen);
           const toRecord = (rev: number): ServiceRecord => without({ ...seen, rev, credential }) as ServiceRecord;
           return {
             result: toRecord,
-            changes: [
-              without({
-                kind: 'service' as const,
-                id: serviceId,
-                action: 'credential' as const,
-                digest_before: credentialDigest(seen),
-                digest_after: credentialDigest(toRecord(0)),
-              }) as Planned<unknown>['changes'][number],
-            ],
+            changes: [changed('credential', serviceId, credentialDigest(seen), credentialDigest(toRecord(0)))],
             namespace: seen.namespace,
             writes: (rev) => [putService(toRecord(rev), seen)],
           };
         }),
 
       /**
-       * Deletes a service. None of its intents is found without it; they are removed afterwards, by this or by the next attempt to delete it.
-       * @param untilMs - when to leave the rest to that, in milliseconds since the epoch
-       * @returns whether there was such a service
+       * Deletes a service. Its intents cannot be found without it; they are removed afterwards, by this call or the next attempt to delete it.
+       * @param untilMs - when to leave the rest to the next attempt, in milliseconds since the epoch
+       * @returns whether the service existed
        * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if the service is not the admin's
        */
       async remove(serviceId: string, ifMatch: IfMatch, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
-        const isRemoved = await changeStanding(serviceId, ifMatch, async (seen, read) => {
+        const isRemoved = await changeKnown(serviceId, ifMatch, async (seen, read) => {
           const [counted] = await read<Item>(namespaceKeys(seen.namespace));
           const growth = { services: -1, intents: -(seen.intents + seen.drafts) };
           return {
             result: () => true,
-            changes: [{ kind: 'service', id: serviceId, action: 'delete', digest_before: definitionDigest(seen) }],
+            changes: [changed('delete', serviceId, definitionDigest(seen))],
             namespace: seen.namespace,
             writes: () => [
               { delete: keys.service(serviceId), when: isUnchanged(seen) },

@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { BlockList, isIP } from 'node:net';
 
 export interface SpecialRange {
   cidr: string;
@@ -47,35 +46,53 @@ const localNetworks = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.
 /** Where clouds serve metadata within these networks (AWS, Google Cloud, Alibaba Cloud); elsewhere it is link local. */
 const metadataNetworks = ['100.100.100.200/32', 'fd00:ec2::/32', 'fd20:ce::/32'];
 
-const inRange = (address: ipaddr.IPv4 | ipaddr.IPv6, cidr: string): boolean => {
-  const [network, bits] = ipaddr.parseCIDR(cidr);
-  return address.kind() === network.kind() && address.match(network, bits);
-};
+interface Address {
+  text: string;
+  family: 'ipv4' | 'ipv6';
+}
+
+/** Whether an address is in one of these ranges. */
+function matcherOf(cidrs: readonly string[]): (address: Address) => boolean {
+  const ranges = new BlockList();
+  for (const cidr of cidrs) {
+    const [network = '', bits] = cidr.split('/');
+    ranges.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return ({ text, family }) => ranges.check(text, family);
+}
+
+const isLoopback = matcherOf(['127.0.0.0/8', '::1/128']);
+const isGlobalIPv6 = matcherOf([globalIPv6]);
+const isSpecial = matcherOf([...specialIPv4, ...specialIPv6].map(({ cidr }) => cidr));
+const isLocal = matcherOf(localNetworks);
+const isMetadata = matcherOf(metadataNetworks);
 
 export type AddressKind = 'public' | 'loopback' | 'special';
 
 /**
- * What an address is, decided on its bytes: `public` is global unicast that no special-purpose registry lists. An IPv4-mapped IPv6 address is the
+ * Classifies an address by its bytes: `public` is global unicast that no special-purpose registry lists. An IPv4-mapped IPv6 address counts as the
  * IPv4 address in it. A text that is not an address, or that has a zone, is `special`.
  */
 export function classifyAddress(text: string): AddressKind {
   const address = readAddress(text);
   if (address === undefined) return 'special';
-  if (address.range() === 'loopback') return 'loopback';
-  const isGlobal = address.kind() === 'ipv4' || inRange(address, globalIPv6);
-  const special = address.kind() === 'ipv4' ? specialIPv4 : specialIPv6;
-  return isGlobal && !special.some(({ cidr }) => inRange(address, cidr)) ? 'public' : 'special';
+  if (isLoopback(address)) return 'loopback';
+  const isGlobal = address.family === 'ipv4' || isGlobalIPv6(address);
+  return isGlobal && !isSpecial(address) ? 'public' : 'special';
 }
 
-/** Whether an address is one of a local network, and not one at which a cloud serves metadata. */
+/** Whether an address belongs to a local network, but not to a cloud's metadata service. */
 export function isOnLocalNetwork(text: string): boolean {
   const address = readAddress(text);
-  const isIn = (cidr: string) => address !== undefined && inRange(address, cidr);
-  return localNetworks.some(isIn) && !metadataNetworks.some(isIn);
+  return address !== undefined && isLocal(address) && !isMetadata(address);
 }
 
-function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+function readAddress(text: string): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
-  // Without dotted decimals, since ipaddr.js reads ::8.8.8.8 as ::ffff:8.8.8.8. Its `process` unwraps ::ffff:0:0/96.
-  return ipaddr.process(text.includes(':') ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text);
+  if (!text.includes(':')) return { text, family: 'ipv4' };
+  const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const [, ...mapped] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
+  if (mapped.length === 0) return { text: canonical, family: 'ipv6' };
+  const bytes = mapped.flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]);
+  return { text: bytes.join('.'), family: 'ipv4' };
 }

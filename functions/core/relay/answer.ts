@@ -142,8 +142,7 @@ function narrowShownBody<T extends { upstream_body?: unknown }>(details: T, { fi
 /** A refusal with no more of the upstream's answer than may leave the gate: of a scalar, which no pointer leads into, nothing. */
 export function narrowRefusal(error: ApiError, intent: Pick<Outputs, 'fields'>): ApiError {
   const details: Record<string, unknown> = narrowShownBody(error.details, intent);
-  const { code, message, status, headers, cause } = error;
-  return details === error.details ? error : new ApiError(code, message, { status, headers, cause, details });
+  return details === error.details ? error : error.with({ details });
 }
 
 /** Longest address that is shown, in characters. */

@@ -3,7 +3,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentEndpoint } from '../../../schemas/intent.ts';
 import { isObject, pointer } from '../json.ts';
 import { isFormType, isJsonType, isMultipartType } from './endpoint.ts';
-import { encode, type Field, fieldsOf, partsOf, type Style, write } from './fields.ts';
+import { encode, fieldsOf, type NameValuePair, partsOf, type Style, write } from './fields.ts';
 
 /** A body and its media type. */
 export interface Body {
@@ -18,7 +18,7 @@ export interface Member {
   style?: Style | undefined;
 }
 
-export const formEncode = (fields: readonly Field[]): string =>
+export const formEncode = (fields: readonly NameValuePair[]): string =>
   fields.map(({ name, value, encoded = encode(value) }) => `${encode(name)}=${encoded}`).join('&');
 
 /** Puts bytes in place of the texts in base64 (RFC 4648, either alphabet) that stand for them, and adds to `issues` the texts that do not. */
@@ -42,7 +42,7 @@ export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member
 export function writeBody(
   { content_type: contentType, body: whole }: IntentEndpoint,
   members: readonly Member[],
-  collect: (fields: Iterable<Field>) => Field[],
+  collect: (fields: Iterable<NameValuePair>) => NameValuePair[],
 ): Body {
   const isForm = isFormType(contentType);
   if (isForm || isMultipartType(contentType)) {
@@ -69,7 +69,7 @@ function fieldsToWrite(members: readonly Member[], whole: IntentEndpoint['body']
 const quotable = (name: string): string => name.replace(/["\r\n]/g, encodeURIComponent);
 
 /** RFC 7578. The boundary is a digest of the parts, so that none of them can contain it. */
-function writeMultipart(mediaType: string, fields: readonly Field[]): Body {
+function writeMultipart(mediaType: string, fields: readonly NameValuePair[]): Body {
   const parts = fields.map(({ name, value, contentType, bytes }) => {
     const file = bytes === undefined ? '' : `; filename="${quotable(name)}"`;
     const type = contentType === undefined ? '' : `\r\nContent-Type: ${contentType}`;

@@ -1,18 +1,18 @@
 import QuickLRU from 'quick-lru';
 
-/** Failures in a row after which a host is left alone. */
+/** Failures in a row after which a host's circuit opens. */
 const failuresToOpen = 5;
 
-/** How long a host is left alone before one call may try it again, in milliseconds. */
+/** How long a circuit stays open before one call may probe the host, in milliseconds. */
 const openMs = 10_000;
 
-/** Keeps calls away from hosts that cannot be connected to or let calls run into their deadlines. It remembers a limited number of hosts, in this process only. */
+/** A circuit breaker for each host, in this process only: opens when connections fail or calls run into their deadlines. */
 export interface Breaker {
-  /** @returns 0 if a call may be made, else the seconds to wait. After a while it lets one call through, the probe. */
+  /** @returns 0 if a call may be made, else the seconds to wait. A half-open circuit lets one call through, the probe. */
   secondsToWait(host: string, call: object): number;
-  /** Reports whether the host answered in time. What it answered does not concern the breaker. */
+  /** Reports whether the host answered in time, whatever the answer. */
   record(host: string, hasAnswered: boolean): void;
-  /** Says that the call taught nothing about the host: if it was the probe, another one may be. */
+  /** Reports that the call says nothing about the host: if it was the probe, the next call becomes the probe. */
   release(host: string, call: object): void;
 }
 
@@ -24,7 +24,6 @@ export function openBreaker(now: () => number = Date.now): Breaker {
       if (state === undefined || state.failures < failuresToOpen) return 0;
       const waitMs = state.retryAtMs - now();
       if (waitMs > 0) return Math.ceil(waitMs / 1000);
-      // This call is the probe: the others wait until its outcome is known.
       state.retryAtMs = now() + openMs;
       state.probe = call;
       return 0;

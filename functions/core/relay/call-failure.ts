@@ -3,7 +3,7 @@ import { ApiError } from '../api-error.ts';
 import type { LostContent } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'lost' | 'late' | LostContent;
+export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'crowded' | 'lost' | 'late' | LostContent;
 
 interface FailureRule {
   code: ErrorCode;
@@ -31,7 +31,12 @@ const failures: Record<CallFailure, FailureRule> = {
   resting: {
     code: 'SERVICE_UNAVAILABLE',
     message:
-      "The intent's endpoint did not answer in time several times in a row and is left alone for a while. Try again after Retry-After.",
+      "The intent's endpoint has failed repeatedly, so the gate has paused calls to it. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  crowded: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: "Too many calls are waiting for the host of the intent's endpoint. Nothing was sent; try again after Retry-After.",
     outcome: 'not_sent',
   },
   lost: {
@@ -79,8 +84,11 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
-/** Why the gate itself did not make a call, which says nothing about the upstream. */
-const ownReasons: readonly CallFailure[] = ['no_credential', 'resting', 'late', 'refused_address'];
+/** Why the gate itself did not make a call, which is not counted against the upstream. */
+const gateReasons: readonly CallFailure[] = ['no_credential', 'resting', 'crowded', 'late', 'refused_address'];
+
+/** Failures of the gate, which alarms count. A pause after failures of the upstream is the upstream's. */
+const gateFaults: readonly CallFailure[] = ['no_credential', 'late'];
 
 /** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
 export class CallFailed extends ApiError {
@@ -93,10 +101,15 @@ export class CallFailed extends ApiError {
   constructor(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5) {
     const { code, message, outcome } = failures[reason];
     const headers: Record<string, string> = code === 'SERVICE_UNAVAILABLE' ? { 'Retry-After': String(retryAfterSeconds) } : {};
-    super(code, message, { details: { reason, outcome }, headers, cause });
+    super(code, message, {
+      details: { reason, outcome },
+      headers,
+      cause,
+      fault: gateFaults.includes(reason) ? 'gate' : 'upstream',
+    });
     this.reason = reason;
     this.outcome = outcome;
-    this.isOfUpstream = !ownReasons.includes(reason);
+    this.isOfUpstream = !gateReasons.includes(reason);
   }
 }
 

@@ -6,12 +6,11 @@ import { CallFailed, type CallFailure, describeCallError } from './call-failure.
 import type { LostContent } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { type DialOptions, dial, type Resolve, resolveBySystem } from './dial.ts';
-import { checkOrigin, type EgressRules, withOwnHost } from './egress.ts';
+import { checkOrigin, type EgressRules, type Target, targetOf, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
 import { type HeldRequest, openHttpClient } from './http-client.ts';
 import { openRedactor, type Redactor } from './redact.ts';
 import type { UpstreamCall } from './request.ts';
-import { type Target, targetOf } from './target.ts';
 
 /** What an upstream answered. */
 export interface UpstreamAnswer {
@@ -37,17 +36,21 @@ export interface UpstreamAnswer {
 /** A call whose upstream is connected, and of which nothing has been sent yet. */
 export interface ConnectedCall {
   /**
-   * Makes the call, once: no redirect is followed, nothing is sent twice, but that a service whose credential has values to come next is
-   * called with these if it answers 401 to the others, which means that it has not acted. If a connection that was kept from an earlier call is
-   * lost before anything was sent, a new one is made.
-   * @param admit - asked before it is called with those, or over that: throws an ApiError if the agent may not call any more; then the 401 is its
-   * answer, or the lost connection its failure
+   * Makes the call, once, without following redirects. It is sent again only if the upstream has not acted: over a new connection if a reused
+   * one is lost before anything was sent, or with the credential's next values after a 401 to the others.
+   * @param beforeResend - runs before the call is sent again. It throws an ApiError if the agent may not call any more; the outcome then is the lost
+   * connection or the 401
    * @throws CallFailed INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; its outcome is `not_sent` if the upstream has not
    * acted, `unknown` if it may have
    */
-  send(admit: () => Promise<void>): Promise<UpstreamAnswer>;
+  send(beforeResend: () => Promise<void>): Promise<UpstreamAnswer>;
   /** Ends it without sending anything. */
   drop(): void;
+}
+
+interface Sending {
+  signal: AbortSignal;
+  beforeResend: () => Promise<void>;
 }
 
 export interface Relay {
@@ -165,38 +168,39 @@ export function openRelay({
       });
       const connectedMs = performance.now() - startedMs;
 
-      async function sendHeld(signal: AbortSignal, admit: () => Promise<void>) {
-        timeUp = 'deadline';
-        try {
-          return await held.send(signal);
-        } catch (lost) {
-          if (!held.isKept || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
-          timeUp = 'late';
-          const other = await hold(call, first, signal, true);
-          await admit().catch((error: unknown) => {
-            other.drop();
-            throw error instanceof ApiError ? lost : error;
-          });
-          timeUp = 'deadline';
-          return other.send(signal);
-        }
-      }
-
-      async function sendAccepted(signal: AbortSignal, admit: () => Promise<void>) {
-        const answer = await sendHeld(signal, admit);
-        const isByNext = first !== undefined && first === credential?.next;
-        if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
+      /** Sends the call over another connection; undefined if the agent may not call any more. */
+      async function sendAgain(values: typeof first, { signal, beforeResend, isNew = false }: Sending & { isNew?: boolean }) {
         timeUp = 'late';
-        const other = await hold(call, second, signal);
+        const other = await hold(call, values, signal, isNew);
         try {
-          await admit();
+          await beforeResend();
         } catch (error) {
           other.drop();
-          if (error instanceof ApiError) return { answer, isByNext: false };
+          if (error instanceof ApiError) return undefined;
           throw error;
         }
         timeUp = 'deadline';
-        const next = await other.send(signal);
+        return other.send(signal);
+      }
+
+      async function sendHeld(sending: Sending) {
+        timeUp = 'deadline';
+        try {
+          return await held.send(sending.signal);
+        } catch (lost) {
+          if (!held.isReused || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
+          const answer = await sendAgain(first, { ...sending, isNew: true });
+          if (answer === undefined) throw lost;
+          return answer;
+        }
+      }
+
+      async function sendAccepted(sending: Sending) {
+        const answer = await sendHeld(sending);
+        const isByNext = first !== undefined && first === credential?.next;
+        if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
+        const next = await sendAgain(second, sending);
+        if (next === undefined) return { answer, isByNext: false };
         if (next.status === 401) return { answer: next, isByNext: false };
         if (isByNext) switched.delete(credential);
         else switched.add(credential);
@@ -210,13 +214,13 @@ export function openRelay({
 
       return {
         drop,
-        async send(admit) {
+        async send(beforeResend) {
           const sentMs = performance.now();
           if (leftMs() === 0 || currentSignal()?.aborted) {
             drop();
             throw new CallFailed('late');
           }
-          const { answer, isByNext } = await run((signal) => sendAccepted(signal, admit));
+          const { answer, isByNext } = await run((signal) => sendAccepted({ signal, beforeResend }));
           breaker.record(host, true);
           const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
           return {

@@ -1,6 +1,6 @@
 import { foldQueryName, type StoredCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { foldField } from '../../../schemas/header.ts';
+import { foldHeaderName } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import type { Service } from '../../../schemas/service.ts';
 import { invalidParameter } from '../api-error.ts';
@@ -36,11 +36,13 @@ export function checkInService(intent: IntentInput, service: CarryingService): v
   const carried =
     credential !== undefined && carriesCredential(service, originOf(template.origin) ?? '') ? [credential, credential.next] : [];
   const query = new Set(carried.flatMap((values) => values?.query ?? []).map(foldQueryName));
-  const fields = new Set([...carried.flatMap((values) => values?.headers ?? []), ...Object.keys(service.headers ?? {})].map(foldField));
+  const fields = new Set(
+    [...carried.flatMap((values) => values?.headers ?? []), ...Object.keys(service.headers ?? {})].map(foldHeaderName),
+  );
   const taken = new Set(writtenNames(intent, template).filter((name) => isReadAs(name, query)));
   const issues = intent.input_parameters.flatMap(({ name, in: place }, index): Issue[] => {
     const path = pointer(['input_parameters', index, 'name']);
-    if (place === 'header' && fields.has(foldField(name)))
+    if (place === 'header' && fields.has(foldHeaderName(name)))
       return [{ path, problem: "must not have the name of a header field that the service's calls carry anyway" }];
     return taken.delete(name)
       ? [{ path, problem: "must not have the name of a query parameter of the service's credential, which calls carry anyway" }]

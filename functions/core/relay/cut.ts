@@ -42,8 +42,8 @@ function shorten(answer: JsonObject, maxBytes: number): { body: JsonObject; cut:
     const left = maxBytes - bytesOf({ value: '', content_type: mediaType });
     return { body: { value: shortenText(value, left), content_type: mediaType }, cut: { at: '/value', total: [...value].length } };
   }
-  const { kept, at, total } = shortenContainer(answer, maxBytes, []);
-  return { body: kept as JsonObject, cut: { at: pointer(at), total } };
+  const { shortened, at, total } = shortenContainer(answer, maxBytes, []);
+  return { body: shortened as JsonObject, cut: { at: pointer(at), total } };
 }
 
 /** The beginning of a text that takes at most `maxBytes` between its quotation marks. */
@@ -58,7 +58,7 @@ function shortenText(text: string, maxBytes: number): string {
 }
 
 interface Shortened {
-  kept: Container;
+  shortened: Container;
   /** path to what was left out */
   at: PropertyKey[];
   total: number;
@@ -71,7 +71,7 @@ function shortenContainer(container: Container, maxBytes: number, path: readonly
   // two brackets, and a comma fewer than there are entries
   const excess = sizes.reduce((sum, size) => sum + size, 1) - maxBytes;
   const keep = (indexes: readonly number[], inner?: Shortened): Container => {
-    const values = indexes.map((index, at) => (inner && at === indexes.length - 1 ? inner.kept : (valueAt(index) ?? null)));
+    const values = indexes.map((index, at) => (inner && at === indexes.length - 1 ? inner.shortened : (valueAt(index) ?? null)));
     return Array.isArray(container) ? values : Object.fromEntries(indexes.map((index, at) => [names[index], values[at] ?? null]));
   };
 
@@ -88,8 +88,8 @@ function shortenContainer(container: Container, maxBytes: number, path: readonly
   const inner = shortenEntry(largest, excess);
   if (inner) {
     const name = names[largest] ?? '';
-    const kept = Array.isArray(container) ? container.with(Number(name), inner.kept) : { ...container, [name]: inner.kept };
-    return { ...inner, kept };
+    const shortened = Array.isArray(container) ? container.with(Number(name), inner.shortened) : { ...container, [name]: inner.shortened };
+    return { ...inner, shortened };
   }
   const here = (index: number): PropertyKey[] => {
     const at = [...path, names[index] ?? ''];
@@ -97,13 +97,13 @@ function shortenContainer(container: Container, maxBytes: number, path: readonly
   };
   // members have no order that matters, so one that is too large does not take the others with it
   if (!Array.isArray(container) && excess <= (sizes[largest] ?? 0)) {
-    return { kept: keep([...names.keys()].filter((index) => index !== largest)), at: here(largest), total: names.length };
+    return { shortened: keep([...names.keys()].filter((index) => index !== largest)), at: here(largest), total: names.length };
   }
   let [count, bytes] = [0, 1];
   while (count < sizes.length && bytes + (sizes[count] ?? 0) <= maxBytes) bytes += sizes[count++] ?? 0;
   const fitting = [...names.keys()].slice(0, count);
   // the beginning of what does not fit, but of an item only if it is the first
   const partial = Array.isArray(container) && count > 0 ? undefined : shortenEntry(count, bytes + (sizes[count] ?? 0) - maxBytes);
-  if (partial) return { ...partial, kept: keep([...fitting, count], partial) };
-  return { kept: keep(fitting), at: here(count), total: names.length };
+  if (partial) return { ...partial, shortened: keep([...fitting, count], partial) };
+  return { shortened: keep(fitting), at: here(count), total: names.length };
 }

@@ -2,8 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { type EgressRules, mayConnect } from './egress.ts';
-import type { Target } from './target.ts';
+import { type EgressRules, mayConnect, type Target } from './egress.ts';
 
 export interface ResolvedAddress {
   address: string;

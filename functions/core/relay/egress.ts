@@ -1,7 +1,20 @@
 import { isIP } from 'node:net';
 import { readEnvironment, splitList } from '../environment.ts';
 import { classifyAddress, isOnLocalNetwork } from './addresses.ts';
-import { type Target, targetOf } from './target.ts';
+
+/** What a connection is opened to. */
+export interface Target {
+  protocol: string;
+  /** without the brackets of an IPv6 literal */
+  hostname: string;
+  port: number;
+}
+
+export const targetOf = ({ protocol, hostname, port }: URL): Target => ({
+  protocol,
+  hostname: hostname.replace(/^\[|\]$/g, ''),
+  port: Number(port || (protocol === 'https:' ? 443 : 80)),
+});
 
 /** Where intents may be called. */
 export interface EgressRules {
@@ -11,6 +24,8 @@ export interface EgressRules {
   allowLoopback: boolean;
   /** hosts on the developer's own network, which may be called over http, too, and at any port; for local development only */
   localUpstreams?: readonly string[];
+  /** the only origins that may lead to private addresses in production; each names its port */
+  privateOrigins?: readonly string[];
   /** the gate's own hosts, with their ports unless these are the usual ones; never called */
   ownHosts: string[];
 }
@@ -20,6 +35,7 @@ export function readEgressRules(variables: {
   egressPorts?: string;
   egressLoopback?: string;
   localUpstreams?: string;
+  privateOrigins?: string;
   baseUrl?: string;
 }): EgressRules {
   const ports = [...new Set([443, ...splitList(variables.egressPorts).map(Number)])];
@@ -29,12 +45,13 @@ export function readEgressRules(variables: {
     ports,
     allowLoopback: variables.egressLoopback === 'true',
     ...(variables.localUpstreams !== undefined && { localUpstreams: splitList(variables.localUpstreams) }),
+    ...(variables.privateOrigins !== undefined && { privateOrigins: splitList(variables.privateOrigins) }),
     ownHosts: splitList(variables.baseUrl).map((url) => new URL(url).host),
   };
 }
 
 export const egressRulesFromEnvironment = (): EgressRules =>
-  readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'localUpstreams', 'baseUrl']));
+  readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'localUpstreams', 'privateOrigins', 'baseUrl']));
 
 /** The rules, with the address at which the gate was just called among its own hosts. */
 export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules => ({
@@ -42,13 +59,18 @@ export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules =>
   ownHosts: [...rules.ownHosts, new URL(baseUrl).host],
 });
 
-const isLocalUpstream = ({ localUpstreams = [] }: EgressRules, hostname: string): boolean => localUpstreams.includes(hostname);
+/** Whether the settings name a target as one that may be on a private network. */
+const mayBePrivate = ({ localUpstreams = [], privateOrigins = [] }: EgressRules, target: Target): boolean =>
+  localUpstreams.includes(target.hostname) || privateOrigins.some((origin) => isSameTarget(targetOf(new URL(origin)), target));
+
+const isSameTarget = (one: Target, other: Target): boolean =>
+  one.protocol === other.protocol && one.hostname === other.hostname && one.port === other.port;
 
 /** Whether a connection to this address is allowed. Checked for every resolved address and for the connected peer. */
 export function mayConnect(rules: EgressRules, { protocol, hostname, port }: Target, address: string): boolean {
   const kind = classifyAddress(address);
   if (kind === 'loopback') return rules.allowLoopback;
-  if (isLocalUpstream(rules, hostname)) return kind === 'public' || isOnLocalNetwork(address);
+  if (mayBePrivate(rules, { protocol, hostname, port })) return kind === 'public' || isOnLocalNetwork(address);
   return kind === 'public' && protocol === 'https:' && rules.ports.includes(port);
 }
 
@@ -63,14 +85,15 @@ const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?:0|[1-9][0-9]{
 export function checkOrigin(origin: string, rules: EgressRules): string[] {
   const [, host = ''] = authority.exec(origin) ?? [];
   const parsed = URL.parse(origin);
-  const isLocal = rules.allowLoopback || isLocalUpstream(rules, parsed ? targetOf(parsed).hostname : '');
+  const isNamed = parsed !== null && mayBePrivate(rules, targetOf(parsed));
+  const isLocal = rules.allowLoopback || isNamed;
   if (!(isLocal ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return ['must begin with https://'];
   if (origin.includes('@')) return ['must not hold user information'];
   if (host === '' || parsed === null)
     return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros'];
   const problems: string[] = [];
   if (parsed.hostname !== host.toLowerCase()) problems.push('must name its host in the usual spelling');
-  else if (!isCallableHost(parsed.hostname, rules))
+  else if (!isCallableHost(parsed.hostname, isNamed, rules))
     problems.push('must name its host by a full public domain name, not by an address or a local name');
   if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this gate');
   const port = Number(parsed.port || (parsed.protocol === 'https:' ? 443 : 80));
@@ -84,9 +107,8 @@ export function isLoopbackHost(hostname: string): boolean {
   return isIP(address) === 0 ? /(^|\.)localhost$/.test(hostname) : classifyAddress(address) === 'loopback';
 }
 
-function isCallableHost(hostname: string, rules: EgressRules): boolean {
+function isCallableHost(hostname: string, isNamed: boolean, rules: EgressRules): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
-  const isNamed = isLocalUpstream(rules, address);
   if (isNamed && isIP(address) === 0) return true;
   if (isLoopbackHost(hostname)) return rules.allowLoopback;
   if (isIP(address) !== 0) return isNamed && isOnLocalNetwork(address);

@@ -2,7 +2,7 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { isObject } from '../json.ts';
 
 /** One name and its value, as a query or a form carries them. */
-export interface Field {
+export interface NameValuePair {
   name: string;
   value: string;
   /** the value in a query or URL-encoded form, if a separator in it must stay as it is */
@@ -30,7 +30,7 @@ export const itemsOf = (value: unknown): string[] =>
 const separators = { commas: [',', ','], spaces: [' ', '%20'], pipes: ['|', '%7C'] } as const;
 
 /** The fields that a parameter of a query or URL-encoded form becomes. */
-export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<Field> {
+export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<NameValuePair> {
   if (style === 'brackets') yield* bracketed(name, value);
   else if (style === 'json') yield { name, value: JSON.stringify(value) };
   else if (style !== 'repeated' && style !== 'base64') yield joined(name, itemsOf(value), separators[style]);
@@ -39,20 +39,20 @@ export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated
   else yield { name, value: write(value) };
 }
 
-const joined = (name: string, items: string[], [plain, encoded]: readonly [string, string]): Field => ({
+const joined = (name: string, items: string[], [plain, encoded]: readonly [string, string]): NameValuePair => ({
   name,
   value: items.join(plain),
   encoded: items.map(encode).join(encoded),
 });
 
 /** `a[b]=c` and `a[0][b]=c`, however deep. */
-function* bracketed(name: string, value: unknown): Generator<Field> {
+function* bracketed(name: string, value: unknown): Generator<NameValuePair> {
   if (!Array.isArray(value) && !isObject(value)) yield { name, value: write(value) };
   else for (const [member, item] of Object.entries(value)) yield* bracketed(`${name}[${member}]`, item);
 }
 
 /** The parts that a parameter of a multipart form becomes: each item of a list is one, and an object is JSON. */
-export function* partsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<Field> {
+export function* partsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<NameValuePair> {
   if (style !== 'repeated') {
     const contentType = style === 'json' ? { contentType: 'application/json' } : {};
     for (const field of fieldsOf(name, value, style)) yield { ...field, ...contentType };

@@ -1,5 +1,6 @@
-import { foldField } from '../../../schemas/header.ts';
+import { foldHeaderName } from '../../../schemas/header.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
+import { traceHeaders } from '../trace.ts';
 import type { UpstreamCall } from './request.ts';
 import { signCall } from './signature.ts';
 
@@ -9,14 +10,14 @@ type Fields = Record<string, string>;
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
 
 /**
- * Made from scratch: nothing that the agent sent is passed on but its name and the inputs that are header fields. These give way to the
+ * Made from scratch: nothing that the agent sent is passed on but its name, its trace and the inputs that are header fields. These give way to the
  * service's own fields, these to the credential, and all to what every call carries.
  */
 export function buildHeaders(call: UpstreamCall, url: URL, credential: CredentialValues | undefined): Fields {
   const { request, service, idempotencyKey } = call;
   const fields = {
     'agent-id': headerText(call.agentId),
-    'agent-key': call.thumbprint,
+    'agent-key': call.account,
     'intent-uid': call.intentUid,
     'execution-id': headerText(call.executionId),
   };
@@ -31,6 +32,7 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
     'accept-encoding': 'identity',
     'user-agent': 'intent-gate',
     'x-request-id': headerText(call.requestId),
+    ...traceHeaders(),
     ...fields,
     ...(request.contentType !== undefined && { 'content-type': request.contentType }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
@@ -41,4 +43,4 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
 
 /** The fields of all: of those that a server could take for one, the last. */
 const override = (...all: Fields[]): Fields =>
-  Object.fromEntries(new Map(all.flatMap(Object.entries<string>).map((field) => [foldField(field[0]), field])).values());
+  Object.fromEntries(new Map(all.flatMap(Object.entries<string>).map((field) => [foldHeaderName(field[0]), field])).values());

@@ -1,10 +1,11 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
+import { allowIdle, closeStale, isStale } from '../idle-connections.ts';
 import { CallFailed } from './call-failure.ts';
 import { decodeContent, type LostContent } from './content-coding.ts';
 import { DialError } from './dial.ts';
-import { type Target, targetOf } from './target.ts';
+import { type Target, targetOf } from './egress.ts';
 
 export interface HttpRequest {
   method: string;
@@ -25,7 +26,7 @@ export interface HttpAnswer {
 /** A request that has its connection, and of which nothing has been sent yet. */
 export interface HeldRequest {
   /** the connection has been kept from an earlier request, so that it may be lost although the upstream is there */
-  readonly isKept: boolean;
+  readonly isReused: boolean;
   /**
    * Sends it and reads its answer. Nothing is sent twice, no redirect is followed. Once the head of the answer has arrived, it is returned, whatever
    * becomes of the body.
@@ -55,8 +56,8 @@ export interface HttpClient {
 
 const maxHeaderBytes = 16 * 1024;
 
-/** Longest time that a connection may have been idle when it is reused, in milliseconds. */
-const maxIdleMs = 4_000;
+/** Longest time that a connection may have been idle when it is reused, in milliseconds: common servers keep theirs for two seconds. */
+const maxIdleMs = 1_500;
 
 /** How long before its announced closing an idle connection is no longer reused, in milliseconds. */
 const closingMarginMs = 1_000;
@@ -66,11 +67,7 @@ const closingMarginMs = 1_000;
  * @param maxAnswerBytes - maximum size of the body of an answer; its headers have a limit of their own
  */
 export function openHttpClient(connect: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
-  /** when each idle connection may no longer be used, in milliseconds since the epoch */
-  const staleAtMs = new WeakMap<Socket, number>();
   const agents = { http: openAgent('http:'), https: openAgent('https:') };
-
-  const isStale = (socket: Socket): boolean => Date.now() >= (staleAtMs.get(socket) ?? 0);
 
   function openAgent(protocol: string): Agent {
     // An agent skips closed connections only at the end it takes the next one from, and only if that is the front.
@@ -83,16 +80,6 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
       return undefined;
     };
     return agent;
-  }
-
-  /**
-   * By the clock, not by a timer: a timer stops while a Lambda environment is frozen, upstreams do not.
-   * @param closed - of which host all connections are closed
-   */
-  function closeStale(agent: Agent, closed?: string): void {
-    for (const [name, sockets] of Object.entries(agent.freeSockets)) {
-      for (const socket of sockets ?? []) if (name === closed || isStale(socket)) socket.destroy();
-    }
   }
 
   function hold({ method, url, headers, body }: HttpRequest, isNew = false): Promise<HeldRequest> {
@@ -140,7 +127,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
           })
           .on('error', fail)
           .on('end', () => {
-            staleAtMs.set(socket, Date.now() + idleMs(String(answerHeaders['keep-alive'])));
+            allowIdle(socket, idleMs(String(answerHeaders['keep-alive'])));
             decodeContent(Buffer.concat(chunks, bytes), answerHeaders['content-encoding'], maxAnswerBytes).then(
               (content) => (Buffer.isBuffer(content) ? answered.resolve({ status, headers: answerHeaders, body: content }) : lose(content)),
               fail,
@@ -158,7 +145,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
       };
       socket.once('data', loseEarly);
       held.resolve({
-        isKept: call.reusedSocket,
+        isReused: call.reusedSocket,
         send: async (signal) => {
           if (signal.aborted) drop();
           signal.throwIfAborted();

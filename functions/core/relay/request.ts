@@ -6,7 +6,7 @@ import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
 import { decodeFiles, formEncode, writeBody } from './body.ts';
 import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
-import { encode, type Field, fieldsOf, itemsOf, write } from './fields.ts';
+import { encode, fieldsOf, itemsOf, type NameValuePair, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
 import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
@@ -28,8 +28,8 @@ export interface UpstreamCall {
   /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */
   service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
-  /** the RFC 7638 thumbprint of the agent's key, or what stands for a person with a client (`account` in `pat/holder.ts`) */
-  thumbprint: string;
+  /** of the holder, see `pat/holder.ts` */
+  account: string;
   requestId: string;
   executionId: string;
   idempotencyKey?: string;
@@ -98,10 +98,10 @@ const writtenAsFields = (body: readonly Written[], { content_type, body: whole }
       : body;
 
 /** Takes fields one by one until they are too long, since few values can make many. */
-function openCollector(): (fields: Iterable<Field>) => Field[] {
+function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
   let length = 0;
   return (fields) => {
-    const taken: Field[] = [];
+    const taken: NameValuePair[] = [];
     for (const field of fields) {
       length += field.name.length + field.value.length;
       if (length > maxFieldsLength) {

@@ -1,12 +1,9 @@
-import type { IntentInput } from '../../../schemas/intent.ts';
+import type { BriefIntent, IntentDetails, IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
-import { plainText, wordsOf } from './text.ts';
+import { firstSentence, plainText, wordsOf } from './text.ts';
 
-/**
- * The fields that questions are ranked by, and how much a word in each weighs. Not only their proportions count: a word that is repeated
- * counts less each time, and with weights below 1 goes on counting for longer.
- */
+/** The weight of a word in each field. The absolute values matter, too: the smaller they are, the later BM25's term frequency saturates. */
 export const fieldWeights = {
   name: 2.4,
   tags: 1.2,
@@ -15,16 +12,16 @@ export const fieldWeights = {
   parameters: 0.6,
 };
 
-export type Field = keyof typeof fieldWeights;
+export type SearchField = keyof typeof fieldWeights;
 
-export const fields = Object.keys(fieldWeights) as Field[];
+export const fields = Object.keys(fieldWeights) as SearchField[];
 
-/** An intent as the index reads it: the words of each field, separated by spaces. */
-export type SearchDocument = Record<Field, string>;
+/** The words of an intent's fields, separated by spaces. */
+export type SearchDocument = Record<SearchField, string>;
 
 const join = (...texts: (string | undefined)[]): string => texts.flatMap((text) => wordsOf(text ?? '')).join(' ');
 
-/** Each word once: long lists of parameters say the same words again and again. */
+/** Words that many parameters share would drown the others, so each counts once. */
 const joinDistinct = (...texts: string[]): string => [...new Set(texts.flatMap(wordsOf))].join(' ');
 
 const parameterTexts = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
@@ -40,9 +37,17 @@ export function toDocument(intent: IntentInput, serviceName: string): SearchDocu
   };
 }
 
-/** Of a longer description, only the beginning says what an operation is about. In characters. */
+/** Characters of a description that go into its vector: the beginning says what an operation is about. */
 const maxDescribed = 600;
 
-/** The text that an intent's vector is made of. */
-export const meaningText = ({ intent_name, description, tags = [] }: IntentInput, serviceName: string): string =>
+/** The text that an intent's vector is computed from. */
+export const embeddedText = ({ intent_name, description, tags = [] }: IntentInput, serviceName: string): string =>
   [intent_name, serviceName, plainText(description).slice(0, maxDescribed), ...tags].join('\n');
+
+/** What it takes to choose an intent, but not to execute it. */
+export const toBriefIntent = ({ intent_uid, intent_name, description, input_parameters }: IntentDetails): BriefIntent => ({
+  intent_uid,
+  intent_name,
+  summary: firstSentence(plainText(description)),
+  required: input_parameters.filter(({ required }) => required).map(({ name }) => name),
+});

@@ -14,27 +14,25 @@ import { isPermitted, isProhibited } from '../policy/scope.ts';
 import { questionWords } from './query.ts';
 import { wordsOf } from './text.ts';
 
-/** How many uids are suggested at most. */
 const maxNearest = 3;
 
-/** How long a refusal waits for suggestions, in milliseconds, which is enough for a search that starts cold; after that, it goes without. */
-const patienceMs = 2_000;
+/** Longest wait for suggestions; enough for a cold start. */
+const timeoutMs = 2_000;
 
-/** A uid is a misspelt one if at most this part of it, without the version, has to change. */
+/** Greatest share of a uid, without its version, in which a misspelling may differ. */
 const misspelt = 1 / 4;
 
 const found = z.object({ intents: z.array(z.object({ intent_uid: z.string(), intent_name: z.string() })) });
 
 export interface NearestDeps {
-  /** the action of `GET /api/intents/search`: what it does not show is not suggested either */
+  /** the action of `GET /api/intents/search`: only its results are suggested */
   search: Action;
   findPolicy: FindPolicy;
 }
 
 /**
- * Makes an action about one intent say which intents may have been meant if there is none of that uid: the refusal NOT_FOUND gets
- * `details.nearest`, up to three uids that the policy does not rule out, the nearest first. That takes one search; if it fails or is late,
- * the refusal stays as it was.
+ * Adds suggestions to NOT_FOUND: `details.nearest`, up to three uids that the policy permits, nearest first. This takes one search; if it
+ * fails or is late, the refusal stays as it was.
  */
 export const withNearest =
   (action: Action, deps: NearestDeps): Action =>
@@ -43,16 +41,16 @@ export const withNearest =
       return await action(request);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error;
-      const nearest = await Promise.race([findNearest(request, deps).catch(() => []), setTimeout(patienceMs, [], { ref: false })]);
+      const nearest = await Promise.race([findNearest(request, deps).catch(() => []), setTimeout(timeoutMs, [], { ref: false })]);
       throw nearest.length > 0 ? error.withDetails({ nearest }) : error;
     }
   };
 
-/** The same for a function that cannot search itself: it asks the one that can. */
+/** For functions without an index: asks the search function. */
 export function withNearestFromEnvironment(action: Action, findPolicy: FindPolicy): Action {
   const { searchFunction } = readEnvironment([], ['searchFunction']);
   if (searchFunction === undefined) return action;
-  return withNearest(action, { search: askFunction(searchFunction, { path: '/api/intents/search', timeoutMs: patienceMs }), findPolicy });
+  return withNearest(action, { search: askFunction(searchFunction, { path: '/api/intents/search', timeoutMs }), findPolicy });
 }
 
 async function findNearest(request: ApiRequest, { search, findPolicy }: NearestDeps): Promise<string[]> {
@@ -62,10 +60,10 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
   // no filter: the namespace may be what is wrong
   const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
   const { intents } = found.parse((await search(innerRequest(request, { method: 'GET', query }))).body);
-  const { grants } = findPolicy(request.baseUrl);
+  const { compiled } = findPolicy(request.baseUrl);
   const words = questionWords(slug);
   return intents
-    .filter(({ intent_uid }) => isPermitted(grants.scope, intent_uid) && !isProhibited(grants, intent_uid))
+    .filter(({ intent_uid }) => isPermitted(compiled.scope, intent_uid) && !isProhibited(compiled, intent_uid))
     .map(({ intent_uid, intent_name }) => {
       const share = changedShare(asked, intent_uid);
       const own = wordsOf(`${splitIntentUid(intent_uid).slug} ${intent_name}`);
@@ -79,7 +77,7 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':')).toLowerCase();
 
-/** How much of a uid has to change to become the other one, from 0 to 1. */
+/** The share of a uid that differs from the other, from 0 to 1. */
 function changedShare(uid: string, other: string): number {
   const [a, b] = [withoutVersion(uid), withoutVersion(other)];
   return editDistance(a, b) / Math.max(a.length, b.length);

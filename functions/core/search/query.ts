@@ -1,26 +1,28 @@
 import { foldTag } from '../../../schemas/text.ts';
-import { stopWords } from './stop-words.ts';
 import { wordsOf } from './text.ts';
 
-/** Of a longer question, only the first words are used. */
 const maxQuestionWords = 100;
 
-/**
- * The words that a question is ranked by, each once, in their order. Stop words count only if there are no others:
- * a question that says nothing but "who" means it. A text without letters and digits has no words, and finds nothing.
- */
-export function questionWords(question: string): string[] {
-  const words = [...new Set(wordsOf(question))];
-  const telling = words.filter((word) => !stopWords.has(word));
-  return (telling.length > 0 ? telling : words).slice(0, maxQuestionWords);
+const stopWords: ReadonlySet<string> = new Set(
+  `a able about actually additionally also am an and any anybody anyone anything are aren as assist at be been being but by can could
+  couldn currently d did didn do does doesn doing don find finding for from get give had has have having he hello help her here hers
+  hey hi him his how i if in including interested into is isn it its just let like ll looking m many maybe me might more most much must
+  my need of off ok okay on one or our out over please possible provide re really s shall she should so some someone something sorry
+  specific specifically such sure t tell than thank thanks that the their them then there these they this those to too trying us
+  various ve very want was wasn we were what when where which while who whom whose why will with won wondering would wouldn you your
+  yours`.split(/\s+/),
+);
+
+export const isStopWord = (word: string): boolean => stopWords.has(word);
+
+/** Drops the stop words, unless there are no other words. */
+export function withoutStopWords(words: string[]): string[] {
+  const others = words.filter((word) => !isStopWord(word));
+  return others.length > 0 ? others : words;
 }
 
+/** The words that a question is ranked by, without repetitions and in order; at most the first 100. */
+export const questionWords = (question: string): string[] => withoutStopWords([...new Set(wordsOf(question))]).slice(0, maxQuestionWords);
+
 /** The tags of a comma-separated list, folded for comparison. */
-export const listedTags = (list: string): string[] => [
-  ...new Set(
-    list
-      .split(',')
-      .map(foldTag)
-      .filter((tag) => tag !== ''),
-  ),
-];
+export const listedTags = (list: string): string[] => [...new Set(list.split(',').map(foldTag))].filter((tag) => tag !== '');

@@ -1,29 +1,30 @@
-/** How much each layer adds to the BM25 score, which is divided by the best one first. */
+/** How much each feature adds to the normalised BM25 score. */
 export interface RankingWeights {
-  /** the cosine of the question's vector and the intent's; half of it by the best sentence of the question */
-  meaning: number;
-  /** a name, or slug, that says the question */
+  /** cosine similarity of the embeddings of question and intent */
+  similarity: number;
+  /** overlap with name or slug */
   name: number;
-  /** a description whose first sentence says the question */
+  /** overlap with the first sentence of the description */
   sentence: number;
-  /** a name or sentence adds nothing up to this F1, then ever more */
+  /** an overlap counts from this F1 on */
   overlapAbove: number;
 }
 
 /** Chosen by `npm run bench -- tune`; docs/search.md has the figures. */
-export const rankingWeights: RankingWeights = { meaning: 2, name: 1, sentence: 0.5, overlapAbove: 0.4 };
+export const rankingWeights: RankingWeights = { similarity: 2, name: 1, sentence: 0.5, overlapAbove: 0.4 };
 
-/** What the layers say of an intent. */
-export interface Layers {
-  /** BM25, divided by that of the best intent; 0 if it holds no word of the question */
-  words: number;
+export interface Features {
+  /** BM25, divided by the score of the best intent */
+  bm25: number;
   /** cosine, from -1 to 1 */
-  meaning: number;
+  similarity: number;
+  /** F1 of the words of question and name (or slug), from 0 to 1 */
   name: number;
+  /** the same for the first sentence of the description */
   sentence: number;
 }
 
-export function combine({ words, meaning, name, sentence }: Layers, weights: RankingWeights = rankingWeights): number {
+export function combine({ bm25, similarity, name, sentence }: Features, weights: RankingWeights = rankingWeights): number {
   const above = (overlap: number) => Math.max(0, overlap - weights.overlapAbove) / (1 - weights.overlapAbove);
-  return words + weights.meaning * meaning + weights.name * above(name) + weights.sentence * above(sentence);
+  return bm25 + weights.similarity * similarity + weights.name * above(name) + weights.sentence * above(sentence);
 }

@@ -6,24 +6,24 @@ import type { Registry } from '../registry/registry.ts';
 /** The registry as search reads it. All reads are strongly consistent. */
 export type RegistrySource = Pick<Registry, 'head' | 'entriesAfter' | 'readRecords' | 'uidsOf' | 'readAll'>;
 
-/** How far the log has been followed: its last entry that was seen. */
+/** The last log entry that was read. */
 export type Seen = Pick<Head, 'seq' | 'digest'>;
 
-/** How many entries are taken at once, so that whoever is interrupted has not lost much. */
+/** Entries per page: an interrupted reader repeats one page at most. */
 const pageSize = 500;
 
-/** What some entries of the log have changed, each record once. */
+/** The changes of some log entries, each record once. */
 export interface LogPage {
   entries: LogEntry[];
   /** services that were deleted */
   deleted: RecordName[];
   /** services before intents */
   names: RecordName[];
-  /** how far the log has been followed with this page */
+  /** the last entry of this page */
   seen: Seen;
 }
 
-/** The log does not go on from what was seen of it: entries have expired, or the table was restored to an earlier moment, or is another one. */
+/** The log does not continue from the last entry that was read: entries have expired, or the table was restored or replaced. */
 export class LogMismatch extends Error {
   override readonly name = 'LogMismatch';
 }
@@ -44,9 +44,9 @@ function toPage(entries: LogEntry[]): LogPage {
 }
 
 /**
- * The entries of the log that have not been seen, page by page: one query if there are none.
- * @param head - as it was read before, if it was: then it is noticed, too, that the newest entries are missing, or that what was seen never was
- * @throws LogMismatch if the log does not go on from what was seen
+ * Reads the log after the last entry that was read, page by page: one query if there is nothing new.
+ * @param head - if it was read before, missing newest entries and another history are noticed, too
+ * @throws LogMismatch
  */
 export async function* followLog(source: Pick<RegistrySource, 'entriesAfter'>, seen: Seen, head: Seen = seen): AsyncGenerator<LogPage> {
   let { seq } = seen;

@@ -5,23 +5,23 @@ import type { IntentRecord } from '../registry/records.ts';
 /** An intent that a search found. */
 export interface Hit {
   intent: IntentDetails;
-  /** why it was found, if `explain` asked for it */
+  /** if the query has `explain` */
   match?: Match;
 }
 
 export interface SearchResult {
-  /** the hits of the page that was asked for */
+  /** the hits of one page */
   hits: Hit[];
-  /** how many intents match, on all pages */
+  /** on all pages */
   total: number;
 }
 
 export interface SearchOptions {
-  /** Of the best answers to a question, these come after all others: what nobody may execute. */
+  /** Whether the policy lets nobody execute an intent. Among the best hits of a question, these come last. */
   isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
 }
 
-/** What answers searches: SQLite in the function, or an OpenSearch Serverless collection. */
+/** Either SQLite in the function, or an OpenSearch Serverless collection. */
 export interface SearchEngine {
   search(query: SearchQuery, options?: SearchOptions): Promise<SearchResult>;
   close(): Promise<void>;

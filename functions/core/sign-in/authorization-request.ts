@@ -7,7 +7,6 @@ import { matchesRedirectUri } from './redirect-uri.ts';
 
 export type AuthorizationRequest = z.infer<typeof authorizationParameters>;
 
-/** What of a request has been checked, and is all that a grant needs. */
 export interface CheckedRequest {
   clientId: string;
   redirectUri: string;
@@ -15,16 +14,15 @@ export interface CheckedRequest {
   resource: string;
 }
 
-/** The texts that name this gate as a resource: what is issued for one of them is valid for all. */
+/** Names of this gate as a resource; all mean the same. */
 const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}${signInPath}`, `${baseUrl}/mcp`, baseUrl];
 
-/** Whether a text names this gate as a resource. Many clients write the root of a host with a slash, which means the same (RFC 3986 section 6.2.3). */
+/** Many clients write the root of a host with a slash (RFC 3986 section 6.2.3). */
 export const isResource = (resource: string, baseUrl: string): boolean => [...resourcesOf(baseUrl), `${baseUrl}/`].includes(resource);
 
-/** 32 bytes of SHA-256 in base64url. */
 const challenge = /^[A-Za-z0-9_-]{43}$/;
 
-/** @throws OAuthError if the client may not be answered there: such an error must not be sent to that address */
+/** @throws OAuthError if the redirect_uri is not the client's; the error must not be sent there */
 export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: AuthorizationRequest): void {
   if (redirectUris.some((registered) => matchesRedirectUri(registered, redirect_uri))) return;
   throw new OAuthError('invalid_request', 'The redirect_uri must be one of those that the client has registered, character by character.');
@@ -46,10 +44,7 @@ export function checkAuthorizationRequest(asked: AuthorizationRequest, baseUrl: 
   return { clientId: asked.client_id, redirectUri: asked.redirect_uri, codeChallenge: code_challenge, resource };
 }
 
-/**
- * The address at which the client gets the answer, which says who answers (RFC 9207).
- * @param answer - the code, or what went wrong
- */
+/** The address that sends the answer to the client, with the issuer (RFC 9207). */
 export function answerAddress(asked: AuthorizationRequest, baseUrl: string, answer: { code: string } | OAuthError): string {
   const query = new URLSearchParams({
     ...(answer instanceof OAuthError ? describeOAuthError(answer) : answer),

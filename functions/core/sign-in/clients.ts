@@ -2,28 +2,28 @@ import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 import { maxClientIdLength } from '../../../schemas/sign-in.ts';
 import { name } from '../../../schemas/text.ts';
-import type { ReadDocument } from '../relay/fetch-document.ts';
+import { readEnvironment, splitList } from '../environment.ts';
+import { egressRulesFromEnvironment } from '../relay/egress.ts';
+import { openDocumentReader, type ReadDocument } from '../relay/fetch-document.ts';
 import { OAuthError } from './oauth-error.ts';
 import { isRedirectUri } from './redirect-uri.ts';
 import { readRegistration } from './registration.ts';
 
-/** A program that asks for PATs in the name of people. All are public clients: none has a secret. */
+/** A program that gets PATs for people. All are public clients, without a secret. */
 export interface Client {
   clientId: string;
-  /** how it calls itself */
   name: string;
-  /** the host that vouches for it; none for the client that is registered here */
+  /** the host that vouches for it; absent for registered clients */
   host?: string;
   redirectUris: readonly string[];
 }
 
 export interface Clients {
-  /** The client of this id, if that can be told without asking anybody: the one that is registered here, or one that has registered itself. */
+  /** A client that is known without reading a document: the one of the deployment, or one that has registered itself. */
   findRegistered(clientId: string): Client | undefined;
   /**
-   * The client of this id, which is a registered one, or the address of a document that describes the client
-   * (OAuth Client ID Metadata Document).
-   * @param reading - does the reading of a document, and so bounds how many are read at once
+   * A registered client, or one that a document describes (OAuth Client ID Metadata Document).
+   * @param reading - limits concurrent reads of documents
    * @throws OAuthError invalid_client
    */
   find(clientId: string, baseUrl: string, reading?: <T>(read: () => Promise<T>) => Promise<T>): Promise<Client>;
@@ -32,11 +32,11 @@ export interface Clients {
 /** The client id for hosts that publish no document. */
 const registeredClientId = 'intent-gate-public';
 
-export const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
+const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
 
-/** How long a document is not read again, in milliseconds. */
-const keptMs = 5 * 60 * 1_000;
-const maxKept = 200;
+/** Documents are cached for this long. */
+const cacheMs = 5 * 60 * 1_000;
+const maxCached = 200;
 
 const includes = (wanted: string) =>
   z
@@ -44,7 +44,7 @@ const includes = (wanted: string) =>
     .refine((values) => values.includes(wanted))
     .optional();
 
-/** What of a document (RFC 7591 section 2) counts here; other members are left alone. A client that can do without a secret does so here. */
+/** RFC 7591 section 2; other members are ignored. The client must support having no secret. */
 const documentSchema = z
   .object({
     client_id: z.string(),
@@ -66,7 +66,7 @@ const wrongId = () =>
     `The client_id must be ${registeredClientId}, one that /oauth/register has answered, or the https address of a client metadata document in its usual spelling, with a path.`,
   );
 
-/** An address that is spelt in the one way that its readers agree on. Over http only on loopback, where the egress rules of the local stack allow it. */
+/** The canonical spelling of an address. The egress rules allow http only on loopback, in the local stack. */
 function readClientId(clientId: string): URL {
   const url = URL.parse(clientId);
   const isCanonical = url !== null && url.href === clientId && clientId.length <= maxClientIdLength;
@@ -75,10 +75,10 @@ function readClientId(clientId: string): URL {
   return url;
 }
 
-/** @param redirectUris - of the client that is registered here */
+/** @param redirectUris - of the deployment's own client */
 export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now): Clients {
   const registered: Client = { clientId: registeredClientId, name: 'a program without a description', redirectUris };
-  const kept = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxKept });
+  const cache = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxCached });
 
   async function read(clientId: string, baseUrl: string): Promise<Client> {
     const url = readClientId(clientId);
@@ -111,12 +111,17 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     find: async (clientId, baseUrl, reading = (work) => work()) => {
       const local = findRegistered(clientId);
       if (local) return local;
-      const known = kept.get(clientId);
+      const known = cache.get(clientId);
       if (known && known.untilMs > now()) return known.client;
       readClientId(clientId);
       const client = await reading(() => read(clientId, baseUrl));
-      kept.set(clientId, { client, untilMs: now() + keptMs });
+      cache.set(clientId, { client, untilMs: now() + cacheMs });
       return client;
     },
   };
+}
+
+export function clientsFromEnvironment(): Clients {
+  const { signInRedirects } = readEnvironment([], ['signInRedirects']);
+  return openClients(splitList(signInRedirects), openDocumentReader({ rules: egressRulesFromEnvironment(), ...documentLimits }));
 }

@@ -5,7 +5,37 @@ export const signInPath = '/mcp/sign-in';
 export const resourceMetadataPath = `/.well-known/oauth-protected-resource${signInPath}`;
 
 /**
- * The authorization server's name for itself (RFC 8414 section 2). It has a path, so that its description is not at the root of the host: clients that look
- * there before anybody has asked them to would take every address of this host for one that needs a sign-in.
+ * The issuer (RFC 8414 section 2). It has a path, because clients that find metadata at the root of a host take every address of the host for
+ * one that needs a sign-in.
  */
 export const issuerOf = (baseUrl: string): string => `${baseUrl}/oauth`;
+
+/** How to get a token for `/mcp/sign-in` (RFC 9728 section 2). */
+export const describeResource = (baseUrl: string) => ({
+  resource: `${baseUrl}${signInPath}`,
+  resource_name: 'Intent Gate',
+  authorization_servers: [issuerOf(baseUrl)],
+  bearer_methods_supported: ['header'],
+  resource_documentation: `${baseUrl}/docs`,
+  resource_policy_uri: `${baseUrl}/docs#policy`,
+});
+
+/** The one way of signing in that is supported (RFC 8414 section 2). */
+export const describeAuthorizationServer = (baseUrl: string) => ({
+  issuer: issuerOf(baseUrl),
+  authorization_endpoint: `${baseUrl}/oauth/authorize`,
+  token_endpoint: `${baseUrl}/oauth/token`,
+  registration_endpoint: `${baseUrl}/oauth/register`,
+  revocation_endpoint: `${baseUrl}/oauth/revoke`,
+  revocation_endpoint_auth_methods_supported: ['none'],
+  jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  code_challenge_methods_supported: ['S256'],
+  token_endpoint_auth_methods_supported: ['none'],
+  prompt_values_supported: ['none', 'consent'],
+  client_id_metadata_document_supported: true,
+  authorization_response_iss_parameter_supported: true,
+  service_documentation: `${baseUrl}/docs`,
+});

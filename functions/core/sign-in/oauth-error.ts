@@ -17,7 +17,6 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_response_type';
 
-/** A refusal that clients get in the form of RFC 6749. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: OAuthErrorCode;
@@ -48,7 +47,7 @@ interface FoundIssue {
   problem: string;
 }
 
-/** What a refusal of the gate is called in OAuth; undefined for faults, which have no name there. */
+/** undefined for internal errors, which OAuth has no code for */
 export function toOAuthError(error: unknown): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
   if (!(error instanceof ApiError) || error.code === 'INTERNAL_SERVER_ERROR') return undefined;
@@ -59,7 +58,7 @@ export function toOAuthError(error: unknown): OAuthError | undefined {
   return new OAuthError('invalid_request', issues.map(({ path, problem }) => `${path.slice(1)} ${problem}.`).join(' ') || message);
 }
 
-/** Answers refusals as the token endpoint has to (RFC 6749 section 5.2). */
+/** RFC 6749 section 5.2. */
 export const answerInOAuth =
   (action: Action): Action =>
   async (request) => {

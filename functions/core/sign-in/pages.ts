@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { Person } from '../activity/sign-ins.ts';
-import { escapeHtml } from '../documents/policy-page.ts';
+import { escapeHtml, listPolicy } from '../documents/pages.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
-import { describePolicy } from '../policy/describe.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Client } from './clients.ts';
 import { toOAuthError } from './oauth-error.ts';
@@ -34,7 +33,6 @@ button[value="decline"] { background: transparent; color: var(--accent); }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
 `;
 
-/** Nothing is loaded, nothing runs, nobody frames it, and its form goes nowhere else. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -80,7 +78,7 @@ ${content}
   };
 }
 
-/** Shows refusals to the person: the program cannot be told, because it is not known where. */
+/** Shows refusals to the person, because no address of the program has been verified. */
 export const showErrors =
   (action: Action): Action =>
   async (request) => {
@@ -99,10 +97,13 @@ export const showErrors =
     }
   };
 
-/**
- * Sends the person on. Not a redirect: to browsers, that would still be the submission of the form, which may only lead to this gate itself, and to
- * whatever address the program then redirects to.
- */
+/** Leads the browser on, without telling the next page where it came from. */
+export const redirect = (address: string, headers: Record<string, string> = {}): ApiResponse => ({
+  status: 302,
+  headers: { Location: address, 'Referrer-Policy': 'no-referrer', ...headers },
+});
+
+/** Sends the person on by a page: browsers apply `form-action` to the redirects that follow a form, so a redirect would be blocked. */
 export const continuePage = (client: Client, address: string): ApiResponse =>
   page('Back to the program', `<p>If this page stays, <a href="${escapeHtml(address)}">continue to ${escapeHtml(client.name)}</a>.</p>`, {
     headers: { Refresh: `0;url=${address}` },
@@ -137,7 +138,6 @@ const hidden = (fields: Record<string, string | undefined>): string =>
     .flatMap(([name, value]) => (value === undefined ? [] : [`<input type="hidden" name="${name}" value="${escapeHtml(value)}">`]))
     .join('\n');
 
-/** The policy, who asks, what for and for how long; with a form that accepts exactly this. */
 export function consentPage({
   client,
   asked,
@@ -164,9 +164,7 @@ export function consentPage({
 <h2>The policy</h2>
 <p>If you accept, the program may find and run operations of the services behind this gate in your name, within this policy. “You” in it is whoever acts under it:</p>
 <ul>
-${describePolicy(policy, baseUrl)
-  .map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
-  .join('\n')}
+${listPolicy(policy, baseUrl)}
 </ul>
 <p>Where the policy asks for a signature, accepting it here takes its place. The <a href="${escapeHtml(baseUrl)}/api/policy">policy itself</a> is for machines.</p>
 <h2>For how long</h2>

@@ -1,7 +1,7 @@
-/** A redirect URI on the machine of the person: without its port, the port, and the rest. */
+/** Scheme and host, port, and the rest. */
 const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d{1,5})?(|\/[^#]*)$/;
 
-/** Addresses that no two readers can take for different ones: visible ASCII, without fragment and user information. */
+/** Unambiguous: visible ASCII, without fragment and user information. */
 const isPlain = (uri: string): boolean => {
   const url = URL.parse(uri);
   return (
@@ -13,16 +13,16 @@ const isPlain = (uri: string): boolean => {
   );
 };
 
-/** Whether a client may be answered there at all: over https, or on the machine of the person. */
+/** https, or http on loopback. */
 export const isRedirectUri = (uri: string): boolean =>
   isPlain(uri) && (/^https:\/\/[^/?]/.test(uri) || /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(\/|\?|$)/.test(uri));
 
-/** Whether it is answered on the machine of the person, where any program may listen. */
+/** On loopback, any program of the machine may listen. */
 export const isLoopback = (uri: string): boolean => uri.startsWith('http:');
 
 /**
- * Compares character by character, but for the port on the person's machine, which a client finds out when it starts (RFC 8252 sections 7.3 and 8.10,
- * RFC 9700 section 2.1). Under the name localhost any port will do only if none is registered, as native clients publish it.
+ * Compares character by character, except for the port on loopback, which native clients choose at start (RFC 8252 sections 7.3 and 8.10,
+ * RFC 9700 section 2.1). For `localhost`, the port is open only if none is registered.
  */
 export function matchesRedirectUri(registered: string, asked: string): boolean {
   if (!isRedirectUri(asked)) return false;

@@ -2,7 +2,6 @@ import { clientName, registrationRequest } from '../../../schemas/sign-in.ts';
 import { OAuthError } from './oauth-error.ts';
 import { isLoopback, isRedirectUri } from './redirect-uri.ts';
 
-/** What a program on somebody's machine registers. */
 export interface Registration {
   name: string;
   redirectUris: readonly string[];
@@ -10,7 +9,7 @@ export interface Registration {
 
 const prefix = 'local.';
 
-/** Longest id of a client that registers itself, in characters: it goes into an address, and into every PAT. */
+/** In characters: the id is part of addresses and PATs. */
 const maxIdLength = 800;
 
 const decode = (encoded: string): unknown => {
@@ -21,14 +20,14 @@ const decode = (encoded: string): unknown => {
   }
 };
 
-/** The id says all that was registered, so that nothing has to be kept for programs that nobody knows (RFC 7591 appendix A.5.2). */
+/** The id contains the whole registration, so that nothing has to be stored for unknown programs (RFC 7591 appendix A.5.2). */
 const encode = ({ name, redirectUris }: Registration): string =>
   prefix + Buffer.from(JSON.stringify([name, ...redirectUris])).toString('base64url');
 
 const isOnMachine = (uri: string): boolean => isRedirectUri(uri) && isLoopback(uri);
 
 /**
- * The id of a program that registers itself (RFC 7591). Only those on the machine of the person may: who vouches for others says so in a client metadata document.
+ * Registers a program on the machine of a person (RFC 7591). Others need a client metadata document.
  * @throws OAuthError invalid_redirect_uri or invalid_client_metadata
  */
 export function register(request: unknown): { clientId: string; registration: Registration } {
@@ -52,7 +51,7 @@ export function register(request: unknown): { clientId: string; registration: Re
   return { clientId, registration };
 }
 
-/** What such an id says; undefined for every text that {@link register} does not write. */
+/** Reads an id that {@link register} wrote; undefined for other texts. */
 export function readRegistration(clientId: string): Registration | undefined {
   if (!clientId.startsWith(prefix) || clientId.length > maxIdLength) return undefined;
   const content = decode(clientId.slice(prefix.length));

@@ -1,14 +1,40 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Person, SignIns } from '../activity/sign-ins.ts';
 import type { ApiRequest } from '../http/request.ts';
-import { readCookie } from './cookie.ts';
 
 export interface Session {
-  /** known to the person's browser alone */
+  /** known to the person's browser only */
   secret: string;
   person: Person;
 }
 
-/** The session of whoever sent the request, if they have signed in. */
+/**
+ * The cookie holds the attempt while the person is at the user pool, then the secret of the session. Its prefix keeps other hosts from setting
+ * it (RFC 6265bis section 4.1.3.2); it needs https, which the local stack does not speak.
+ */
+const cookieName = (baseUrl: string): string => `${baseUrl.startsWith('https:') ? '__Host-' : ''}intent-gate-sign-in`;
+
+/** The value of the cookie; undefined if there are two, since only one can be ours. */
+export function readCookie(request: ApiRequest): string | undefined {
+  const prefix = `${cookieName(request.baseUrl)}=`;
+  const pairs = request.headerValues('cookie').flatMap((field) => field.split(';').map((pair) => pair.trim()));
+  const [value, ...more] = pairs.filter((pair) => pair.startsWith(prefix)).map((pair) => pair.slice(prefix.length));
+  return more.length === 0 && value !== '' ? value : undefined;
+}
+
+export const writeCookie = ({ baseUrl }: ApiRequest, value: string, lifeSeconds: number): Record<string, string> => ({
+  'Set-Cookie': `${cookieName(baseUrl)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifeSeconds}${baseUrl.startsWith('https:') ? '; Secure' : ''}`,
+});
+
+/** A token that only a page made for this session and content can send back. */
+export const formToken = (session: string, content: unknown): string =>
+  createHmac('sha256', session)
+    .update(`accept ${JSON.stringify(content)}`)
+    .digest('base64url');
+
+export const isFormToken = (given: string, expected: string): boolean =>
+  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+
 export async function findSession(request: ApiRequest, signIns: Pick<SignIns, 'findSession'>, nowMs: number): Promise<Session | undefined> {
   const secret = readCookie(request);
   if (secret === undefined || !/^[A-Za-z0-9_-]{43}$/.test(secret)) return undefined;

@@ -7,27 +7,26 @@ import { readEnvironment } from '../environment.ts';
 import { bounded } from '../invocation.ts';
 import { OAuthError } from './oauth-error.ts';
 
-/** What has to be remembered while a person is at the user pool's sign-in page. */
+/** State of a sign-in while the person is at the user pool. */
 export interface Attempt {
   state: string;
   verifier: string;
 }
 
-/** The user pool, where people sign in: this gate is its client, by authorization code with PKCE. */
+/** The gate is a client of the user pool, by authorization code with PKCE. */
 export interface UserPool {
   begin(): Attempt;
   /** The address of the sign-in page. */
   signInAddress(attempt: Attempt, baseUrl: string): string;
   /**
-   * Who has signed in.
-   * @throws OAuthError if the code does not hold, ApiError SERVICE_UNAVAILABLE if the pool does not answer
+   * @throws OAuthError if the code is invalid, ApiError SERVICE_UNAVAILABLE if the pool does not answer
    */
   finish(code: string, attempt: Attempt, baseUrl: string): Promise<Person>;
 }
 
 export interface UserPoolSettings {
   userPool: string;
-  /** where its sign-in pages are, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
+  /** of its sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
   domain: string;
   clientId: string;
 }
@@ -69,7 +68,8 @@ export function openUserPool({ userPool, domain, clientId }: UserPoolSettings): 
         code_verifier: verifier,
       });
       const exchange = async (signal: AbortSignal) => {
-        const answer = await fetch(`${domain}/oauth2/token`, { method: 'POST', body, redirect: 'error', signal });
+        const headers = { connection: 'close' };
+        const answer = await fetch(`${domain}/oauth2/token`, { method: 'POST', headers, body, redirect: 'error', signal });
         return { status: answer.status, text: await answer.text() };
       };
       const { status, text } = await bounded(timeoutMs, exchange).catch((error) => {

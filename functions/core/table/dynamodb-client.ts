@@ -1,12 +1,13 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { getSchemaSerdePlugin } from '@smithy/core/schema';
+import { openSigner } from '../aws-signature.ts';
 
-/** What each request passes through to no effect: nothing logs requests, DynamoDB calls no functions, and nobody reads the user agent. */
+/** Middleware without effect here: requests are not logged, DynamoDB calls no functions, and nobody reads the user agent. */
 const idleSteps = ['loggerMiddleware', 'recursionDetectionMiddleware', 'getUserAgentMiddleware'];
 
 /**
- * The SDK's client, without what costs processor time for each request and has no effect: three idle steps, a new signer for each request, and
- * spreads of the configuration, each forty times as slow from the object that the SDK builds as from a copy of it.
+ * The SDK's client without some costs of each request: three idle middlewares, a new signer, and spreads of the configuration, which take forty times as
+ * long from the object that the SDK builds as from a copy of it.
  */
 export class LeanDynamoDBClient extends DynamoDBClient {
   declare readonly config: DynamoDBClient['config'];
@@ -14,12 +15,8 @@ export class LeanDynamoDBClient extends DynamoDBClient {
   constructor(settings: DynamoDBClientConfig) {
     super(settings);
     for (const step of idleSteps) this.middlewareStack.remove(step);
-    const { signer: makeSigner } = this.config;
-    let signer: ReturnType<typeof makeSigner> | undefined;
-    this.config.signer = (scheme) => {
-      signer ??= makeSigner(scheme);
-      return signer;
-    };
+    const signer = openSigner('dynamodb', this.config);
+    this.config.signer = async () => signer;
     this.config = { ...this.config };
     this.middlewareStack.use(getSchemaSerdePlugin(this.config));
   }

@@ -1,31 +1,32 @@
-/** A place in an item: the name of a member, or the names and indexes that lead to it from the outside in. */
+/** A place in an item: the name of an outermost member, or the names and indexes on the way to a nested one. */
 export type Path = string | readonly [string, ...(string | number)[]];
 
-/** What has to hold for an item; one that is not there has no members. */
+/** A condition on an item; a missing item has no members. */
 export type Condition =
   | readonly ['exists' | 'absent', Path]
   | readonly ['=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'lacks', Path, unknown]
+  /** a set that has fewer members */
+  | readonly ['fewer', Path, number]
   | readonly ['any', ...Condition[]];
 
-/** A write takes place only if all of this holds for the item as it stands. */
+/** A write takes place only if all its conditions hold for the current item. */
 export interface Conditional {
   when?: readonly Condition[];
 }
 
 /**
- * What is written over an item, as data, so that whatever reads it (DynamoDB, the table in memory, a test that omits a condition) reads
- * the same. What is read is the item before the update; a member that is `undefined` is left out.
+ * An update of an item as data, which DynamoDB, the table in memory and tests that omit conditions interpret alike. Paths refer to the item
+ * before the update; members that are `undefined` are left out.
  */
 export interface Update extends Conditional {
-  /** by the names of outermost members, or by their places */
   set?: Readonly<Record<string, unknown>> | readonly (readonly [Path, unknown])[];
   /** set unless the item has the member */
   setOnce?: Readonly<Record<string, unknown>>;
-  /** the place `to` gets what stands at `from` */
+  /** sets `to` to the value at `from` */
   copy?: readonly (readonly [to: Path, from: Path])[];
-  /** numbers to add, and members to put in a set; an outermost member that is not there begins with 0, or empty */
+  /** adds numbers, and members of sets; a missing outermost member starts at 0, or empty */
   add?: readonly (readonly [Path, number | Set<string>])[];
-  /** members to take out of a set, which goes with its last one */
+  /** removes members of a set, and the set with its last member */
   take?: Readonly<Record<string, Set<string>>>;
   remove?: readonly string[];
 }
@@ -39,7 +40,7 @@ export interface Compiled {
   ExpressionAttributeValues?: Record<string, unknown>;
 }
 
-/** Gives names and values of one request their placeholders: none of them is ever part of an expression. */
+/** Placeholders for the names and values of one request, which never appear in its expressions. */
 class Placeholders {
   readonly #names = new Map<string, string>();
   readonly #values: Record<string, unknown> = {};
@@ -82,6 +83,8 @@ function writeCondition(condition: Condition, to: Placeholders): string {
       return `contains(${to.path(condition[1])}, ${to.value(condition[2])})`;
     case 'lacks':
       return `NOT contains(${to.path(condition[1])}, ${to.value(condition[2])})`;
+    case 'fewer':
+      return `size(${to.path(condition[1])}) < ${to.value(condition[2])}`;
     case 'any': {
       const [, ...conditions] = condition;
       return `(${conditions.map((one) => writeCondition(one, to)).join(' OR ')})`;
@@ -94,7 +97,7 @@ function writeCondition(condition: Condition, to: Placeholders): string {
 const writeConditions = (when: readonly Condition[] | undefined, to: Placeholders): Pick<Compiled, 'ConditionExpression'> =>
   when && when.length > 0 ? { ConditionExpression: when.map((condition) => writeCondition(condition, to)).join(' AND ') } : {};
 
-/** What an update sets, without what is `undefined`. */
+/** Members by name or path, without those that are `undefined`. */
 export const given = <P extends Path = string>(
   members: Readonly<Record<string, unknown>> | readonly (readonly [P, unknown])[] = {},
 ): (readonly [P | string, unknown])[] =>

@@ -6,8 +6,8 @@ import { foldName } from '../../../schemas/text.ts';
 export type TableName = 'registry' | 'activity';
 
 /**
- * The kinds of records: the table that holds them, and what their partition keys begin with. Nothing that anybody may cause to be
- * written without an admin's token stands beside what the search index is built from.
+ * The kinds of records, with their tables and the prefixes of their partition keys. Only admins cause writes to the table that the search index is
+ * built from.
  */
 export const partitions = {
   service: { table: 'registry', prefix: 'SERVICE#' },
@@ -25,7 +25,9 @@ export const partitions = {
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
+  slowCalls: { table: 'activity', prefix: 'SLOW#' },
   stats: { table: 'activity', prefix: 'STATS#' },
+  usage: { table: 'activity', prefix: 'USAGE#' },
   session: { table: 'activity', prefix: 'SESSION#' },
   consent: { table: 'activity', prefix: 'CONSENT#' },
   signInCode: { table: 'activity', prefix: 'CODE#' },
@@ -34,7 +36,7 @@ export const partitions = {
 
 export type RecordKind = keyof typeof partitions;
 
-/** The primary key of an item. Every key string of the tables is made here. */
+/** The primary key of an item. */
 export interface Key {
   pk: string;
   sk: string;
@@ -52,17 +54,19 @@ export function tableOf(pk: string): TableName {
 /** Longest sort key, in bytes of UTF-8. */
 const maxSortKeyBytes = 1024;
 
-/** A text as a sort key. One that is too long (some letters grow when they are folded) ends in its digest instead. */
+/** A text as a sort key; the end of one that is too long (folding makes some letters longer) is replaced by its digest. */
 function toSortKey(text: string, prefixBytes = 0): string {
   if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
+const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
+
 const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitions[kind].prefix + rest, sk });
 
 export const keys = {
   service: (serviceId: string): Key => key('service', serviceId, 'SERVICE'),
-  /** all names stand in one partition, in the order of services by name */
+  /** all names are in one partition, so that services can be listed by name */
   serviceName: (serviceName: string): Key => key('serviceName', '', toSortKey(foldName(serviceName))),
   intent: (intentUid: string): Key => {
     const { namespace, slug, version } = splitIntentUid(intentUid);
@@ -70,40 +74,51 @@ export const keys = {
   },
   /** @param list - one of a service's, see `listOf` in `lists.ts` */
   listEntry: (list: string, intentUid: string): Key => key('listEntry', list, intentUid),
-  /** how much stands in a namespace */
+  /** counts of services and intents */
   namespace: (namespace: string): Key => key('namespace', namespace, 'NAMESPACE'),
-  /** how far the registry has come */
+  /** the number of the newest log entry */
   head: (): Key => key('head', '', 'HEAD'),
-  /** an entry of the log; all stand in one partition, in their order */
+  /** all entries are in one partition, in their order */
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
   /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
-  /** how far the feed of a search collection has come */
+  /** the progress of the feed of a search collection */
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
-  /** what holds for the key of an agent, whatever agent_id it presents */
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
-  /** an entry in the list of the agents of one state */
+  /** lists an agent under its state */
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
-  /** an agent_id that a key has, to find the agents of a key */
+  /** lists an agent_id under its key */
   idOfKey: (thumbprint: string, agentId: string): Key => key('agentKey', thumbprint, `AGENT#${toSortKey(foldName(agentId), 6)}`),
-  /** an agent_id and a key that wait for approval */
+  /** a request for approval of an agent_id and a key */
   waiting: (agentId: string, thumbprint: string): Key => key('agent', foldName(agentId), `WAITS#${thumbprint}`),
-  /** who has a place in the queue of those who wait for approval */
+  /** a place in the queue for approval */
   waitingPlace: (place: number): Key => key('agentList', 'pending', String(place).padStart(4, '0')),
-  /** how many agents have asked for approval: the next one's place follows from it */
+  /** the number of requests for approval, which determines the next place */
   waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
-  /** @param caller - the thumbprint of the agent's key, or what stands for a person with a client */
+  /** @param caller - the account of the holder, see `pat/holder.ts` */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
+  /** the slow calls that a function makes to an origin */
+  slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**
-   * What was counted of a service in one slot: the hours of a day (UTC) stand in one partition, and the days of a month
-   * @param slotMs - beginning of the hour or day
+   * An execution that is counted
+   * @param minuteMs - beginning of its minute
    */
-  stats: (period: 'day' | 'month', slotMs: number, serviceId: string): Key => {
-    const from = new Date(slotMs).toISOString();
-    return key('stats', `${period}#${from.slice(0, period === 'day' ? 10 : 7)}`, `${from}#${serviceId}`);
+  executed: (minuteMs: number, shard: number, executionId: string): Key => key('usage', `${toSlot(minuteMs)}#${shard}`, executionId),
+  /** says that the totals of a minute are out of date */
+  changedMinute: (shard: number, minuteMs: number): Key => key('usage', `CHANGED#${shard}`, toSlot(minuteMs)),
+  /** the same of an hour or a day */
+  changedSlot: (level: 'hour' | 'day', slotMs: number): Key => key('stats', 'CHANGED', `${level}#${toSlot(slotMs)}`),
+  /**
+   * The totals of a service, an intent or an agent in one slot: the slots of one level that make up one of the next level share a partition
+   * @param slotMs - beginning of the minute, hour or day
+   */
+  stats: (level: 'minute' | 'hour' | 'day', dimension: string, slotMs: number, id: string): Key => {
+    const from = toSlot(slotMs);
+    const whole = from.slice(0, { minute: 13, hour: 10, day: 7 }[level]);
+    return key('stats', `${level}#${dimension}#${whole}`, toSortKey(`${from}#${id}`));
   },
   /** @param digest - of the secret in the person's cookie */
   session: (digest: string): Key => key('session', digest, 'SESSION'),

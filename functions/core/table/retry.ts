@@ -3,27 +3,27 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { type ApiError, unavailable } from '../api-error.ts';
 import { bounded, currentSignal } from '../invocation.ts';
 
-/** How long writes that meet a transaction on their items are tried again (contract section 18). */
+/** How long writes that conflict with a transaction are retried. */
 const conflictMs = 5_000;
 
-/** The longest wait between two attempts: who has tried for long must not wait much longer than who has just come. */
+/** The longest wait between two attempts, so that early callers do not wait much longer than late ones. */
 const longestWaitMs = 250;
 
-/** Reasons of a cancelled transaction that say nothing about its conditions. */
+/** Cancellation reasons other than failed conditions. */
 const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** Whether a write met a transaction on one of its items, or too many writes: it wrote nothing, and may be sent again. */
+/** Whether a write conflicted with a transaction or was throttled: it wrote nothing, and may be sent again. */
 function isConflict(error: unknown): boolean {
   if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
   return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
 }
 
-/** Waits before another attempt, of which the last one took `tookMs` and came to nothing; at most `leftMs`. */
+/** Waits before another attempt, at most `leftMs`; the last attempt took `tookMs`. */
 export type Pause = (attempt: number, tookMs: number, leftMs?: number) => Promise<void>;
 
 /**
- * Attempts something again and again, after random waits, while others come before it.
- * @param attempt - undefined if another one came before it: then it has done nothing
+ * Repeats an attempt, after random waits, while concurrent changes get ahead of it.
+ * @param attempt - resolves to undefined, having done nothing, if another change came first
  * @throws ApiError SERVICE_UNAVAILABLE after five seconds
  */
 export async function persist<T>(attempt: () => Promise<{ value: T } | undefined>, pause: Pause = backOff): Promise<T> {
@@ -38,7 +38,7 @@ export async function persist<T>(attempt: () => Promise<{ value: T } | undefined
   }
 }
 
-/** Tries again what meets transactions on its items. */
+/** Retries a write that conflicts with transactions. */
 export const pastConflicts = <T>(send: () => Promise<T>): Promise<T> =>
   persist(async () => {
     try {
@@ -49,14 +49,12 @@ export const pastConflicts = <T>(send: () => Promise<T>): Promise<T> =>
     }
   });
 
-/** 503 after five seconds of conflicts. */
-const tooManyChanges = (cause?: unknown): ApiError => unavailable('Too many changes are made at once. Try again after Retry-After.', cause);
+const tooManyChanges = (cause?: unknown): ApiError =>
+  unavailable('There are too many concurrent changes. Try again after Retry-After.', cause);
 
 /**
- * A random wait before the next attempt ("full jitter"), of up to four times what the last attempt took, doubling with each and at most a quarter of a second; it ends with the invocation.
- * A table that is slow because many try at once makes them wait longer.
- * @param tookMs - how long the attempt took that came to nothing
- * @param leftMs - the longest wait
+ * Waits a random time ("full jitter") of up to four times the duration of the last attempt, doubling with each attempt, up to 250 ms, so that callers of
+ * an overloaded table wait longer. The wait ends with the invocation.
  */
 async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
   const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), longestWaitMs, leftMs);
@@ -65,8 +63,8 @@ async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Pr
   });
 }
 
-/** Errors that say that the request itself is wrong: a fault of ours, not of the table. */
-const ours = new Set([
+/** Errors of our own requests, rather than of the table. */
+const requestFaults = new Set([
   'ValidationException',
   'AccessDeniedException',
   'ResourceNotFoundException',
@@ -74,10 +72,10 @@ const ours = new Set([
   'IdempotentParameterMismatchException',
 ]);
 
-/** Errors that say that nothing was written, and why. */
-const telling = new Set(['TransactionCanceledException', 'TransactionConflictException', 'TransactionInProgressException']);
+/** Errors which mean that nothing was written. */
+const nothingWritten = new Set(['TransactionCanceledException', 'TransactionConflictException', 'TransactionInProgressException']);
 
-/** Whether a request has gone out: the SDK adds `$metadata` to whatever came of it. What fails before, such as a value that no item can hold, is ours. */
+/** Whether a request was sent: then the SDK adds `$metadata` to its error. Earlier failures, such as a value that no item can hold, are our own. */
 const wasSent = (error: unknown): boolean =>
   error instanceof Error && ('$metadata' in error || error.name === 'TimeoutError' || error.name === 'AbortError');
 
@@ -86,7 +84,11 @@ export async function reachWithin<T>(timeoutMs: number, send: () => Promise<T>):
     return await bounded(timeoutMs, send);
   } catch (error) {
     const isOver = currentSignal()?.aborted ?? false;
-    if (!isOver && (!wasSent(error) || (error instanceof Error && (ours.has(error.name) || telling.has(error.name))))) throw error;
-    throw unavailable('The registry cannot be reached. Try again after Retry-After.', error);
+    if (!isOver && (!wasSent(error) || (error instanceof Error && (requestFaults.has(error.name) || nothingWritten.has(error.name)))))
+      throw error;
+    throw unavailable(
+      'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
+      error,
+    );
   }
 }

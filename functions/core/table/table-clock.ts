@@ -1,31 +1,31 @@
-/** Between which moments the table's time is, in milliseconds since the epoch. */
+/** Bounds of the table's current time, in milliseconds since the epoch. */
 export interface TimeBounds {
   earliestMs: number;
   latestMs: number;
 }
 
-/** What this process knows of the table's time, which is the one that all instances share. */
+/** An estimate of the table's time, which all instances share. */
 export interface TableClock {
-  /** from minus to plus infinity if no answer has told the time yet */
+  /** infinite before the first response */
   bounds(): TimeBounds;
-  /** Takes note of an answer; times are of the clock that {@link openTableClock} was given. */
+  /** Learns from a response; times are those of the clock given to {@link openTableClock}. */
   observe(answer: { sentMs: number; receivedMs: number; headers: Readonly<Record<string, string>> }): void;
 }
 
-/** How far the date of an answer may be from the table's time besides its resolution, in milliseconds: many servers answer for one table. */
+/** How much the dates of the table's many servers may differ, in milliseconds. */
 const toleranceMs = 100;
 
-/** How much more or less time may pass here than at the table, as a share of it: NTP lets clocks run at most 0.05 % faster or slower. */
+/** The largest relative drift between the two clocks: NTP slews each by at most 0.05 %. */
 const maxDrift = 0.001;
 
 /**
- * Measures the table's time by the `Date` of its answers (RFC 9110 section 6.6.1), which has whole seconds: when the table answered, which was
- * between request and answer, its time was within that second. So one answer bounds the time to a little more than a second, and several, in
- * different parts of a second, to little more than the tolerance. An answer that contradicts those before it is believed in their place.
- * @param monotonicMs - a clock that nobody sets
+ * Estimates the table's time from the `Date` of its responses (RFC 9110 section 6.6.1), which has whole seconds. The date was current at some moment
+ * between request and response, so one response bounds the time to a little more than a second, and several, in different parts of a second, to
+ * little more than the tolerance. A response that contradicts earlier ones replaces them.
+ * @param monotonicMs - a clock that is never set
  */
 export function openTableClock(monotonicMs: () => number = () => performance.now()): TableClock {
-  /** how far the table's time is ahead of the clock here, as of `atMs` */
+  /** bounds of how far the table's time is ahead of this clock, as of `atMs` */
   let [least, most, atMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
   const widen = (nowMs: number) => {
     const driftMs = Math.max(0, nowMs - atMs) * maxDrift;
@@ -40,7 +40,7 @@ export function openTableClock(monotonicMs: () => number = () => performance.now
     },
     observe: ({ sentMs, receivedMs, headers }) => {
       const dateMs = Date.parse(headers.date ?? '');
-      // an answer with an age comes from a cache
+      // a response with an age comes from a cache
       if (Number.isNaN(dateMs) || headers.age !== undefined) return;
       const [low, high] = widen(receivedMs);
       const [newLow, newHigh] = [dateMs - toleranceMs - receivedMs, dateMs + 1_000 + toleranceMs - sentMs];

@@ -14,6 +14,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { HttpResponse } from '@smithy/core/protocols';
+import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
@@ -25,9 +26,8 @@ import { openTableClock, type TableClock } from './table-clock.ts';
 
 export type Item = Record<string, unknown>;
 
-/** A query of one partition: in the order of `sk`, in UTF-8. */
+/** A query of one partition, in the byte order of `sk`. */
 export interface Query {
-  /** the whole partition without it */
   range?: readonly ['<' | '<=' | '>' | '>=', string];
   isBackward?: boolean;
   limit?: number | undefined;
@@ -37,29 +37,28 @@ export interface Query {
   only?: readonly string[];
 }
 
-/** One write of a transaction. `check` writes nothing: its conditions have to hold for the others to take place. */
+/** One write of a transaction; `check` only has conditions. */
 export type Write =
   | ({ put: Key & Item } & Conditional)
   | ({ update: Key } & Update)
   | ({ delete: Key } & Conditional)
   | ({ check: Key } & Conditional);
 
-/** Longest that one operation may take with all its retries unless told otherwise, so that a request can say 503 within 3 seconds. */
+/** Default time limit of one operation with all its retries, so that a request can be answered with 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
-/** How often a batch is sent again for what the table did not get to, while it gets nowhere. */
+/** How often in a row a batch may be answered without any item. */
 const batchAttempts = 3;
 
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
 
 /**
- * Both tables; a key says which one holds it. Reads are strongly consistent; a write whose conditions do not hold returns false instead of
- * throwing; a table that cannot be reached is ApiError SERVICE_UNAVAILABLE, and so are five seconds of conflicts with transactions.
+ * Both tables; each key belongs to one of them. Reads are strongly consistent. A write whose conditions do not hold returns false. An unreachable table
+ * and five seconds of conflicts with transactions are ApiError SERVICE_UNAVAILABLE.
  */
 export interface Table {
-  /** what its answers tell of its time; none if it does not tell the time */
   readonly clock?: TableClock;
-  /** waits before a change is tried again that another one came before; default: {@link backOff} */
+  /** waits before a change is planned again, if not as {@link backOff} does */
   readonly pause?: Pause;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
@@ -71,16 +70,19 @@ export interface Table {
   update<T extends Item>(key: Key, update: Update & { isQuiet?: true }): Promise<T | false>;
   delete(key: Key, condition?: Conditional): Promise<boolean>;
   /**
-   * All of up to 100 writes of distinct items of both tables, or none.
-   * @param token - up to 36 characters: the same transaction sent again with it within ten minutes takes place once
+   * Makes up to 100 writes of distinct items of both tables, or none of them.
+   * @param token - up to 36 characters: repeated with the same token within ten minutes, the transaction takes place once
    * @returns true, or the indexes of the writes whose conditions do not hold
    */
   transact(writes: readonly Write[], token?: string): Promise<true | number[]>;
 }
 
+/** The SDK's own waits after throttling, up to 1 and 2 seconds, would let one item that is written too often keep every environment. */
+const retryStrategy = () => new ConfiguredRetryStrategy(3, (attempt) => Math.random() * 50 * 2 ** attempt);
+
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
 const documentClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new LeanDynamoDBClient(awsClientSettings({ requestTimeout: 1_000 })), {
+  DynamoDBDocumentClient.from(new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), retryStrategy: retryStrategy() }), {
     marshallOptions: { removeUndefinedValues: true },
   });
 
@@ -98,7 +100,7 @@ export function openTable(
   const clock = openTableClock();
   readDates(client, clock);
 
-  /** The output where the write took place, `false` where its conditions did not hold. */
+  /** Returns `false` if the conditions of the write did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
       return await pastConflicts(() => reach(write));
@@ -115,7 +117,7 @@ export function openTable(
       [...byTable].map(([name, Keys]) => [name, { Keys, ConsistentRead: true }]),
     );
     for (let attempt = 0; left; attempt++) {
-      if (attempt === batchAttempts) throw unavailable('The registry is overloaded. Try again after Retry-After.');
+      if (attempt === batchAttempts) throw unavailable('The database of the gate is overloaded. Try again after Retry-After.');
       const requestItems: BatchGetCommandInput['RequestItems'] = left;
       const output: BatchGetCommandOutput = await reach(() => client.send(new BatchGetCommand({ RequestItems: requestItems })));
       const items = Object.values(output.Responses ?? {}).flat();
@@ -198,7 +200,7 @@ function toTransactItem(write: Write, nameOf: (key: Key) => string): NonNullable
   return { ConditionCheck: { TableName: nameOf(write.check), Key: write.check, ConditionExpression, ...compiled } };
 }
 
-/** Shows the clock every answer, also those that are errors. */
+/** Passes the dates of all responses to the clock, including errors. */
 function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableClock): void {
   middlewareStack.add(
     (next) => async (call) => {
@@ -212,7 +214,6 @@ function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableCloc
   );
 }
 
-/** The tables of this deployment. */
 export function tableFromEnvironment(): Table {
   const { registryTable, activityTable } = readEnvironment(['registryTable', 'activityTable']);
   return openTable({ registry: registryTable, activity: activityTable });

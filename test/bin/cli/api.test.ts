@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type Api, openApi } from '../../../bin/cli/api.ts';
 import { type IntentGateError, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from '../../../client/errors.ts';
+import { type Api, openApi } from '../../../registry/api.ts';
 
 let server: Server | undefined;
 afterEach(() => {

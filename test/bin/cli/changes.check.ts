@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Api, openApi } from '../../../bin/cli/api.ts';
-import { applyChanges } from '../../../bin/cli/registry/apply.ts';
-import { compareService } from '../../../bin/cli/registry/compare.ts';
 import { region } from '../../../bin/local/json-service.ts';
 import { localCredentials } from '../../../bin/local/parts.ts';
 import { startStack } from '../../../bin/local/stack.ts';
 import { startDynamo } from '../../../bin/local/table.ts';
 import { variables } from '../../../functions/core/environment.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
+import { type Api, openApi } from '../../../registry/api.ts';
+import { applyChanges } from '../../../registry/apply.ts';
+import { compareService } from '../../../registry/compare.ts';
 import type { LogEntry } from '../../../schemas/changes.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { type CommandLine, openCommandLine } from './command-line.ts';
@@ -114,25 +114,36 @@ describe('intents are changed in batches', () => {
     );
   });
 
+  /** Sends a request twice, as if the first response had been lost. */
+  const losing = (isLost: (path: string) => boolean): Api => {
+    const { api } = context();
+    const call: Api['call'] = async (method, path, options) => {
+      if (method === 'POST' && isLost(path)) await api.call(method, path, options);
+      return api.call(method, path, options);
+    };
+    return { ...api, call };
+  };
+
   test('and a request whose answer was lost recognises itself', async () => {
     await make(wantedOf('lost', many('lost', 20)));
     const changed = many('lost', 40, { intent_name: 'Act otherwise' }).slice(10);
     const changes = await compare(wantedOf('lost', changed));
-    const { api } = context();
-    let sent = 0;
-    const losing: Api = {
-      ...api,
-      call: async (method, path, options) => {
-        const answer = await api.call(method, path, options);
-        if (!path.endsWith('/changes')) return answer;
-        sent++;
-        return api.call(method, path, options);
-      },
-    };
-    expect(await applyChanges(contextOf(losing), changes, true)).toMatchObject({ created: 20, updated: 10, removed: 10, failed: [] });
-    expect(sent).toBe(2);
+    const api = losing((path) => path.endsWith('/changes'));
+    expect(await applyChanges(contextOf(api), changes, true)).toMatchObject({ created: 20, updated: 10, removed: 10, failed: [] });
     expect((await entriesOf('lost.example')).map(({ changes }) => changes.length)).toEqual([10, 30, 20]);
     expect(await compare(wantedOf('lost', changed))).toMatchObject({ intents: [], extra: [], unchanged: 30 });
+  });
+
+  test('and a service whose creation was not confirmed is recognised; one with intents of its own is not', async () => {
+    const wanted = wantedOf('unconfirmed', many('unconfirmed', 2), 'unconfirmed.example');
+    const changes = await compare(wanted);
+    const api = losing((path) => path === '/api/services');
+    expect(await applyChanges(contextOf(api), changes, true)).toMatchObject({ created: 2, failed: [] });
+    expect(await compare(wanted)).toMatchObject({ service: { kind: 'same' }, intents: [], unchanged: 2 });
+    await expect(applyChanges(context(), changes, true)).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringMatching(/^Another service has taken/),
+    });
   });
 
   test('and nothing is overwritten or removed that somebody has changed since it was compared', async () => {
@@ -157,15 +168,15 @@ describe('intents are changed in batches', () => {
         intentAt('raced', 7, { description: 'Other' }),
       ]),
     );
-    const message = 'Somebody else has changed this intent since it was compared. Run the command again to see ';
-    const made = 'Somebody else has just created this intent in another form. Run the command again to see the difference.';
+    const message = 'Someone else has changed this intent since it was compared. Run the command again to see ';
+    const made = 'Someone else has just created a different intent with this uid. Run the command again to see the difference.';
     expect(await applyChanges(context(), changes, true)).toMatchObject({
       created: 0,
       updated: 2,
       removed: 2,
       failed: [
         { intent_uid: second.intent_uid, message: `${message}the difference.`, issues: [] },
-        { intent_uid: intentAt('raced', 3).intent_uid, message: `${message}whether it is still to go.`, issues: [] },
+        { intent_uid: intentAt('raced', 3).intent_uid, message: `${message}whether it should still be removed.`, issues: [] },
         { intent_uid: intentAt('raced', 7).intent_uid, message: made },
       ],
     });
@@ -191,7 +202,7 @@ describe('the history', () => {
       return [code, stdout, stderr];
     };
     const [, whole] = await verify();
-    const [, count, head = ''] = /^All (\d+) entries fit, up to (\d+:sha-256=[\w-]{43})\.\n$/.exec(String(whole)) ?? [];
+    const [, count, head = ''] = /^Verified (\d+) entries, up to (\d+:sha-256=[\w-]{43})\.\n$/.exec(String(whole)) ?? [];
     expect(head.split(':')[0]).toBe(count);
     expect(await verify('--expect', head)).toEqual([0, whole, '']);
     expect(JSON.parse(String((await verify('--json'))[1]))).toEqual({
@@ -224,7 +235,7 @@ describe('the history', () => {
     expect(await verify()).toEqual([
       1,
       '',
-      'Up to entry 3 all fits. Entry 4 is not the entry that entry 5 was written after. 1 more does not fit.\n',
+      'Entries up to 3 are intact. Entry 4 does not match the digest in entry 5. 1 more entry does not match.\n',
     ]);
     const { stdout, code } = await run(['history', 'verify', '--json']);
     expect(code).toBe(1);
@@ -232,8 +243,8 @@ describe('the history', () => {
   });
 
   test.each([
-    ['yesterday', '--expect takes the number and the digest of an entry, as "history verify" prints them.\n', 3],
-    [`99999:sha-256=${'x'.repeat(43)}`, /Entry 4 .* 2 more do not fit\.\n$/, 1],
+    ['yesterday', '--expect takes the number and digest of an entry, as printed by "history verify".\n', 3],
+    [`99999:sha-256=${'x'.repeat(43)}`, /Entry 4 .* 2 more entries do not match\.\n$/, 1],
   ])('--expect %s', async (expected, message, code) => {
     expect(await run(['history', 'verify', '--expect', expected])).toEqual({ code, stdout: '', stderr: expect.stringMatching(message) });
   });

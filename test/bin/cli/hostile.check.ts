@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { canonicalDigest } from '../../../functions/core/policy/canonical.ts';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { installPythonClient } from '../../support/python.ts';
 import { type Outcome, openCommandLine } from './command-line.ts';
 

@@ -78,7 +78,7 @@ test('login keeps the tokens in a file that only its owner can read, and prints 
   const file = join(home, 'sessions.json');
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
-    stdout: `You are signed in to http://127.0.0.1:9. The tokens are kept in ${file}, which only you can read.\n`,
+    stdout: `Signed in to http://127.0.0.1:9. The tokens are stored in ${file}, which only you can read.\n`,
     stderr: '',
   });
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -105,7 +105,7 @@ test('a wrong password is refused in one sentence', async () => {
   expect(await run([...words, '--username', 'admin', '--password-stdin'], 'wrong')).toEqual({
     code: 4,
     stdout: '',
-    stderr: 'The user pool refuses the name, the password or the renewal. Sign in again with: intent-gate login\n',
+    stderr: 'The user pool rejected the name, password or refresh token. Sign in again with: npx intent-gate login\n',
   });
 });
 
@@ -184,7 +184,7 @@ describe('a pool that requires a second factor', () => {
     const pool = await startPool();
     const answers = { ...asks, newPassword: async () => 'Chosen-by-myself-1', enrol: async () => '000000x' };
     await expect(signIn(pool.identity, 'Temporary-1', answers)).rejects.toThrow(
-      'The user pool refuses the code. Check that the clock of the device is right, and sign in again with: intent-gate login',
+      'The user pool rejected the code. Check the clock of your device, then sign in again with: npx intent-gate login',
     );
     pool.stop();
   });

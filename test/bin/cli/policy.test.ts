@@ -29,7 +29,7 @@ test('a misspelt prohibition is an error, and so is an intent that does not exis
   };
   write('api.github.com:repo-delet:v23');
   const said = expect.stringMatching(
-    /names what does not exist[\s\S]*\/prohibition\/0\/target names the intent "api.github.com:repo-delet:v23", which does not exist; the nearest is "api.github.com:repos-delete:v23"/,
+    /refers to names that do not exist[\s\S]*\/prohibition\/0\/target names the intent "api.github.com:repo-delet:v23", which does not exist; the nearest is "api.github.com:repos-delete:v23"/,
   );
   expect(await run(['policy', 'show', policy, '--registry', registry])).toMatchObject({ code: 2, stderr: said });
   expect(await run(['policy', 'diff', sample('everything'), policy, '--registry', registry])).toMatchObject({ code: 2, stderr: said });
@@ -84,7 +84,7 @@ test('a change is told by the intents of a registry', async () => {
   expect(code).toBe(2);
   expect(stdout).toContain('lost    payments.example:transfer:v1\n');
   expect(stdout).toContain(
-    'limited otherwise  world.example:get-country:v1\n  no longer: You may execute every intent, at most 60 times a minute.\n',
+    'new limits  world.example:get-country:v1\n  no longer: You may execute every intent, at most 60 times a minute.\n',
   );
   expect(await run(['policy', 'diff', sample('everything'), sample('everything'), '--registry', samples])).toMatchObject({
     code: 0,

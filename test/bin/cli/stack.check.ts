@@ -1,15 +1,16 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { openApi } from '../../../bin/cli/api.ts';
-import { applyChanges } from '../../../bin/cli/registry/apply.ts';
-import { compareService } from '../../../bin/cli/registry/compare.ts';
 import { startStack } from '../../../bin/local/stack.ts';
+import { openApi } from '../../../registry/api.ts';
+import { applyChanges } from '../../../registry/apply.ts';
+import { compareService } from '../../../registry/compare.ts';
 
 import { maxChangedIntents } from '../../../schemas/intent.ts';
 
@@ -33,7 +34,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const documents = fileURLToPath(new URL('import/documents/', import.meta.url));
+const documents = fileURLToPath(new URL('../../registry/import/documents/', import.meta.url));
 
 async function succeed(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(words);
@@ -41,6 +42,19 @@ async function succeed(...words: string[]): Promise<string> {
   return stdout;
 }
 const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...words, '--json'));
+const createService = (name: string, address: string, description: string, ...more: string[]) =>
+  succeedJson('services', 'create', '--name', name, '--address', address, '--description', description, ...more);
+/** Writes JSON or text to a file in the folder. @returns its path */
+async function writeTo(name: string, content: unknown): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+const rewrite = async (file: string, change: (text: string) => string) => writeFile(file, change(await readFile(file, 'utf8')));
+const listen = async (server: Server): Promise<number> => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+};
 
 describe('import', () => {
   const namespace = 'bakery.example';
@@ -73,8 +87,7 @@ describe('import', () => {
     const document = parse(await readFile(join(documents, 'bakery.yaml'), 'utf8'));
     document.paths['/orders'].get.summary = 'List all orders';
     delete document.paths['/payments'];
-    const file = join(folder, 'changed.json');
-    await writeFile(file, JSON.stringify(document));
+    const file = await writeTo('changed.json', document);
     const words = ['import', file, '--namespace', namespace, '--json'];
 
     expect(JSON.parse((await run([...words, '--dry-run'])).stdout)).toMatchObject({
@@ -90,44 +103,14 @@ describe('import', () => {
     expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Remove this intent of Bakery orders? There is no terminal to ask on; give --yes.'),
+      stderr: expect.stringContaining('Remove this intent of Bakery orders? There is no terminal to confirm on; use --yes.'),
     });
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 0, removed: 1, failed: [] });
   });
 
-  test('changes a service and its intents at once', async () => {
-    const document = parse(await readFile(join(documents, 'bakery.yaml'), 'utf8'));
-    document.info.description = 'Orders of any bakery';
-    document.paths['/orders'].get.summary = 'List orders of any day';
-    const file = join(folder, 'renamed.json');
-    await writeFile(file, JSON.stringify(document));
-    const shown = await succeedJson('import', file, '--namespace', namespace);
-    expect(shown).toMatchObject({ service: { change: 'update' }, applied: { updated: 1, failed: [] } });
-    expect((await importBakery()).applied).toMatchObject({ updated: 1, failed: [] });
-  });
-
   test('does not take the intents of another service', async () => {
-    const file = join(folder, 'rival.json');
-    const responses = { 200: { description: 'Done' } };
-    await writeFile(
-      file,
-      JSON.stringify({
-        openapi: '3.1.0',
-        info: { title: 'Rival', version: '2' },
-        servers: [{ url: 'https://rival.example' }],
-        paths: { '/a': { get: { operationId: 'newOne', responses } }, '/b': { get: { operationId: 'createOrder', responses } } },
-      }),
-    );
-    const { service_id } = await succeedJson(
-      'services',
-      'create',
-      '--name',
-      'Rival',
-      '--address',
-      'https://rival.example',
-      '--description',
-      'Another',
-    );
+    const file = await writeDocument('rival', '2', ['newOne', 'createOrder']);
+    const { service_id } = await createService('Rival', 'https://rival.example', 'Another');
     const words = ['import', file, '--namespace', namespace, '--service', service_id];
     expect(await run([...words, '--dry-run', '--json'])).toMatchObject({
       code: 0,
@@ -140,8 +123,7 @@ describe('import', () => {
   });
 
   test('continues after an earlier import that had registered only the service', async () => {
-    const made = ['--name', 'Cut short', '--address', 'https://short.example', '--description', 'Was cut short'];
-    const { service_id } = await succeedJson('services', 'create', ...made);
+    const { service_id } = await createService('Cut short', 'https://short.example', 'Was cut short');
     const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
     const { applied } = await succeedJson(...words);
     expect(applied).toEqual({
@@ -163,8 +145,7 @@ describe('import', () => {
     const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
     const service = { service_name: 'Raced API', service_url: 'https://raced.example', description: 'As the document has it' };
     const changes = await compareService(context, { service, intents: [] }, 1, true);
-    const made = ['--name', 'raced api', '--address', 'https://raced.example', '--description', 'By hand', '--header', 'Api-Version: 7'];
-    const { service_id } = await succeedJson('services', 'create', ...made);
+    const { service_id } = await createService('raced api', 'https://raced.example', 'By hand', '--header', 'Api-Version: 7');
     await expect(applyChanges(context, changes, false)).rejects.toMatchObject({
       name: 'Refusal',
       status: 409,
@@ -192,30 +173,26 @@ describe('import', () => {
 
   /** A document with an operation for each slug, and as many that cannot be taken. */
   async function writeDocument(name: string, version: string, operationIds: readonly string[], unfit = 0): Promise<string> {
-    const file = join(folder, `${name}.json`);
     const responses = { 200: { description: 'Done' } };
     const taken = operationIds.map((operationId) => [`/${operationId}`, { get: { operationId, responses } }]);
     const left = Array.from({ length: unfit }, (_, at) => [`/unfit/${at}`, { get: { $ref: './other.yaml#/get' } }]);
     const head = { openapi: '3.1.0', info: { title: name, version }, servers: [{ url: `https://${name}.example` }] };
-    await writeFile(file, JSON.stringify({ ...head, paths: Object.fromEntries([...taken, ...left]) }));
-    return file;
+    return writeTo(`${name}.json`, { ...head, paths: Object.fromEntries([...taken, ...left]) });
   }
 
   const notRead =
-    'The document refers to a file that was not read: ./other.yaml. Give the folder that holds all of it, or name it with --with.\n';
+    'The document refers to a file that was not read: ./other.yaml. Import the folder that contains all parts, or give that folder with --with.\n';
 
   test('registers nothing of a document that has nothing to take', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('hollow', '1', [], 3)]);
-    expect([code, stderr]).toEqual([1, `${notRead}The document has no operation that can become an intent, so nothing was registered.\n`]);
+    expect([code, stderr]).toEqual([1, `${notRead}No operation in the document can become an intent, so nothing was registered.\n`]);
     expect(stdout).toMatch(/^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference leads to another file, which was not read: /);
-    expect((await run(['services', 'create', '--name', 'hollow', '--address', 'https://hollow.example', '--description', 'x'])).code).toBe(
-      0,
-    );
+    await createService('hollow', 'https://hollow.example', 'x');
   });
 
   test('ends with 1 if it leaves out more than it takes', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('half', '1', ['a', 'b'], 3)]);
-    expect([code, stderr]).toEqual([1, `${notRead}More operations were left out (3) than taken (2). See above why.\n`]);
+    expect([code, stderr]).toEqual([1, `${notRead}More operations were skipped (3) than imported (2). The reasons are listed above.\n`]);
     expect(stdout).toContain('half: 2 created, 0 changed, 0 removed\n');
     expect((await run(['import', await writeDocument('even', '1', ['a', 'b'], 2)])).code).toBe(0);
   });
@@ -225,7 +202,7 @@ describe('import', () => {
     const next = await writeDocument('releases', '2.0', ['a', 'c']);
     const kept = await succeed('import', next);
     expect(kept).toContain(
-      'The document is of version v2; the intents keep v1, as they are registered. --intent-version v2 would create 2 beside them, and with --deprecate-older mark those of v1 as deprecated.\n',
+      'The document has version v2, but the registered intents keep v1. --intent-version v2 would create 2 new intents beside them; add --deprecate-older to mark those of v1 as deprecated.\n',
     );
     expect(kept).toContain('releases: 1 created, 0 changed, 0 removed\n');
     const told = await succeedJson('import', next, '--intent-version', 'v2', '--deprecate-older');
@@ -246,13 +223,13 @@ describe('import', () => {
     await succeed('import', await writeDocument('gone', '2', ['a']), '--intent-version', 'v2');
     const document = await writeDocument('gone', '2', ['a']);
     const listed =
-      '2 intents are not in the document and stay (only --prune removes them):\n    gone.example:b:v1\n    gone.example:c:v1\n';
+      '2 intents are not in the document and are kept (use --prune to remove them):\n    gone.example:b:v1\n    gone.example:c:v1\n';
     expect(await succeed('import', document, '--dry-run')).toContain(listed);
     expect(await succeed('import', document)).toContain(`gone: 0 created, 0 changed, 0 removed\n${listed}`);
     const asked = await run(['import', document, '--prune']);
     expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('Remove these 2 intents of gone?') });
     expect(asked.stdout).toContain(
-      '2 intents are not in the document and are to be removed:\n  - gone.example:b:v1\n  - gone.example:c:v1\n',
+      '2 intents are not in the document and will be removed:\n  - gone.example:b:v1\n  - gone.example:c:v1\n',
     );
     const pruned = await succeed('import', document, '--prune', '--yes');
     expect(pruned).toContain(
@@ -265,9 +242,9 @@ describe('import', () => {
     const file = await writeDocument('itself', '1', ['a']);
     const { applied } = await succeedJson('import', file);
     await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
-    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, the service itself changed (service_url)\n');
+    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, service record changed (service_url)\n');
     await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
-    expect(await succeed('import', file, '--dry-run')).toContain('the service itself to change (service_url)');
+    expect(await succeed('import', file, '--dry-run')).toContain('service record to change (service_url)');
   });
 
   test('takes a folder, and lists the files that it reads', async () => {
@@ -291,25 +268,21 @@ describe('import', () => {
     await succeed('import', await writeDocument('settings', '1', ['a', 'b']));
     const uid = 'settings.example:a:v1';
     const settings = { fields: ['/name'], strict: true, draft: true };
-    const file = join(folder, 'settings-a.json');
-    await writeFile(file, JSON.stringify({ ...(await succeedJson('intents', 'show', uid)), ...settings }));
+    const file = await writeTo('settings-a.json', { ...(await succeedJson('intents', 'show', uid)), ...settings });
     await succeed('intents', 'update', uid, '--file', file);
-    const kept = join(folder, 'settings-kept.json');
-    await writeFile(kept, await succeed('export', '--service', 'settings', '--json'));
+    const kept = await writeTo('settings-kept.json', await succeed('export', '--service', 'settings', '--json'));
     expect(JSON.parse(await readFile(kept, 'utf8')).services[0].intents[0]).toMatchObject({ intent_uid: uid, ...settings });
 
     const again = await writeDocument('settings', '1', ['a', 'b']);
     expect(await succeedJson('import', again)).toMatchObject({ update: [], unchanged: 2 });
     // another summary, so that both intents are written again
-    await writeFile(again, (await readFile(again, 'utf8')).replaceAll('"operationId"', '"summary":"Do it","operationId"'));
+    await rewrite(again, (text) => text.replaceAll('"operationId"', '"summary":"Do it","operationId"'));
     expect((await succeedJson('import', again)).applied).toMatchObject({ updated: 2, failed: [] });
     expect(await succeedJson('intents', 'show', uid)).toMatchObject({ ...settings, intent_name: expect.stringContaining('Do it') });
     expect(await succeedJson('intents', 'show', 'settings.example:b:v1')).not.toHaveProperty('fields');
 
     // a file says everything: what it leaves out goes, and that is shown before
-    const file2 = JSON.parse(await readFile(kept, 'utf8'));
-    delete file2.services[0].intents[0].fields;
-    await writeFile(kept, JSON.stringify(file2));
+    await rewrite(kept, (text) => text.replace(/"fields": \[[^\]]*\],/, ''));
     expect((await run(['diff', kept])).stdout).toContain('/fields: ["/name"] -> nothing');
   });
 
@@ -317,8 +290,7 @@ describe('import', () => {
     const file = await writeDocument('by-hand', '1', ['a', 'b']);
     const { applied } = await succeedJson('import', file);
     const edit = async (noun: string, id: string, members: object) => {
-      const edited = join(folder, 'by-hand-edited.json');
-      await writeFile(edited, JSON.stringify({ ...(await succeedJson(noun, 'show', id)), ...members }));
+      const edited = await writeTo('by-hand-edited.json', { ...(await succeedJson(noun, 'show', id)), ...members });
       await succeed(noun, 'update', id, '--file', edited);
     };
     const ofService = {
@@ -338,11 +310,12 @@ describe('import', () => {
         { intent_uid: 'by-hand.example:a:v1', members: expect.arrayContaining(['/description', '/deprecated', '/tags', '/category']) },
       ],
     };
-    const told = 'Left as it is, since the document does not decide it:\n  service_name of the service\n  description of the service\n';
+    const told =
+      'Kept as they are, because you decide them or the document does not set them:\n  service_name of the service\n  description of the service\n';
     expect(await succeed('import', file, '--dry-run')).toContain(told);
     expect(await succeedJson('import', file)).toMatchObject({ service: { change: 'same' }, update: [], unchanged: 2, kept });
     // another summary, so that all of it is written again
-    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"summary":"Do it","operationId"'));
+    await rewrite(file, (text) => text.replaceAll('"operationId"', '"summary":"Do it","operationId"'));
     const again = await succeed('import', file);
     expect(again).toContain(told);
     expect(again).toContain('  deprecated of by-hand.example:a:v1\n');
@@ -350,7 +323,7 @@ describe('import', () => {
     expect(await succeedJson('intents', 'show', 'by-hand.example:a:v1')).toMatchObject({ ...ofIntent, intent_name: 'Do it (a)' });
 
     // what the document does say is its own
-    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('"operationId"', '"deprecated":false,"operationId"'));
+    await rewrite(file, (text) => text.replaceAll('"operationId"', '"deprecated":false,"operationId"'));
     expect((await succeedJson('import', file)).update).toEqual([
       { intent_uid: 'by-hand.example:a:v1', differences: [{ path: '/deprecated', before: true }] },
     ]);
@@ -360,25 +333,24 @@ describe('import', () => {
     const orders = await writeDocument('orders', '1', ['status', 'a', 'b', 'c']);
     const first = await succeedJson('import', orders, '--namespace', 'shared.example');
     const billing = await writeDocument('billing', '1', ['status', 'd', 'e', 'f']);
-    await writeFile(billing, (await readFile(billing, 'utf8')).replace('https://billing.example', 'https://orders.example'));
+    await rewrite(billing, (text) => text.replace('https://billing.example', 'https://orders.example'));
     const second = JSON.parse((await run(['import', billing, '--namespace', 'shared.example', '--json'])).stdout);
     expect(second).toMatchObject({ service_id: null, foreign: [], applied: { created: 3 } });
     expect(second.applied.failed).toEqual([expect.objectContaining({ intent_uid: 'shared.example:status:v1' })]);
     expect(await succeedJson('services', 'show', 'orders')).toMatchObject({ service_id: first.applied.service_id });
     // under another title it is the same service
-    await writeFile(orders, (await readFile(orders, 'utf8')).replace('"title":"orders"', '"title":"Orders, renamed"'));
+    await rewrite(orders, (text) => text.replace('"title":"orders"', '"title":"Orders, renamed"'));
     const renamed = await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run');
     expect(renamed).toMatchObject({ service_id: first.applied.service_id, create: [], unchanged: 4 });
     // and the same uids with other calls are another API
-    await writeFile(orders, (await readFile(orders, 'utf8')).replaceAll('"/', '"/other/').replace('Orders, renamed', 'Other orders'));
+    await rewrite(orders, (text) => text.replaceAll('"/', '"/other/').replace('Orders, renamed', 'Other orders'));
     expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
   });
 
   test('hands on every digit, to the gate and back', async () => {
-    const file = join(folder, 'digits.yaml');
     const schema = '{ type: number, default: 1.10, maximum: 12345678901234567890.5 }';
-    await writeFile(
-      file,
+    const file = await writeTo(
+      'digits.yaml',
       `openapi: 3.0
 info: { title: Digits, version: 1.10 }
 servers: [{ url: 'https://digits.example' }]
@@ -405,7 +377,7 @@ paths:
   test('takes no other API for its own that has the same title', async () => {
     const titled = async (name: string, slugs: string[]) => {
       const file = await writeDocument(name, '1', slugs);
-      await writeFile(file, (await readFile(file, 'utf8')).replace(`"title":"${name}"`, '"title":"FastAPI"'));
+      await rewrite(file, (text) => text.replace(`"title":"${name}"`, '"title":"FastAPI"'));
       return file;
     };
     const { applied } = await succeedJson('import', await titled('shop', ['root', 'a', 'b']));
@@ -413,7 +385,7 @@ paths:
     const { service_id: id } = applied;
     expect(await run(['import', other])).toMatchObject({
       code: 1,
-      stderr: `Another API is registered under this name, at another address: ${id}. Nothing was changed. Give this one another name with --name; if it is the same one, which has moved, run "intent-gate services update ${id} --address <url>" first.\n`,
+      stderr: `Another API is registered under this name at a different address: ${id}. Nothing was changed. Give this one a different name with --name or, if the API has moved, run "intent-gate services update ${id} --address <url>" first.\n`,
     });
     expect(await succeedJson('services', 'show', id)).toMatchObject({ service_url: 'https://shop.example' });
     expect((await succeedJson('import', other, '--name', 'Bank')).applied).toMatchObject({ created: 3 });
@@ -448,7 +420,7 @@ paths:
 
   test('says which addresses a deployment would refuse', async () => {
     const file = await writeDocument('plain', '1', ['a']);
-    await writeFile(file, (await readFile(file, 'utf8')).replace('https://plain.example', 'http://plain.example:8080'));
+    await rewrite(file, (text) => text.replace('https://plain.example', 'http://plain.example:8080'));
     expect((await succeedJson('import', file, '--dry-run')).notes).toEqual([
       { path: '/servers', note: 'a deployment would refuse http://plain.example:8080: it must begin with https://' },
     ]);
@@ -480,9 +452,8 @@ paths:
     const server = createServer((request, response) => {
       if (request.url === '/moved') response.writeHead(302, { Location: '/spec.yaml' }).end();
       else response.end(document);
-    }).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    });
+    const address = `http://127.0.0.1:${await listen(server)}`;
     try {
       const planned = ['get-items', 'get-report', 'items-post', 'post-items-by-id-image', 'post-legacy', 'put-items-by-id'].map(
         (slug) => `stock.example:${slug}:v1`,
@@ -507,7 +478,7 @@ describe('registry as code', () => {
   test('an exported file shows no drift; a changed one does, until it is applied', async () => {
     const file = join(folder, 'registry.yaml');
     await succeed('export', '--service', 'World facts', '-o', file);
-    expect(await run(['diff', file])).toEqual({ code: 0, stdout: 'The registry is as the file says.\n', stderr: '' });
+    expect(await run(['diff', file])).toEqual({ code: 0, stdout: 'The registry matches the file.\n', stderr: '' });
     const exported = await readFile(file, 'utf8');
     expect(exported).toContain('- intent_uid: world.example:convert-time:v1');
 
@@ -515,7 +486,7 @@ describe('registry as code', () => {
     const drift = await run(['diff', file]);
     expect(drift.code).toBe(2);
     expect(drift.stdout).toContain('/intent_name: "Describe a country" -> "Tell about a country"');
-    expect(drift.stderr).toBe('The registry is not as the file says. "apply" makes it so; with --prune it also removes.\n');
+    expect(drift.stderr).toBe('The registry differs from the file. Run "apply" to update it; --prune also removes intents.\n');
     expect(await succeed('apply', file)).toBe('World facts: 0 created, 1 changed, 0 removed\n');
     expect((await run(['diff', file])).code).toBe(0);
 
@@ -526,7 +497,6 @@ describe('registry as code', () => {
   });
 
   test('creates a registry from a file', async () => {
-    const file = join(folder, 'new.json');
     const service = { service_name: 'From a file', service_url: 'https://file.example', description: 'Was written first' };
     const intent = {
       intent_uid: 'file.example:act:v1',
@@ -536,9 +506,9 @@ describe('registry as code', () => {
       input_parameters: [],
       output_parameters: [],
     };
-    await writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, intents: [intent] }] }));
+    const file = await writeTo('new.json', { registry: 1, services: [{ ...service, intents: [intent] }] });
     expect(await succeed('apply', file)).toBe('From a file: 1 created, 0 changed, 0 removed\n');
-    await writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, service_name: 'Renamed', intents: [intent] }] }));
+    await rewrite(file, (text) => text.replace('From a file', 'Renamed'));
     expect((await succeedJson('apply', file, '--dry-run'))[0].service).toEqual({
       change: 'update',
       differences: [{ path: '/service_name', before: 'From a file', after: 'Renamed' }],
@@ -587,7 +557,6 @@ describe('an export', () => {
 
 describe('drafts and changes', () => {
   test('a draft is in a registry file, is compared and published, and all of it is in the history', async () => {
-    const file = join(folder, 'drafts.json');
     const service = {
       service_name: 'Drafted',
       service_url: 'https://draft.example',
@@ -602,9 +571,8 @@ describe('drafts and changes', () => {
       input_parameters: [],
       output_parameters: [],
     };
-    const write = (draft: boolean) =>
-      writeFile(file, JSON.stringify({ registry: 1, services: [{ ...service, intents: [{ ...intent, ...(draft && { draft }) }] }] }));
-    await write(true);
+    const write = (more: object) => writeTo('drafts.json', { registry: 1, services: [{ ...service, intents: [{ ...intent, ...more }] }] });
+    const file = await write({ draft: true });
     const [{ applied }] = await succeedJson('apply', file);
     const { service_id: id } = applied;
     expect(await succeed('intents', 'show', 'draft.example:act:v1')).toContain('https://draft.example/act (draft)');
@@ -615,7 +583,7 @@ describe('drafts and changes', () => {
     });
     expect(await runScript(`INTENT_GATE_TOKEN=none npx intent-gate intents show draft.example:act:v1`)).toMatchObject({ code: 1 });
 
-    await write(false);
+    await write({});
     expect((await run(['diff', file])).stdout).toContain('/draft: true -> nothing');
     await succeed('apply', file);
     expect((await run(['diff', file])).code).toBe(0);
@@ -630,7 +598,7 @@ describe('drafts and changes', () => {
     );
     expect(await run(['history', '--since', 'lately'])).toMatchObject({
       code: 3,
-      stderr: '--since takes a time back from now such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
+      stderr: '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
     });
     await succeed('services', 'delete', id, '--yes');
   }, 120_000);
@@ -638,22 +606,12 @@ describe('drafts and changes', () => {
 
 describe('services and intents', () => {
   test('are created, shown, changed and deleted', async () => {
-    const file = join(folder, 'intent.yaml');
-    await writeFile(
-      file,
+    const file = await writeTo(
+      'intent.yaml',
       'intent_uid: hand.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: []\noutput_parameters: []\nendpoint: https://hand.example/\n',
     );
-    const { service_id } = await succeedJson(
-      'services',
-      'create',
-      '--name',
-      'By hand',
-      '--address',
-      'https://hand.example',
-      '--description',
-      'Made by hand',
-    );
-    expect(await succeed('intents', 'create', '--service', service_id, '-f', file)).toBe('hand.example:act:v1 is created.\n');
+    const { service_id } = await createService('By hand', 'https://hand.example', 'Made by hand');
+    expect(await succeed('intents', 'create', '--service', service_id, '-f', file)).toBe('Created hand.example:act:v1.\n');
     expect((await succeedJson('services', 'list')).map((one: { service_name: string }) => one.service_name)).toContain('By hand');
     expect(await succeed('intents', 'list', '--service', 'by  HAND')).toBe('hand.example:act:v1  Act\n');
     expect(await succeedJson('services', 'update', service_id, '--description', 'Changed')).toMatchObject({
@@ -664,16 +622,48 @@ describe('services and intents', () => {
       'Act hand.example:act:v1\nBy hand: POST https://hand.example/\nActs\n',
     );
     await succeed('services', 'delete', service_id, '--yes');
-    expect(await run(['intents', 'show', 'hand.example:act:v1'])).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/^NOT_FOUND: No intent has this intent_uid\..*\n( {2}the nearest: .+\n)? {2}request [0-9a-f-]+\n$/),
+    expect(await run(['intents', 'show', 'hand.example:act:v1'])).toMatchObject({ code: 1, stderr: expect.stringMatching(/^NOT_FOUND: /) });
+  });
+
+  test('a service is paused and resumed; a file that says nothing of it does not resume it', async () => {
+    const file = await writeTo('paused.json', {
+      registry: 1,
+      services: [{ service_name: 'Pausable', service_url: 'https://pause.example', description: 'Pauses', intents: [] }],
     });
+    const [{ applied }] = await succeedJson('apply', file);
+    const { service_id } = applied;
+    const isPaused = async () => (await succeedJson('services', 'show', service_id)).paused === true;
+    expect(await succeed('services', 'pause', 'pausable')).toBe('Paused Pausable: its intents are no longer executed.\n');
+    expect(await isPaused()).toBe(true);
+    expect(await succeed('services', 'list', '--name', 'Pausable')).toContain('  paused');
+    await succeed('services', 'update', service_id, '--description', 'Pauses');
+    expect((await run(['diff', file])).code).toBe(0);
+    await succeed('apply', file);
+    expect(await isPaused()).toBe(true);
+    expect((await succeedJson('export', '--service', service_id)).services[0]).toMatchObject({ paused: true });
+
+    await rewrite(file, (text) => text.replace('"intents"', '"paused":false,"intents"'));
+    expect((await run(['diff', file])).stdout).toContain('/paused: true -> nothing');
+    await succeed('apply', file);
+    expect(await isPaused()).toBe(false);
+    expect((await run(['diff', file])).code).toBe(0);
+
+    expect(await succeedJson('services', 'pause', service_id)).toEqual({ service_id, paused: true });
+    expect(await succeed('services', 'resume', service_id)).toBe('Resumed Pausable.\n');
+    expect(await isPaused()).toBe(false);
+    expect(await succeedJson('export', '--service', service_id)).not.toHaveProperty('services.0.paused');
+    expect(await run(['services', 'pause', 'Nothing of this name'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^No service has this name or id/),
+    });
+    const entries = (await succeed('history', '--id', service_id, '--json')).trimEnd().split('\n');
+    expect(entries.map((line) => JSON.parse(line).changes[0].action)).toEqual([...Array.from({ length: 5 }, () => 'update'), 'create']);
+    await succeed('services', 'delete', service_id, '--yes');
   });
 
   test('what the gate refuses is shown with every place', async () => {
-    const file = join(folder, 'wrong.yaml');
-    await writeFile(
-      file,
+    const file = await writeTo(
+      'wrong.yaml',
       'intent_uid: wrong.example:act:v1\nintent_name: Act\ndescription: Acts\ninput_parameters: [{ name: a, type: string, pattern: (a }]\noutput_parameters: []\nendpoint: ftp://x\n',
     );
     const { code, stderr } = await run(['intents', 'create', '--service', 'World facts', '-f', file]);
@@ -686,7 +676,7 @@ describe('services and intents', () => {
     expect(await run(['intents', 'show', 'world.example:get-contry:v1'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\n {2}the nearest: world\.example:get-country:v1(, [^\n]+)?\n {2}request [^\n]+\n$/),
+      stderr: expect.stringMatching(/^NOT_FOUND: [^\n]+\n {2}nearest: world\.example:get-country:v1(, [^\n]+)?\n {2}request [^\n]+\n$/),
     });
   });
 });
@@ -695,8 +685,8 @@ describe('credentials of services', () => {
   const secret = 'canary-s3cr3t';
 
   test('are set from stdin, variables and files, shown without values, and removed', async () => {
-    const made = ['--name', 'Recognised', '--address', 'https://known.example/v1', '--description', 'Knows its callers'];
-    const { service_id } = await succeedJson('services', 'create', ...made, '--header', 'Notion-Version: 2022-06-28');
+    const fixed = ['--header', 'Notion-Version: 2022-06-28'];
+    const { service_id } = await createService('Recognised', 'https://known.example/v1', 'Knows its callers', ...fixed);
     expect(await succeedJson('services', 'show', service_id)).toMatchObject({ headers: { 'Notion-Version': '2022-06-28' } });
     const credential = (verb: string, ...more: string[]) => ['services', 'credential', verb, service_id, ...more];
     expect(await run(credential('show'))).toMatchObject({ code: 0, stdout: 'Recognised has no credential.\n' });
@@ -704,7 +694,7 @@ describe('credentials of services', () => {
     const first = await run(credential('set', '--header', 'Authorization', '--query', 'key'), `Bearer ${secret}\n${secret}\n`);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toMatch(
-      /^Calls of Recognised carry header Authorization, query key, at https:\/\/known\.example and nowhere else\.\nThey are signed with this key, which is shown this once: [\w-]{43}\n$/,
+      /^Calls to Recognised carry header Authorization, query key, only at https:\/\/known\.example\.\nCalls are signed with this key, which is shown only once: [\w-]{43}\n$/,
     );
     const set_at = expect.any(String);
     const shown = { headers: ['Authorization'], query: ['key'], origins: ['https://known.example'], set_at, set_by: expect.any(String) };
@@ -723,25 +713,24 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
       signing_key: expect.any(String),
     });
 
-    const file = join(folder, 'credential.yaml');
-    await writeFile(file, `headers: { X-Key: ${secret} }\norigins: [https://c.example]\n`);
+    const file = await writeTo('credential.yaml', `headers: { X-Key: ${secret} }\norigins: [https://c.example]\n`);
     await succeed(...credential('set', '--file', file));
     expect(await succeedJson(...credential('show'))).toMatchObject({ headers: ['X-Key'], origins: ['https://c.example'] });
     expect(first.stdout + outcome.stdout + outcome.stderr).not.toContain(secret);
 
-    expect(await succeed(...credential('remove', '--yes'))).toBe('Recognised has no credential any more.\n');
+    expect(await succeed(...credential('remove', '--yes'))).toBe('Removed the credential of Recognised.\n');
     expect(await succeedJson(...credential('show'))).toBeNull();
     await succeed('services', 'delete', service_id, '--yes');
   });
 
   test.each([
-    [['--header', `Authorization: Bearer ${secret}`], 'takes a name alone, for example --header Authorization.'],
-    [['--header', `Authorization=${secret}`], 'takes a name alone, for example --header Authorization.'],
+    [['--header', `Authorization: Bearer ${secret}`], 'takes only a name, for example --header Authorization.'],
+    [['--header', `Authorization=${secret}`], 'takes only a name, for example --header Authorization.'],
     [['--header-from-env', `Authorization:${secret}`], 'takes a name and a variable, for example Authorization=TOKEN.'],
     [['--header-from-env', 'Authorization=NOWHERE'], 'The variable that --header-from-env names for Authorization is not set.'],
     [['--header', 'Authorization'], 'stdin has no line with the value of Authorization.'],
     [['--header', 'Host', '--query', 'a'], '/headers/Host must not be a header field that calls carry anyway'],
-    [[], 'Which values? Name one, for example with --header Authorization'],
+    [[], 'No values given. Name one, for example with --header Authorization'],
   ])('are refused in words for %j, which repeat no value', async (words, complaint) => {
     const input = words.includes('Host') ? `${secret}\n${secret}\n` : '';
     const { code, stdout, stderr } = await run(['services', 'credential', 'set', 'World facts', ...words], input);
@@ -753,7 +742,7 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
   test('are not shown to somebody who is no admin', async () => {
     const { code, stderr } = await runScript('INTENT_GATE_TOKEN=x.y.z npx intent-gate services credential show "World facts"');
     expect(code).toBe(4);
-    expect(stderr).toContain('The gate does not take the token for that of an admin. Sign in with: intent-gate login\n');
+    expect(stderr).toContain("The gate does not accept the token as an admin's. Sign in with: npx intent-gate login\n");
   });
 
   test('are asked for at the end of an import, with the command, and other origins are noted', async () => {
@@ -784,7 +773,7 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
     expect(await run(['apply', file])).toMatchObject({
       code: 0,
       stderr:
-        'Intents of Keyed lead to https://away.example, not to the origin of its service_url. A credential goes there only if its origins name it.\n',
+        'Some intents of Keyed call https://away.example, which is not the origin of its service_url. The credential is sent there only if its origins include it.\n',
     });
   });
 });
@@ -796,8 +785,7 @@ describe('credentials on this machine', () => {
       seen.push(request.headers.authorization);
       response.setHeader('Content-Type', 'application/json').end('{"is":"well"}');
     });
-    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-    const { port } = upstream.address() as AddressInfo;
+    const port = await listen(upstream);
     const document = {
       openapi: '3.1.0',
       info: { title: `At home ${port}`, version: '1' },
@@ -831,26 +819,19 @@ describe('credentials on this machine', () => {
 
   test('are refused if they cannot be, and warned of if no service would take them', async () => {
     const { set } = await pasted({ type: 'http', scheme: 'basic' }, 'no password\n');
-    expect(set).toMatchObject({ code: 3, stdout: '', stderr: '--basic takes a name and a password with a colon between them.\n' });
+    expect(set).toMatchObject({ code: 3, stdout: '', stderr: '--basic takes a name and a password, separated by a colon.\n' });
     const credential = ['services', 'credential', 'set', 'World facts'];
     expect(await run([...credential, '--next-header', 'Authorization'], 'x\n')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Give the values in use as well, for example --header Authorization --next-header Authorization.'),
+      stderr: expect.stringContaining(
+        'Give the current values as well, for example --header Authorization --next-header Authorization, because',
+      ),
     });
-    const { service_id } = await succeedJson(
-      'services',
-      'create',
-      '--name',
-      'Bare',
-      '--address',
-      'https://bare.example',
-      '--description',
-      'x',
-    );
+    const { service_id } = await createService('Bare', 'https://bare.example', 'x');
     const bare = await run(['services', 'credential', 'set', service_id, '--header', 'Authorization'], 'sk_live_1\n');
     expect(bare).toMatchObject({
       code: 0,
-      stderr: 'The value of Authorization names no scheme. Most services expect "Bearer <token>", which --bearer writes.\n',
+      stderr: 'The value of Authorization has no scheme. Most services expect "Bearer <token>", which --bearer adds.\n',
     });
     await succeed('services', 'delete', service_id, '--yes');
   });
@@ -875,12 +856,10 @@ describe('what a person does', () => {
     expect(await run(words)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'No agent of this id has a PAT; a block would wait for it. Nothing was changed. Check the id, or give --yes.\n',
+      stderr: 'No agent with this id has a PAT yet. Nothing was changed. Check the id, or use --yes.\n',
     });
     expect(await succeedJson('agents', 'list', '--state', 'blocked')).toEqual([]);
-    expect(await succeed(...words, '--yes')).toBe(
-      'No agent of this id has a PAT; the block waits for it, until you unblock nobody-like-this.\n',
-    );
+    expect(await succeed(...words, '--yes')).toBe('Blocked nobody-like-this until you unblock it. No agent with this id has a PAT yet.\n');
     await succeed('agents', 'unblock', 'nobody-like-this');
   });
 
@@ -891,8 +870,7 @@ describe('what a person does', () => {
       ['services', 'World facts'],
     ] as const) {
       const shown = await succeedJson(noun, 'show', id);
-      const file = join(folder, `${noun}.json`);
-      await writeFile(file, JSON.stringify({ ...shown, description: `${shown.description} Edited.` }));
+      const file = await writeTo(`${noun}.json`, { ...shown, description: `${shown.description} Edited.` });
       await succeed(noun, 'update', id, '--file', file);
       expect((await succeedJson(noun, 'show', id)).description).toBe(`${shown.description} Edited.`);
       if (noun === 'intents')
@@ -914,9 +892,8 @@ describe('what a person does', () => {
       const count = 1_200;
       const operation = (at: number) => ({ get: { operationId: `op${at}`, responses: { 200: { description: 'Done' } } } });
       const paths = Object.fromEntries(Array.from({ length: count }, (_, at) => [`/op${at}`, operation(at)]));
-      const file = join(folder, 'many.json');
       const servers = [{ url: 'https://many.example' }];
-      await writeFile(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths }));
+      const file = await writeTo('many.json', { openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths });
       const words = ['import', file];
       const isBegun = async () => {
         const found = await fetch(`${stack.base_url}/api/intents/search?namespace=many.example`);
@@ -933,7 +910,7 @@ describe('what a person does', () => {
           ? { code: null, stderr: '' }
           : {
               code: 130,
-              stderr: `Finishing what has been begun. Press Ctrl-C again to stop at once.\nStopped: ${made} of ${count} changes of Many were made, ${count - made} remain. Run the same command again to make them.\n`,
+              stderr: `Finishing the requests in progress. Press Ctrl-C again to stop immediately.\nStopped: ${made} of ${count} changes to Many were made, ${count - made} remain. Run the same command again to finish.\n`,
             },
       );
       expect(await succeed(...words)).toContain(`Many: ${count - made} created, 0 changed, 0 removed\n`);
@@ -947,8 +924,8 @@ test('"try" hands on every digit, and services tell that answers are not as desc
   const server = createServer((request, response) => {
     asked.push(request.url ?? '');
     response.setHeader('Content-Type', 'application/json').end('{"id":12345678901234567890,"price":1.10}');
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
+  });
+  const port = await listen(server);
   try {
     const file = join(folder, 'echo.json');
     const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
@@ -956,13 +933,12 @@ test('"try" hands on every digit, and services tell that answers are not as desc
     const document = {
       openapi: '3.1.0',
       info: { title: 'Echo', version: '1' },
-      servers: [{ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }],
+      servers: [{ url: `http://127.0.0.1:${port}` }],
       paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } },
     };
     await writeFile(file, JSON.stringify(document));
     const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
-    const params = join(folder, 'echo-params.yaml');
-    await writeFile(params, 'amount: 2.50');
+    const params = await writeTo('echo-params.yaml', 'amount: 2.50');
     // by an agent of its own: what it accepts, no later test has accepted
     const someone = await openCommandLine(folder);
     const execute = async (...options: string[]) =>
@@ -971,14 +947,14 @@ test('"try" hands on every digit, and services tell that answers are not as desc
     for (const answer of answers) expect(answer).toMatch(/"id": 12345678901234567890,\s+"price": 1\.10\s/);
     expect(asked).toEqual(['/a?amount=1.10', '/a?amount=2.50']);
 
-    // counted with the first execution of an instance, and then once a minute
-    const told = /[1-9]\d* answers? (was|were) not as described in the last 24 hours/;
-    while (!told.test(await succeed('services', 'list', '--name', 'Echo'))) await execute('-p', 'amount=1');
+    const told = /[1-9]\d* responses? did not match the description in the last 24 hours/;
+    // counted from the log, a moment later
+    while (!told.test(await succeed('services', 'list', '--name', 'Echo'))) await sleep(200);
     const [echo] = await succeedJson('services', 'list', '--name', 'Echo');
     expect(echo).toMatchObject({ service_name: 'Echo', drift: expect.any(Number) });
     const shown = await run(['services', 'show', 'Echo', '--json']);
     expect(shown.stderr).toMatch(told);
-    expect(shown.stderr).toContain('. Importing the document of the service again shows what has changed.\n');
+    expect(shown.stderr).toContain('. Import its document again to see what has changed.\n');
     expect(JSON.parse(shown.stdout)).not.toHaveProperty('drift');
     expect((await runScript('INTENT_GATE_HOME=/nowhere npx intent-gate services show Echo')).stderr).not.toMatch(told);
   } finally {
@@ -1001,7 +977,7 @@ describe('try', () => {
     const { code, stderr } = await run(words);
     expect(code).toBe(3);
     expect(stderr).toContain('  You may execute every intent, at most 60 times a minute.\n');
-    expect(stderr).toContain('There is no terminal to ask on whether the policy is accepted; give --accept-policy.\n');
+    expect(stderr).toContain('There is no terminal to prompt on. Use --accept-policy to accept the policy.\n');
   });
 
   test('signs for the address that it was given, and for no other that the gate may name', async () => {
@@ -1061,13 +1037,13 @@ describe('without an address', () => {
       join(home, 'sessions.json'),
       JSON.stringify({ ...JSON.parse(sessions), [other]: { kind: 'local', stack_file: 'none' } }),
     );
-    const advice = 'Give its address with --url or INTENT_GATE_URL, or start one here with "npm start".\n';
+    const advice = 'Give its address with --url or INTENT_GATE_URL, or start one with "npm start".\n';
     expect(await runElsewhere(['services', 'list'])).toEqual({
       code: 3,
       stdout: '',
-      stderr: `Which gate? You are signed in to ${stack.base_url} and ${other}. ${advice}`,
+      stderr: `No gate selected. You are signed in to ${stack.base_url} and ${other}. ${advice}`,
     });
-    expect(await runElsewhere(['services', 'list'], {})).toEqual({ code: 3, stdout: '', stderr: `Which gate? ${advice}` });
+    expect(await runElsewhere(['services', 'list'], {})).toEqual({ code: 3, stdout: '', stderr: `No gate selected. ${advice}` });
   });
 
   describe('or with one, the names in a policy are looked up in the gate that is meant', () => {
@@ -1098,8 +1074,7 @@ describe('without an address', () => {
     ];
 
     test.each(meant)('%s', async (_, ask) => {
-      const file = join(folder, 'misspelt.json');
-      await writeFile(file, JSON.stringify(policy));
+      const file = await writeTo('misspelt.json', policy);
       for (const words of [
         ['show', file],
         ['diff', file],
@@ -1109,7 +1084,7 @@ describe('without an address', () => {
         expect([words[0], code, stderr]).toEqual([
           words[0],
           2,
-          expect.stringContaining('The policy names what does not exist in the registry:'),
+          expect.stringContaining('The policy refers to names that do not exist in the registry:'),
         ]);
         for (const problem of problems) expect(stderr).toContain(problem);
         expect(stderr).not.toContain('were not checked');
@@ -1146,7 +1121,7 @@ describe('everything else', () => {
     ['a command that there is not', ['nonsense'], 3, "error: unknown command 'nonsense'"],
     ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
     ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
-    ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency takes a whole number from 1 to 64.'],
+    ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency must be a whole number from 1 to 64.'],
     ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must be an http or https URL.'],
     [
       'http to another machine',
@@ -1158,7 +1133,7 @@ describe('everything else', () => {
       'a password over http',
       ['--url', 'https://gate.example', 'login', '--region', 'x', '--client-id', 'y', '--endpoint', 'http://pool.example'],
       3,
-      '--endpoint takes an https address; only to this machine may a password be sent over http.',
+      '--endpoint must be an https address; plain http is allowed only for this machine.',
     ],
     [
       'silence',
@@ -1178,49 +1153,38 @@ describe('everything else', () => {
     expect(outcome.stderr.split('\n')[0]).toBe(message);
   });
 
-  test('the policy in words, and what a file would change of it', async () => {
-    expect(await succeed('policy', 'show')).toContain('You must sign the policy with the key that you present as agent_public_key.\n');
-    const shipped = fileURLToPath(new URL('../../../policy.json', import.meta.url));
-    expect(await run(['policy', 'diff', shipped])).toMatchObject({
-      code: 2,
-      stdout: 'No longer: You must not execute the intent world.example:export-countries:v1, whatever else is permitted.\n',
-    });
-  });
-
   test('what a policy file says, and what changes from one file to another', async () => {
     const [shipped = '', local = ''] = ['policy.json', 'bin/local/policy.json'].map((file) =>
       fileURLToPath(new URL(`../../../${file}`, import.meta.url)),
     );
-    expect(await succeed('policy', 'show', local)).toBe(
-      [
-        'This is the policy {base_url}/api/policy (Set).',
-        'You may execute every intent, at most 60 times a minute.',
-        'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.',
-        'You must not exceed the rate limit.',
-        'You must sign the policy with the key that you present as agent_public_key.',
-        '',
-        'scope of a PAT: *:*:*:execute',
-        'taken away:     world.example:export-countries:v1:execute',
-        'lmt:            60 in any 60 seconds',
-        '',
-      ].join('\n'),
-    );
-    expect(await run(['policy', 'diff', shipped, local])).toMatchObject({
+    const prohibited = 'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.';
+    const signed = 'You must sign the policy with the key that you present as agent_public_key.';
+    expect(await succeed('policy', 'show')).toContain(`${signed}\n`);
+    expect(await run(['policy', 'diff', shipped])).toMatchObject({ code: 2, stdout: `No longer: ${prohibited}\n` });
+    expect(await succeed('policy', 'show', local)).toBe(`This is the policy {base_url}/api/policy (Set).
+You may execute every intent, at most 60 times a minute.
+${prohibited}
+You must not exceed the rate limit.
+${signed}
+
+scope of a PAT: *:*:*:execute
+prohibited:     world.example:export-countries:v1:execute
+lmt:            60 in any 60 seconds
+`);
+    expect(await run(['policy', 'diff', shipped, local])).toEqual({
       code: 2,
-      stdout: 'New: You must not execute the intent world.example:export-countries:v1, whatever else is permitted.\n',
-      stderr: `The policy of ${local} is not that of ${shipped}.\n`,
+      stdout: `New: ${prohibited}\n`,
+      stderr: `${local} differs from ${shipped}.\n`,
     });
-    expect(await succeed('policy', 'diff', shipped, shipped)).toBe('The two say the same.\n');
-    expect(await run(['policy', 'show', join(folder, 'none.json')])).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining('cannot be read.'),
-    });
+    expect(await succeed('policy', 'diff', shipped, shipped)).toBe('The policies are equivalent.\n');
+    const missing = expect.stringContaining('cannot be read.');
+    expect(await run(['policy', 'show', join(folder, 'none.json')])).toMatchObject({ code: 3, stderr: missing });
   });
 
   test('an unknown check', async () => {
     expect(await run(['conform', '--only', 'path-unknown,nonsense'])).toMatchObject({
       code: 3,
-      stderr: 'There is no check called nonsense. The report of all checks (--json) has their ids.\n',
+      stderr: 'Unknown check: nonsense. The report with --json lists all ids.\n',
     });
     expect((await run(['conform', '--only', 'path-unknown'])).code).toBe(0);
   });

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { CliFailure } from '../../../bin/cli/failure.ts';
 import type { CheckOutcome, Report } from '../../../bin/conform/report.ts';
 import { type ConformanceOptions, checks, runConformance } from '../../../bin/conform/run.ts';
 import { Unreachable } from '../../../client/errors.ts';
+import { CliFailure } from '../../../registry/failure.ts';
 import { faults } from './faults.ts';
 import type { Fault } from './small-http.ts';
 import { startSmallServer } from './small-server.ts';
@@ -39,7 +39,7 @@ describe('on a server that keeps to the specification', () => {
     const report = await check({}, { protocol: 'other', only: ['pat-issue', 'pat-claims'] });
     expect(report.checks.map(({ outcome, notes }) => [outcome, notes])).toEqual([
       ['failed', ['POST /api/pat/issue: /other-pat of the answer is required']],
-      ['skipped', ['needs a PAT, which the answer to the PAT request does not hold']],
+      ['skipped', ['needs a PAT, but the response to the PAT request has none']],
     ]);
   });
 });
@@ -72,7 +72,7 @@ describe('on a server that is broken', () => {
 
 test('if the admin token is refused, it says so and checks nothing', async () => {
   await expect(check({}, { adminToken: 'expired' })).rejects.toThrow(
-    new CliFailure('credentials', 'The admin token is refused (401). Get a fresh one of an admin, or check without.'),
+    new CliFailure('credentials', 'The gate refused the admin token (401). Get a fresh token, or run without one.'),
   );
 });
 

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -27,6 +30,46 @@ test.each([
   });
 });
 
+test('npm run deploy examines the account first, and deploys nothing that would fail', async () => {
+  const asked: string[] = [];
+  const account = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://account');
+    asked.push(searchParams.get('Action') ?? pathname);
+    if (searchParams.has('Action')) return response.writeHead(400).end('<Message>Stack with id IntentGate-test does not exist</Message>');
+    if (pathname === '/account') return response.end('{}');
+    if (pathname.includes('account-settings')) return response.end('{"AccountLimit":{"UnreservedConcurrentExecutions":10}}');
+    return response.end(
+      '<ListAllMyBucketsResult><Buckets><Bucket><Name>cdk-hnb659fds-assets-1-eu-west-1</Name></Bucket></Buckets></ListAllMyBucketsResult>',
+    );
+  }).listen(0, '127.0.0.1');
+  await once(account, 'listening');
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    AWS_ENDPOINT_URL: `http://127.0.0.1:${(account.address() as AddressInfo).port}`,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+  };
+  const words = ['test', '--context=reservedConcurrency={"mcp":5}', '--require-approval', 'never'];
+  try {
+    await expect(run(process.execPath, [resolve('bin/run.js'), resolve('bin/deploy.ts'), ...words], { env })).rejects.toMatchObject({
+      code: 1,
+      stderr: `FIX   concurrency: reservedConcurrency reserves 5 concurrent executions and Lambda requires 100 to stay unreserved, but the account has only 10 unreserved
+      -> lower reservedConcurrency for this stage in cdk.json (0 reserves nothing), or request a higher quota from Service Quotas (Lambda, concurrent executions)
+FIX   log role of API Gateway: the account has no role with which API Gateway writes logs in this region
+      -> set "manageApiLogRole": true for this stage in cdk.json
+
+Nothing was deployed. Correct the above, then run the command again.
+`,
+    });
+  } finally {
+    account.closeAllConnections();
+    account.close();
+  }
+  expect(asked.sort()).toEqual(['/', '/2016-08-19/account-settings', '/account', 'DescribeStacks']);
+});
+
 test('login takes the user pool of the deployment that has the address', async () => {
   const outputs = (stage: string, region: string) => ({
     [`IntentGate-${stage}`]: { ApiUrl: `https://${stage}.example`, UserPoolId: `${region}_1`, AdminClientId: `client-${stage}` },
@@ -51,7 +94,7 @@ test('login takes the user pool of the deployment that has the address', async (
   expect(await login('https://other.example')).toEqual({
     code: 3,
     stdout: '',
-    stderr: `Which user pool? No deployment from this folder has this address; those here have https://production.example, https://test.example. ${give}`,
+    stderr: `Which user pool? No deployment from this folder has this address. Known addresses: https://production.example, https://test.example. ${give}`,
   });
   // Nothing listens at the endpoint: it knew where to go.
   expect(await login('https://test.example')).toMatchObject({ code: 5 });

@@ -68,7 +68,8 @@ test('a key that lets the role of the deleted stack sign is told, with the comma
   expect(await examine()).toEqual([]);
   expect(await examine(policyOf(role))).toEqual([
     {
-      detail: 'the key "first" does not let this stack sign: PATs cannot be issued',
+      detail: 'the key "first" does not allow this stack to sign, so it cannot issue PATs',
+      canWait: true,
       remedy: `aws kms put-key-policy --key-id ${arn} --policy '${policyOf(role)}'`,
     },
   ]);
@@ -78,7 +79,7 @@ test.each<[string, Record<string, object | undefined>, string[]]>([
   [
     'nothing at all',
     { DescribeTable: undefined, DescribeUserPool: undefined, DescribeKey: undefined },
-    ['there is no table R-1', 'there is no table A-1', 'there is no user pool eu-west-1_Abc', `there is no key ${arn}`],
+    ['table not found: R-1', 'table not found: A-1', 'user pool not found: eu-west-1_Abc', `key not found: ${arn}`],
   ],
   [
     'a table that is being made',
@@ -88,19 +89,23 @@ test.each<[string, Record<string, object | undefined>, string[]]>([
   [
     'a table of others',
     { DescribeTable: { Table: { TableStatus: 'ACTIVE', KeySchema: [{ AttributeName: 'id' }] } } },
-    ['the table R-1 is none of Intent Gate', 'the table A-1 is none of Intent Gate'],
+    ['the table R-1 is not an Intent Gate table', 'the table A-1 is not an Intent Gate table'],
   ],
   [
     'a table without time to live',
     { DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: 'DISABLED' } } },
-    ['nothing expires in the table R-1', 'nothing expires in the table A-1'],
+    ['the table R-1 has no time to live', 'the table A-1 has no time to live'],
   ],
-  ['a table without recovery', { DescribeContinuousBackups: {} }, ['the table R-1 cannot be restored', 'the table A-1 cannot be restored']],
-  ['a pool without the group', { GetGroup: undefined }, ['the user pool eu-west-1_Abc has no group admins']],
   [
-    'a key that is to be deleted',
+    'a table without recovery',
+    { DescribeContinuousBackups: {} },
+    ['the table R-1 has no point-in-time recovery', 'the table A-1 has no point-in-time recovery'],
+  ],
+  ['a pool without the group', { GetGroup: undefined }, ['the user pool eu-west-1_Abc has no group named admins']],
+  [
+    'a key that is scheduled for deletion',
     { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeyState: 'PendingDeletion' } } },
-    ['the key "first" is to be deleted'],
+    ['the key "first" is scheduled for deletion'],
   ],
   [
     'a key that is disabled',
@@ -110,7 +115,7 @@ test.each<[string, Record<string, object | undefined>, string[]]>([
   [
     'a key of another kind',
     { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeySpec: 'RSA_2048' } } },
-    ['the key "first" does not sign on P-256'],
+    ['the key "first" is not a P-256 signing key'],
   ],
 ])('%s is told', async (_, changes, expected) => {
   for (const [operation, answer] of Object.entries(changes)) {

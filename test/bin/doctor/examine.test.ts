@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { diagnose, type Findings } from '../../../bin/doctor/examine.ts';
+import { parseSettings } from '../../../lib/settings.ts';
 
-const known = { state: 'known', isBootstrapped: true, unreservedConcurrency: 1000, hasApiLogRole: true } as const;
+const known = { state: 'known', stack: 'absent', isBootstrapped: true, unreservedConcurrency: 1000, hasApiLogRole: true } as const;
 
 const ready: Findings = {
   nodeVersion: '24.21.0',
@@ -25,50 +26,50 @@ describe('the doctor', () => {
       { subject: 'region', isWell: true, detail: 'eu-west-1' },
       { subject: 'credentials', isWell: true, detail: 'accepted' },
       { subject: 'bootstrap', isWell: true, detail: 'done' },
-      { subject: 'concurrency', isWell: true, detail: '400 of 1000 runs at once are reserved' },
+      { subject: 'concurrency', isWell: true, detail: '400 of 1000 concurrent executions are reserved' },
       { subject: 'log role of API Gateway', isWell: true, detail: 'the account has one' },
     ]);
   });
 
   test.each<[Partial<Findings>, [subject: string, detail: string, remedy: string][]]>([
-    [{ nodeVersion: '20.11.1' }, [['Node', '20.11.1 is too old; 24 is needed', 'npm ci']]],
+    [{ nodeVersion: '20.11.1' }, [['Node', '20.11.1 is too old; 24 or newer is required', 'npm ci']]],
     [{ cdkVersion: undefined }, [['CDK command line', 'is not installed', 'npm ci']]],
-    [{ cdkVersion: '3.0.0' }, [['CDK command line', '3.0.0 in place of 2.1148.1', 'npm ci']]],
+    [{ cdkVersion: '3.0.0' }, [['CDK command line', '3.0.0 is installed, but package.json requires 2.1148.1', 'npm ci']]],
     [{ settings: 'wrong' }, [['settings and policy', 'wrong', 'correct them in cdk.json, or on the command line with -c name=value']]],
-    [{ region: undefined }, [['region', 'none is chosen', 'export AWS_REGION=<region>']]],
+    [{ region: undefined }, [['region', 'not set', 'export AWS_REGION=<region>']]],
     [
       { account: { state: 'no credentials' } },
       [
-        ['credentials', 'none are found', login],
-        ['bootstrap', 'cannot be told without credentials', 'put the credentials right first'],
+        ['credentials', 'not found', login],
+        ['bootstrap', 'unknown until the credentials are valid', 'fix the credentials first'],
       ],
     ],
     [
       { account: { state: 'refused' } },
       [
-        ['credentials', 'AWS refuses them; they may have expired', login],
-        ['bootstrap', 'cannot be told without credentials', 'put the credentials right first'],
+        ['credentials', 'AWS rejects them; they may have expired', login],
+        ['bootstrap', 'unknown until the credentials are valid', 'fix the credentials first'],
       ],
     ],
     [
       { account: { state: 'unreachable' } },
       [
         ['credentials', 'AWS cannot be reached', 'check the network and HTTPS_PROXY, then run the doctor again'],
-        ['bootstrap', 'cannot be told without credentials', 'put the credentials right first'],
+        ['bootstrap', 'unknown until the credentials are valid', 'fix the credentials first'],
       ],
     ],
     [{ account: { ...known, isBootstrapped: false } }, [['bootstrap', 'is missing', 'npx cdk bootstrap aws://<account>/eu-west-1']]],
     [
       { account: { ...known, isBootstrapped: 'unknown' } },
-      [['bootstrap', 'cannot be told: these credentials may not list buckets', 'npx cdk bootstrap aws://<account>/eu-west-1']],
+      [['bootstrap', 'unknown: these credentials are not allowed to list buckets', 'npx cdk bootstrap aws://<account>/eu-west-1']],
     ],
     [
       { account: { ...known, unreservedConcurrency: 10 } },
       [
         [
           'concurrency',
-          '400 runs at once are to be reserved, and 100 have to be left, of 10 that are free',
-          'ask Service Quotas for more (Lambda, concurrent executions), or lower reservedConcurrency for the stage in cdk.json. A stack that is deployed already counts itself here',
+          'reservedConcurrency reserves 400 concurrent executions and Lambda requires 100 to stay unreserved, but the account has only 10 unreserved',
+          'lower reservedConcurrency for this stage in cdk.json (0 reserves nothing), or request a higher quota from Service Quotas (Lambda, concurrent executions)',
         ],
       ],
     ],
@@ -77,7 +78,7 @@ describe('the doctor', () => {
       [
         [
           'log role of API Gateway',
-          'the account has none in this region, and stages that write logs are refused',
+          'the account has no role with which API Gateway writes logs in this region',
           'set "manageApiLogRole": true for this stage in cdk.json',
         ],
       ],
@@ -85,8 +86,12 @@ describe('the doctor', () => {
     [
       { account: { ...known, unreservedConcurrency: 'unknown', hasApiLogRole: 'unknown' } },
       [
-        ['concurrency', 'cannot be told: these credentials may not ask', 'aws lambda get-account-settings'],
-        ['log role of API Gateway', 'cannot be told: these credentials may not ask', 'aws apigateway get-account'],
+        ['concurrency', 'unknown: these credentials are not allowed to read Lambda quotas', 'aws lambda get-account-settings'],
+        [
+          'log role of API Gateway',
+          'unknown: these credentials are not allowed to read the settings of API Gateway',
+          'aws apigateway get-account',
+        ],
       ],
     ],
     [
@@ -101,17 +106,17 @@ describe('the doctor', () => {
         settings: adopting,
       },
       [
-        ['what is taken over', 'first', 'a'],
-        ['what is taken over', 'second', 'b'],
+        ['adopted resources', 'first', 'a'],
+        ['adopted resources', 'second', 'b'],
       ],
     ],
     [
       { account: { ...known, adopted: 'unknown' }, settings: adopting },
       [
         [
-          'what is taken over',
-          'cannot be told: these credentials may not ask',
-          'take a role that may read tables, keys and the user pool, then run the doctor again',
+          'adopted resources',
+          'unknown: these credentials are not allowed to read them',
+          'use a role that can read tables, keys and the user pool, then run the doctor again',
         ],
       ],
     ],
@@ -126,5 +131,27 @@ describe('the doctor', () => {
   ])('for %j it says what to do', (change, expected) => {
     const missing = diagnose({ ...ready, ...change }).filter(({ isWell }) => !isWell);
     expect(missing.map(({ subject, detail, remedy }) => [subject, detail, remedy])).toEqual(expected);
+  });
+
+  test.each<[Partial<Findings>, string[]]>([
+    [{ account: { ...known, isBootstrapped: 'unknown', unreservedConcurrency: 'unknown', hasApiLogRole: 'unknown' } }, []],
+    [{ account: { ...known, isBootstrapped: false } }, ['bootstrap']],
+    [{ account: { ...known, hasApiLogRole: false } }, ['log role of API Gateway']],
+    [{ account: { ...known, unreservedConcurrency: 450 } }, ['concurrency']],
+    // its own reservation is missing from what is free
+    [{ account: { ...known, stack: 'present', unreservedConcurrency: 450 } }, []],
+    [{ account: { ...known, adopted: [{ detail: 'a', remedy: 'b', canWait: true }] }, settings: adopting }, []],
+    [{ account: { ...known, adopted: [{ detail: 'a', remedy: 'b' }] }, settings: adopting }, ['adopted resources']],
+  ])('for %j it stops a deployment because of %j', (change, expected) => {
+    const stopping = diagnose({ ...ready, ...change }).filter(({ isWell, canWait }) => !isWell && !canWait);
+    expect(stopping.map(({ subject }) => subject)).toEqual(expected);
+  });
+
+  test('lets the defaults be deployed in an account with ten concurrent executions', () => {
+    const { reservedConcurrency } = parseSettings({});
+    const settings = { reservedConcurrency, manageApiLogRole: false };
+    const diagnoses = diagnose({ ...ready, settings, account: { ...known, unreservedConcurrency: 10 } });
+    expect(diagnoses.filter(({ isWell }) => !isWell)).toEqual([]);
+    expect(reservedConcurrency).toEqual({ 'execute-intent': 0, mcp: 0 });
   });
 });

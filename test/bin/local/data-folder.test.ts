@@ -12,7 +12,7 @@ test('a folder is for one stack at a time', () => {
   const path = join(folder, 'kept');
   const first = openDataFolder(path);
   expect(() => openDataFolder(path)).toThrow(
-    new StartError(`The data folder ${path} is in use by another stack. Stop that one, or name another folder.`),
+    new StartError(`The data folder ${path} is in use by another stack. Stop that stack, or choose another folder.`),
   );
   first.release();
   openDataFolder(path).release();

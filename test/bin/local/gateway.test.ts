@@ -348,7 +348,7 @@ describe('the hosts that it answers to', () => {
       status: 421,
       error: {
         code: 'DEFAULT_4XX',
-        message: `This stack does not answer at that host. Call it at ${gateway.baseUrls.join(' or ')}, or start it with: npm start -- --allow-host NAME`,
+        message: `This stack does not serve that host. Call it at ${gateway.baseUrls.join(' or ')}, or restart it with: npm start -- --allow-host NAME`,
         details: { request_id: headers['x-request-id'] },
       },
     });
@@ -363,7 +363,7 @@ describe('the hosts that it answers to', () => {
     socket.write(`GET /items/a HTTP/1.1\r\n${lines}\r\n`);
     const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
     expect(head.split(' ')[1]).toBe('400');
-    expect(JSON.parse(body).error.message).toBe(`Send the header Host once. Here it is 127.0.0.1:${own()}.`);
+    expect(JSON.parse(body).error.message).toBe(`Send one Host header. For this stack it is 127.0.0.1:${own()}.`);
   });
 
   test.each<[string, string, string[]]>([
@@ -410,7 +410,7 @@ describe('the pages that may change something', () => {
       status: 403,
       error: {
         code: 'ACCESS_DENIED',
-        message: `A page of another origin may not change anything here. Open http://127.0.0.1:${gateway.port}/console, or call from a program, which sends no Origin header.`,
+        message: `Pages from other origins cannot change anything here. Open http://127.0.0.1:${gateway.port}/console, or send the request from a program, without an Origin header.`,
         details: { request_id: answer.headers['x-request-id'], reason: 'origin' },
       },
     });

@@ -111,7 +111,7 @@ describe.each(Object.entries(services))('%s', (_, { running: { endpoint }, ...kn
       body: {
         __type: 'AccessDeniedException',
         message:
-          'Only the local stack of which this is a part may call it. Its addresses, with the key of this run, are in .local/stack.json.',
+          'Only the local stack that started this service can call it. Its address, with the key for this run, is in .local/stack.json.',
       },
     });
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);

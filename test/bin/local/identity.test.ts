@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import type { JwkWithKid } from 'aws-jwt-verify/jwk';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
-import { readGrant } from '../../../functions/core/admin/verify-admin.ts';
+import { readRights } from '../../../functions/core/admin/verify-admin.ts';
 import { readForm } from '../../support/sign-in.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'identity-'));
@@ -65,7 +65,7 @@ test('a group that is made by hand, as the guide for operators says, is in the t
   await client.createGroup(group);
   await client.adminAddUserToGroup({ ...group, Username: 'user' });
   const claims = await verify(identity, identity.signIn('user').accessToken);
-  expect(readGrant(claims, 'intent-gate/admin')).toEqual({ namespaces: ['pay.example'] });
+  expect(readRights(claims, 'intent-gate/admin')).toEqual({ namespaces: ['pay.example'] });
   await client.adminRemoveUserFromGroup({ ...group, Username: 'user' });
   expect(await verify(identity, identity.signIn('user').accessToken)).not.toHaveProperty('cognito:groups');
 });

@@ -164,8 +164,16 @@ describe('openLambdas', () => {
     expect(await lambda.invoke({})).toBe(3);
   });
 
+  test('the last environment of a function may be idle for longer than the others', async () => {
+    const lambda = open('return ++count', { idleMs: 50 });
+    await Promise.all([lambda.invoke({}), lambda.invoke({})]);
+    while (readdirSync(lambda.scratch).length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(await lambda.invoke({})).toBe(2);
+  });
+
   test('an environment that is idle ends, and its temporary folder with it', async () => {
-    const lambda = open('(await import("node:fs")).writeFileSync(process.env.TMPDIR + "/left", "x"); return ++count', { idleMs: 50 });
+    const lambda = open('(await import("node:fs")).writeFileSync(process.env.TMPDIR + "/left", "x"); return ++count', { lastIdleMs: 50 });
     expect(await lambda.invoke({})).toBe(1);
     expect(readdirSync(lambda.scratch).length).toBe(1);
     while (readdirSync(lambda.scratch).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -36,7 +36,7 @@ async function waitUntilReady(child: ReturnType<typeof start>): Promise<StackDes
   let output = '';
   child.stdout.on('data', (chunk) => {
     output += chunk;
-    if (output.includes('Ctrl-C stops all of it.')) isReady();
+    if (output.includes('Press Ctrl-C to stop.')) isReady();
   });
   child.once('close', async () => fail(new Error(`it ended: ${output}${await complaint}`)));
   await ready;
@@ -48,13 +48,13 @@ describe('refuses in one sentence', () => {
   writeFileSync(broken, '{"uid": "x"');
 
   test.each<[string, string[], Record<string, string>, string]>([
-    ['a policy file that is not there', ['--policy', 'none.json'], {}, `There is no policy file at ${join(folder, 'none.json')}.\n`],
-    ['a setting that there is not', ['-c', 'nope=1'], {}, 'nope is no setting. docs/reference.md lists them all.\n'],
+    ['a policy file that is not there', ['--policy', 'none.json'], {}, `Policy file not found: ${join(folder, 'none.json')}.\n`],
+    ['a setting that there is not', ['-c', 'nope=1'], {}, 'nope is not a setting. docs/reference.md lists all settings.\n'],
     [
       'a setting that is misspelt',
       ['-c', 'patlifeSeconds=60'],
       {},
-      'patlifeSeconds is no setting; it is spelt patLifeSeconds. docs/reference.md lists them all.\n',
+      'patlifeSeconds is not a setting. Did you mean patLifeSeconds? docs/reference.md lists all settings.\n',
     ],
     ['a port that is none', [], { PORT: '99999' }, 'The port must be a number from 0 to 65535.\n'],
     ['a port that is none, as an option', ['--port', 'http'], {}, 'The port must be a number from 0 to 65535.\n'],
@@ -62,13 +62,13 @@ describe('refuses in one sentence', () => {
       'a data folder that cannot be one',
       ['--data', broken],
       {},
-      `The data folder ${broken} cannot be used (EEXIST). Name one that can be written to.\n`,
+      `The data folder ${broken} cannot be used (EEXIST). Choose a folder that you can write to.\n`,
     ],
     [
       'a host that is not here',
       [],
       { HOST: '203.0.113.1' },
-      'Port 0 of 203.0.113.1 is on no address of this machine: choose one that it has with --host.\n',
+      'Port 0 on 203.0.113.1 cannot be used: this machine does not have that address. Choose another with --host.\n',
     ],
   ])('%s', async (_, args, environment, sentence) => {
     const child = start(args, environment);
@@ -81,7 +81,7 @@ describe('refuses in one sentence', () => {
     ['bin/local.ts', ['8300'], "Unexpected argument '8300'.\n\nnpm start -- [--port NUMBER]"],
     ['bin/local.ts', ['--data'], "Option '--data <value>' argument missing.\n\nnpm start -- [--port NUMBER]"],
     ['bin/doctor.ts', ['--stage', 'live'], "Unknown option '--stage'.\n\nnpm run doctor -- "],
-    ['bin/cost.ts', ['--settings'], "Unknown option '--settings'.\n\nnpm run cost -- "],
+    ['tools/cost.ts', ['--settings'], "Unknown option '--settings'.\n\nnpm run cost -- "],
   ])('%s names the option that it does not know: %j', async (program, args, expected) => {
     const child = start(args, {}, program);
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
@@ -93,7 +93,7 @@ describe('refuses in one sentence', () => {
   test('a setting without a value', async () => {
     const child = start(['-c', 'protocol']);
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect(complaint).toMatch(/^-c takes NAME=VALUE, for example -c protocol=uim\.\nnpm start -- /);
+    expect(complaint).toMatch(/^-c must be NAME=VALUE, for example -c protocol=uim\.\nnpm start -- /);
     expect(code).toBe(1);
   });
 
@@ -113,7 +113,7 @@ describe('refuses in one sentence', () => {
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
     await close(server);
     expect(complaint).toBe(
-      `Port ${port} of 127.0.0.1 is taken: stop what listens there, or choose another with --port (0 takes a free one).\n`,
+      `Port ${port} on 127.0.0.1 is in use: stop the process that listens there, or choose another with --port (0 picks a free port).\n`,
     );
     expect(code).toBe(1);
   });
@@ -160,7 +160,7 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
 
   const rival = start(args);
   expect(await text(rival.stderr)).toBe(
-    `The data folder ${join(folder, 'kept')} is in use by another stack. Stop that one, or name another folder.\n`,
+    `The data folder ${join(folder, 'kept')} is in use by another stack. Stop that stack, or choose another folder.\n`,
   );
 
   const other = start([]);
@@ -168,7 +168,7 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
   await waitUntilReady(other);
   expect(JSON.parse(readFileSync(stackFile, 'utf8'))).toEqual(before);
   other.kill('SIGTERM');
-  expect(await said).toContain(`Another stack runs here, at ${before.base_url}: commands take that one. For this one, give them --url `);
+  expect(await said).toContain(`Commands use the stack that already runs at ${before.base_url}. To use this one, add --url `);
   expect(JSON.parse(readFileSync(stackFile, 'utf8'))).toEqual(before);
 
   const created = await fetch(`${before.base_url}/api/services`, {

@@ -17,7 +17,7 @@ beforeEach(() => {
   write('cdk.json', '{"context":{"stage":"test"}}');
   write('policy.json', '{}');
   write('functions/core/a.ts', 'one');
-  write('lib/docs/page.css', 'two');
+  write('console/reference/page.css', 'two');
   write('package-lock.json', '{}');
 });
 
@@ -26,11 +26,11 @@ const digest = (context: Record<string, unknown> = {}) => digestSources(context,
 describe('the digest of the sources', () => {
   test.each<[string, () => void]>([
     ['a function', () => write('functions/core/a.ts', 'changed')],
-    ['what is no TypeScript', () => write('lib/docs/page.css', 'changed')],
+    ['what is no TypeScript', () => write('console/reference/page.css', 'changed')],
     ['a file more', () => write('schemas/new.ts', '')],
-    ['a file less', () => rmSync(join(root, 'lib/docs/page.css'))],
+    ['a file less', () => rmSync(join(root, 'console/reference/page.css'))],
     ['another name', () => [rmSync(join(root, 'functions/core/a.ts')), write('functions/core/b.ts', 'one')]],
-    ['text that has moved to the next file', () => [write('functions/core/a.ts', 'on'), write('lib/docs/page.css', 'etwo')]],
+    ['text that has moved to the next file', () => [write('functions/core/a.ts', 'on'), write('console/reference/page.css', 'etwo')]],
     ['the lock file', () => write('package-lock.json', '{"a":1}')],
     ['what npm has installed', () => write('node_modules/.package-lock.json', '{}')],
     ['the settings in cdk.json', () => write('cdk.json', '{"context":{"stage":"other"}}')],

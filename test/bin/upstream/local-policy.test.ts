@@ -16,6 +16,6 @@ test('the local policy is the shipped one and one prohibition', () => {
 test('the local policy prohibits an intent that the demo has', () => {
   const address = 'http://127.0.0.1:8080';
   expect(readDemo(address).flatMap(({ intents }) => intents.map(({ intent_uid }) => intent_uid))).toContain(prohibited);
-  const grants = compilePolicy(fillTemplate(read('bin/local/policy.json'), address), address);
-  expect(grants.prohibited).toEqual([`${prohibited}:execute`]);
+  const compiled = compilePolicy(fillTemplate(read('bin/local/policy.json'), address), address);
+  expect(compiled.prohibited).toEqual([`${prohibited}:execute`]);
 });

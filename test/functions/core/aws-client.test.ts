@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { Sha256 as SdkSha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
-import { SignatureV4 } from '@smithy/signature-v4';
-import { awsClientSettings, Sha256 } from '../../../functions/core/aws-client.ts';
+import { awsClientSettings, openStreams } from '../../../functions/core/aws-client.ts';
 import { bounded, withinInvocation } from '../../../functions/core/invocation.ts';
 
 let server: Server;
@@ -26,10 +26,11 @@ async function clientOf(answer: RequestListener, requestTimeout = 200): Promise<
 
 const get = new GetItemCommand({ TableName: 'Tägliches', Key: { pk: { S: '東京 🗼' } } });
 
-afterEach(() => {
+function stop(): void {
   server.close();
   server.closeAllConnections();
-});
+}
+afterEach(stop);
 
 describe('a request of an AWS client', () => {
   test('and its answer pass whatever characters they hold', async () => {
@@ -61,20 +62,79 @@ describe('a request of an AWS client', () => {
     const client = await clientOf((request, response) => (asked.length < 3 ? request.socket.destroy() : response.end('{}')));
     expect((await client.send(get)).$metadata.attempts).toBe(3);
   });
+});
 
-  test('is signed as by the SDK alone', async () => {
-    const sign = (sha256: ConstructorParameters<typeof SignatureV4>[0]['sha256']) =>
-      new SignatureV4({ service: 'dynamodb', region: 'eu-west-1', credentials, sha256 }).sign(
-        new HttpRequest({
-          method: 'POST',
-          hostname: 'dynamodb.example',
-          path: '/',
-          headers: { host: 'dynamodb.example' },
-          body: '{"ä":1}',
-        }),
-        { signingDate: new Date(0) },
-      );
-    const { headers } = await sign(SdkSha256);
-    for (let time = 0; time < 2; time++) expect((await sign(Sha256)).headers).toEqual(headers);
+describe('a request whose body and answer are streams', () => {
+  async function sendTo(answer: RequestListener, body?: Readable, silenceMs = 5_000) {
+    asked.length = 0;
+    server = createServer(answer).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const request = new HttpRequest({
+      method: body ? 'PUT' : 'GET',
+      protocol: 'http:',
+      hostname: '127.0.0.1',
+      port,
+      path: '/a',
+      headers: {},
+    });
+    return openStreams(silenceMs)(request, body);
+  }
+
+  test('passes both on as they come', async () => {
+    const body = Readable.from(
+      (async function* () {
+        yield 'first ';
+        yield 'second';
+      })(),
+    );
+    const answer = await sendTo((request, response) => request.pipe(response.writeHead(201)), body);
+    expect([answer.statusCode, await text(answer)]).toEqual([201, 'first second']);
+  });
+
+  test('fails if nothing comes for long, before the answer or within it', async () => {
+    const silent = { name: 'TimeoutError', message: 'the connection was silent for too long' };
+    await expect(sendTo(() => {}, undefined, 50)).rejects.toMatchObject(silent);
+    stop();
+    const begun = await sendTo((_, response) => response.write('begun'), undefined, 50);
+    await expect(text(begun)).rejects.toThrow();
+  });
+
+  test('ends with the step that it is part of, before the answer or within it', async () => {
+    await expect(bounded(50, () => sendTo(() => {}))).rejects.toMatchObject({ name: 'AbortError' });
+    stop();
+    await expect(bounded(100, async () => text(await sendTo((_, response) => response.write('begun'))))).rejects.toThrow();
+  });
+
+  test('is not sent once its step has ended', async () => {
+    const sending = withinInvocation(AbortSignal.abort(), () => sendTo((request, response) => response.end(asked.push(request.url ?? ''))));
+    await expect(sending).rejects.toMatchObject({ name: 'AbortError' });
+    expect(asked).toEqual([]);
+  });
+
+  test('fails with its body', async () => {
+    const body = Readable.from(
+      (async function* () {
+        yield 'first';
+        throw new Error('the file is damaged');
+      })(),
+    );
+    await expect(sendTo((request) => request.resume(), body)).rejects.toThrow('the file is damaged');
+  });
+
+  test('has its answer even if that comes before all of the body', async () => {
+    const body = Readable.from(
+      (async function* () {
+        for (let chunk = 0; chunk < 100; chunk++) yield Buffer.alloc(100_000);
+      })(),
+    );
+    const answer = await sendTo((_, response) => response.writeHead(403).end('no'), body);
+    expect(answer.statusCode).toBe(403);
+    answer.destroy();
+  });
+
+  test('fails if nobody listens', async () => {
+    const request = new HttpRequest({ method: 'GET', protocol: 'http:', hostname: '127.0.0.1', port: 9, path: '/', headers: {} });
+    await expect(openStreams(1_000)(request)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 });

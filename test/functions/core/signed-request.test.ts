@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { signRequest } from '../../../functions/core/signed-request.ts';
+import { Sha256 } from '@smithy/core/checksum';
+import { HttpRequest } from '@smithy/core/protocols';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { openRequestSigner, type Signing, type UnsignedRequest } from '../../../functions/core/signed-request.ts';
+
+const signRequest = (request: UnsignedRequest, signing: Signing) => openRequestSigner(signing)(request);
 
 const time = new Date('2015-08-30T12:36:00Z');
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' };
@@ -72,4 +77,32 @@ describe('with the credentials of the environment', () => {
     for (const name of names) delete process.env[name];
     await expect(sign()).rejects.toThrow('Unable to find environment variable credentials.');
   });
+});
+
+test.each<[string, string, Record<string, string>]>([
+  [
+    'lambda',
+    'https://lambda.eu-west-1.amazonaws.com/2015-03-31/functions/Stack-a%2Fb%20c/invocations',
+    { 'content-type': 'application/json' },
+  ],
+  ['aoss', 'https://abc.eu-west-1.aoss.amazonaws.com/intents/_search?b=2&a=1&a=%20x&c=(*)', {}],
+  ['s3', "https://bucket.s3.eu-west-1.amazonaws.com/search-index/a%20b'(1)", { 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' }],
+])('signs for %s as the SDK does: %s', async (service, address, headers) => {
+  const url = new URL(address);
+  const scope = { service, region: 'eu-west-1', credentials };
+  const isS3 = service === 's3';
+  const sdk = new SignatureV4({ ...scope, sha256: Sha256, applyChecksum: !isS3, uriEscapePath: !isS3 });
+  const query: Record<string, string[]> = {};
+  for (const [name, value] of url.searchParams) query[name] = [...(query[name] ?? []), value];
+  const request = {
+    method: 'POST',
+    protocol: url.protocol,
+    hostname: url.hostname,
+    path: url.pathname,
+    query,
+    headers: { ...headers, host: url.host },
+    body: '{}',
+  };
+  const { host: _, ...expected } = (await sdk.sign(new HttpRequest(request), { signingDate: time })).headers;
+  expect(await signRequest({ method: 'POST', url, headers, body: '{}' }, { ...scope, time, applyChecksum: !isS3 })).toEqual(expected);
 });

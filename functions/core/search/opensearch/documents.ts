@@ -5,17 +5,17 @@ import { fields, fieldWeights, type SearchDocument, toDocument } from '../docume
 import { nameKey, wordsOf } from '../text.ts';
 
 /**
- * How often each field's words stand in the one field that questions are ranked by: in proportion to its weight. So BM25 adds up the
- * fields before it saturates, as SQLite's does; OpenSearch's own queries over several fields take the best field alone, or add up scores.
+ * All words go into one field, repeated in proportion to their weights. So term frequencies are added up before BM25 saturates them, as in
+ * SQLite; OpenSearch's queries over several fields take the best field, or add up scores.
  */
 const repetitions = fields.map((field) => [field, Math.round(fieldWeights[field] / Math.min(...Object.values(fieldWeights)))] as const);
 
 const words = (text: string): string => wordsOf(text).join(' ');
 
-/** The name of the index. Its number changes with the definition, so that the feed fills a new one. */
+/** The number changes with the definition, so that the feed fills a new index. */
 export const indexName = 'intents-2';
 
-/** What the collection's index has to be created with. Texts come as folded words already: they are split at spaces, and stemmed to be ranked. */
+/** Texts arrive as folded words, so they only need to be split at spaces, and stemmed for ranking. */
 export const indexDefinition = {
   settings: {
     analysis: { analyzer: { stemmed: { type: 'custom', tokenizer: 'whitespace', filter: ['porter_stem'] } } },
@@ -58,15 +58,15 @@ export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service
 
 export type OpenSearchDocument = ReturnType<typeof toOpenSearchDocument>;
 
-/** A document by its id; undefined if no search may find it any more. */
+/** `undefined` removes the document from searches. */
 export type Entry = readonly [uid: string, document: OpenSearchDocument | undefined];
 
-/** Bodies of `_bulk` requests are not longer than this, in characters, unless a single document is. */
+/** In characters, unless a single document is longer. */
 const maxBulkLength = 4_000_000;
 
 /**
- * The bodies of the `_bulk` requests that write documents as of a version: one that is older than what is there changes nothing.
- * What is deleted stays as an empty document, which no search finds, because OpenSearch forgets the version of a deleted one after a minute.
+ * The bodies of `_bulk` requests with external versions: older ones change nothing. Deleted documents stay as empty ones, which no search
+ * finds, because OpenSearch forgets the version of a deleted document after a minute.
  */
 export function toBulkBodies(entries: readonly Entry[], version: number): string[] {
   const bodies: string[] = [];

@@ -4,18 +4,15 @@ import type { SearchQuery } from '../../../../schemas/search.ts';
 import { unavailable } from '../../api-error.ts';
 import { bounded } from '../../invocation.ts';
 import type { IntentRecord } from '../../registry/records.ts';
-import { type Signing, signRequest } from '../../signed-request.ts';
+import { openSignedRequests, type Signing } from '../../signed-request.ts';
 import type { Hit, SearchResult } from '../search-engine.ts';
 import { type Entry, indexDefinition, indexName, toBulkBodies } from './documents.ts';
 import { toSearchRequest } from './search-request.ts';
 
-/** Longest that a search may take. */
 const searchTimeoutMs = 2_500;
 
-/** Longest that a request of the feed may take, for which nobody waits. */
 const feedTimeoutMs = 30_000;
 
-/** How many uids are read at a time. */
 const uidPageSize = 1_000;
 
 const searchAnswer = z.object({
@@ -48,30 +45,22 @@ export interface OpenSearchSettings {
   credentials?: Signing['credentials'];
 }
 
-/** What is sent besides method and path. */
 interface Sent {
   body?: string;
   contentType?: string;
   timeoutMs?: number;
 }
 
-/** Searches an OpenSearch Serverless collection: for registries that are too large for one file. */
+/** An OpenSearch Serverless collection, for registries that are too large for SQLite in a function. */
 export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: OpenSearchSettings) {
+  const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, ...(credentials && { credentials }) });
+
   async function send(method: string, path: string, { body = '', contentType = 'application/json', timeoutMs = feedTimeoutMs }: Sent = {}) {
-    const url = new URL(path, endpoint);
-    const headers = { 'content-type': contentType };
+    const sent = { method, url: new URL(path, endpoint), headers: { 'content-type': contentType }, body };
     try {
-      return await bounded(timeoutMs, async (signal) => {
-        const response = await fetch(url, {
-          method,
-          headers: await signRequest({ method, url, headers, body }, { service: 'aoss', region, ...(credentials && { credentials }) }),
-          ...(body !== '' && { body }),
-          signal,
-        });
-        const text = await response.text();
-        if (!response.ok && response.status !== 404) throw new Error(`OpenSearch answered ${response.status}`);
-        return { status: response.status, body: text };
-      });
+      const answer = await bounded(timeoutMs, () => request(sent));
+      if (answer.status >= 300 && answer.status !== 404) throw new Error(`OpenSearch answered ${answer.status}`);
+      return answer;
     } catch (error) {
       throw unavailable('Search cannot be reached. Try again after Retry-After.', error);
     }
@@ -83,7 +72,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
   };
 
   return {
-    /** Searches what the collection holds by now: it is fed after the fact, so the newest writes may be missing. */
+    /** The newest writes may be missing, because the collection is fed later. */
     async search(query: SearchQuery): Promise<SearchResult> {
       const request = toSearchRequest(query);
       if (!request) return { hits: [], total: 0 };
@@ -106,7 +95,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
       await send('PUT', `/${indexName}`, { body: JSON.stringify(indexDefinition) });
     },
 
-    /** The uids of a service's intents, as far as searches find them by now. */
+    /** The uids of a service's intents that searches already find. */
     async uidsOf(serviceId: string): Promise<string[]> {
       const uids: string[] = [];
       for (let after: string | undefined; ; after = uids.at(-1)) {
@@ -126,8 +115,8 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
     },
 
     /**
-     * Replaces documents; undefined stands for what is no longer to be found.
-     * @throws Error if the collection refuses a document, for example because it has it in a greater version
+     * Replaces documents.
+     * @throws Error if the collection refuses a document, for example because it has a greater version of it
      * @throws ApiError SERVICE_UNAVAILABLE if the collection cannot be reached
      */
     async write(entries: readonly Entry[], version: number): Promise<void> {
@@ -145,7 +134,6 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
 
 export type OpenSearchEngine = ReturnType<typeof openOpenSearchEngine>;
 
-/** Which documents were refused, and why. */
 const refusedIn = (answer: string): string[] =>
   bulkAnswer
     .parse(JSON.parse(answer))

@@ -3,42 +3,40 @@ import { keys } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';
 import type { Seen } from '../registry-source.ts';
 
-/** How far a search collection has been filled and fed. Times are in milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export interface FeedProgress {
-  /** how far the collection has followed the log, once it is filled; a fill starts with the head */
+  /** position in the log; during a fill, the head at its beginning */
   seen: Seen;
-  /** services that were deleted, and when that was fed, as long as searches may not find all of their intents yet */
+  /** deleted services and when they were fed, while searches may not find all of their intents yet */
   deleted?: Record<string, number>;
-  /** the fill that is not complete: where it goes on (absent at its beginning), how many intents it has written, and when it began */
+  /** an incomplete fill: its next page, the intents written, and its beginning */
   fill?: { cursor?: string | undefined; intents: number; startMs: number };
 }
 
-/** A run that is at work. */
 export interface FeedRun {
-  /** greater than that of every earlier run */
+  /** ascending */
   number: number;
-  /** what the runs before it have achieved; undefined before the first */
+  /** of earlier runs; undefined before the first */
   progress: FeedProgress | undefined;
   /** @throws Error if a later run has begun, because this one took too long */
   save(progress: FeedProgress): Promise<void>;
   end(): Promise<void>;
 }
 
-/** A run that has not ended by itself is taken for dead after this long: the longest run of a Lambda of the feed, and 10 seconds for clocks that differ. */
+/** After this long, a run counts as dead: the timeout of the feed's function, and 10 seconds for different clocks. */
 export const maxRunMs = 310_000;
 
 /**
- * How far the feed of a collection has come. Only one run is at work at a time.
+ * The progress of a collection's feed. Only one run is active at a time.
  * @param collection - distinguishes collections, so that a new one is filled from the beginning
  */
 export function openFeedState(table: Table, collection: string, now: () => number = Date.now) {
   const key = keys.feed(collection);
 
-  /** Updates the state, unless a later run has begun. */
   const update = (run: number, change: Update) => table.update(key, { ...change, when: [['=', 'run_number', run]], isQuiet: true });
 
   return {
-    /** Begins a run. @returns undefined if another one is at work */
+    /** @returns undefined if another run is active */
     async begin(): Promise<FeedRun | undefined> {
       const item = await table.update<{ run_number: number; progress?: FeedProgress }>(key, {
         add: [['run_number', 1]],

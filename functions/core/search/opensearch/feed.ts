@@ -13,44 +13,36 @@ export interface FeedParts {
   now?: () => number;
 }
 
-/** No page is begun later than this in a run, which leaves the last one a minute before the function's time is up. */
+/** No page begins later than this in a run, which leaves a minute for the last one. */
 const workMs = 240_000;
 
-/**
- * Searches find what has been written to the collection after up to fifty seconds, and a write takes up to thirty. For so long, the intents of a
- * deleted service are looked for again.
- */
+/** Writes take up to 30 seconds, and become visible after up to 50. For this long, intents of a deleted service are looked for again. */
 const visibleMs = 120_000;
 
-/** How many intents are read and written at a time. */
 const batchSize = 500;
 
-/** Numbers of writes of one run; versions of documents are made of the run and this. */
+/** Document versions consist of the run's number and the write's number within it. */
 const maxWritesPerRun = 1_000_000;
 
-/** How many services a fill keeps in memory; others are read again. */
+/** Services that a fill keeps in memory; others are read again. */
 const maxServices = 10_000;
 
 const distinct = (texts: string[]): string[] => [...new Set(texts)];
 
 const named = (kind: RecordName['kind'], ids: string[]): RecordName[] => ids.map((id) => ({ kind, id }));
 
-/** What a run has achieved. */
 export interface FeedResult extends FeedProgress {
-  /** how old the fill is or, once it is complete, how old the oldest change was that the run had before it; 0 if there was none */
+  /** age of the fill or, once it is complete, of the oldest change that the run found; 0 if there was none */
   behindMs: number;
 }
 
-/** Writes entries in order: each with a greater version than whatever this or an earlier run has written. */
+/** Writes entries with a greater version than all earlier writes. */
 type Write = (entries: readonly Entry[]) => Promise<void>;
 
 /**
- * Feeds a search collection from the registry: fills it, then follows the changes.
- *
- * A document is always written as the registry holds its intent at that moment, and the moments are ordered: runs have ascending numbers,
- * only one is at work, and the number of the run and of the write within it is the document's version. So whatever arrives late, even
- * from a run that was taken for dead, never replaces what was read later.
- * @returns a function that does as much as one run may, and returns what has been achieved; undefined if another run is at work
+ * Fills a search collection from the registry, then follows the changes. Document versions ascend with runs and writes, so a late write, even
+ * of a run that counts as dead, never replaces what was read later.
+ * @returns a function that does one run; it returns undefined if another run is active
  */
 export function openFeed({ source, engine, state, now = Date.now }: FeedParts): () => Promise<FeedResult | undefined> {
   const toEntry = (uid: string, intent: IntentRecord | undefined, service: ServiceRecord | undefined): Entry => [
@@ -63,7 +55,6 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
     return new Map(ids.map((id, at) => [id, records[at]]));
   }
 
-  /** Brings the documents of some intents to what the registry holds now. */
   async function feedIntents(uids: string[], write: Write): Promise<void> {
     for (let start = 0; start < uids.length; start += batchSize) {
       const some = uids.slice(start, start + batchSize);
@@ -73,20 +64,17 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
     }
   }
 
-  /** The uids of what the collection holds of services that were deleted, as far as searches find it. */
+  /** Intents of deleted services that the collection still has, as far as searches find them. */
   const leftOf = async (serviceIds: string[]): Promise<string[]> => (await Array.fromAsync(serviceIds, engine.uidsOf)).flat();
 
-  /** Writes what some changes speak of. A service that was renamed changes all its intents, and one that was deleted takes them with it. */
+  /** A renamed service changes all its intents, and a deleted one takes them with it. */
   async function feedChanges({ names, deleted }: LogPage, write: Write): Promise<void> {
     const uids = names.filter(({ kind }) => kind === 'intent').map(({ id }) => id);
     for (const { kind, id } of names) if (kind === 'service') uids.push(...(await source.uidsOf(id)));
     await feedIntents(distinct([...uids, ...(await leftOf(deleted.map(({ id }) => id)))]), write);
   }
 
-  /**
-   * Writes what the log says, oldest first, until the time of the run is up.
-   * @returns when the first of it was entered, too
-   */
+  /** Writes the changes in the log, oldest first, until the time is up. */
   async function follow(run: FeedRun, from: FeedProgress, startMs: number, write: Write): Promise<FeedResult> {
     const head = await source.head();
     const before = Object.entries(from.deleted ?? {});
@@ -105,7 +93,7 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
     return { ...progress, behindMs: oldest === undefined ? 0 : Math.max(0, now() - Date.parse(oldest)) };
   }
 
-  /** Writes everything that the registry holds. What changes meanwhile is followed from the fill's beginning on. */
+  /** Writes the whole registry. Changes in the meantime are in the log after the fill's beginning. */
   async function fill(run: FeedRun, from: FeedProgress, startMs: number, write: Write): Promise<FeedProgress> {
     const services = new QuickLRU<string, ServiceRecord | undefined>({ maxSize: maxServices });
     const { seen, fill: begun } = from;

@@ -1,15 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 const advice =
-  'Run on a Node.js (24 or later) whose node:sqlite is built with FTS5, as the binaries of nodejs.org are, or choose another search engine.';
+  'Use Node.js 24 or later with FTS5 in node:sqlite, as the binaries from nodejs.org have it, or choose another search engine.';
 
-/** Loaded at run time, so that a Node without it says what is missing instead of failing to load. */
+/** Loaded at run time, so that a Node.js without it gets a clear message. */
 const sqlite = process.getBuiltinModule?.('node:sqlite');
 
-/**
- * Search keeps its index in SQLite's full-text engine.
- * @throws Error saying what this Node.js lacks
- */
+/** @throws Error that names what this Node.js lacks */
 export function requireFullTextSearch(): void {
   if (!sqlite) throw new Error(`search needs the module node:sqlite, which Node.js ${process.version} lacks. ${advice}`);
   const database = new sqlite.DatabaseSync(':memory:');
@@ -30,4 +27,30 @@ export function openDatabase(file: string): DatabaseSync {
   const database = new (sqlite as NonNullable<typeof sqlite>).DatabaseSync(file);
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000');
   return database;
+}
+
+/** Named binary values in the file. */
+export interface Blobs {
+  /** Empty if there is none of that name. */
+  read(name: string): ArrayBuffer;
+  write(name: string, content: ArrayBufferView): void;
+}
+
+/** @param prefix - keeps the names of different structures apart */
+export function openBlobs(database: DatabaseSync, prefix: string): Blobs {
+  database.exec('CREATE TABLE IF NOT EXISTS blob (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID');
+  const read = database.prepare('SELECT content FROM blob WHERE name = ?');
+  const put = database.prepare('INSERT OR REPLACE INTO blob (name, content) VALUES (?, ?)');
+  return {
+    read(name) {
+      const content = read.get(`${prefix} ${name}`)?.content;
+      if (!(content instanceof Uint8Array)) return new ArrayBuffer(0);
+      const { buffer, byteLength } = content;
+      // avoids a copy where the buffer holds nothing else
+      return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : content.slice().buffer;
+    },
+    write(name, { buffer, byteOffset, byteLength }) {
+      put.run(`${prefix} ${name}`, new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength));
+    },
+  };
 }

@@ -10,20 +10,19 @@ import { applyNow, catchUp, type FollowingIndex, oneAtATime } from './index-sync
 import { openSearchIndex, type SearchIndex } from './search-index.ts';
 import { loadSnapshot, type SnapshotStore, UnusableSnapshot } from './snapshots.ts';
 
-/** A new path for an index file of this process. */
 export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${randomUUID()}.sqlite`);
 
 interface OpenIndex extends FollowingIndex {
   index: SearchIndex;
 }
 
-/** Builds an index of all that the registry holds, into a new file. What changes meanwhile is in the log after what it has seen. */
+/** Builds an index of the whole registry. Changes in the meantime follow in the log after `seen`. */
 export async function buildIndex(source: RegistrySource, file: string): Promise<OpenIndex> {
   const seen = await source.head();
   const index = openSearchIndex(file);
   try {
     for await (const { records } of source.readAll()) index.apply(records);
-    // a service that was renamed meanwhile may have been passed by, with its intents, which the log does not name
+    // a service renamed in the meantime may have been skipped, with intents that the log does not name
     for await (const { names } of followLog(source, seen)) {
       for (const service of names.filter(({ kind }) => kind === 'service')) {
         const uids = await source.uidsOf(service.id);
@@ -38,10 +37,7 @@ export async function buildIndex(source: RegistrySource, file: string): Promise<
   return { index, seen };
 }
 
-/**
- * Searches an index file of this process, which the first search opens and every search brings up to date: whatever was written before a
- * search began is in its answer.
- */
+/** The first search opens an index file, and every search brings it up to date: results include every write before the search began. */
 export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
   const file = temporaryIndexFile();
   let opened: OpenIndex | undefined;
@@ -58,18 +54,17 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
     return buildIndex(source, file);
   }
 
-  /** The newest snapshot or, if it cannot be used, a new index. */
   async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
     try {
       const seen = await loadSnapshot(store, file);
-      // read after it: what the snapshot has seen was there by then
+      // after the snapshot, so that the head is not behind it
       return { seen, head: await source.head(), index: openSearchIndex(file) };
     } catch (error) {
       return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
     }
   }
 
-  /** If the table does not answer, the next search tries again; an index that fails is opened anew. */
+  /** If the table does not answer, the next search tries again; a broken index is reopened. */
   const bringUpToDate = oneAtATime(async () => {
     try {
       opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));

@@ -3,18 +3,17 @@ import type { RecordName } from '../../registry/records.ts';
 import { followLog, type RegistrySource, type Seen } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** An index, and how far it has followed the log. What came later may be in it, too. */
+/** An index and its position in the log. It may contain later changes, too. */
 export interface FollowingIndex {
   index: Pick<SearchIndex, 'apply'>;
   seen: Seen;
-  /** of the log, until the index of a snapshot has come that far: see {@link followLog} */
+  /** of the log, until the index of a snapshot has reached it: see {@link followLog} */
   head?: Seen | undefined;
 }
 
-/** How many records are read and applied at a time. */
 const batchSize = 100;
 
-/** Brings some records of an index to what the registry holds now. */
+/** Reads the current state of some records into an index. */
 export async function applyNow(
   source: Pick<RegistrySource, 'readRecords'>,
   index: FollowingIndex['index'],
@@ -32,8 +31,8 @@ export async function applyNow(
 }
 
 /**
- * Brings an index up to date with the registry as of the call; calls must not overlap. What it could not read, the next call reads.
- * @throws LogMismatch if the index has to be built anew
+ * Brings an index up to date with the registry. Calls must not overlap; after a failure, the next call continues.
+ * @throws LogMismatch if the index has to be rebuilt
  */
 export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'readRecords'>, following: FollowingIndex): Promise<void> {
   const { index, head } = following;
@@ -46,8 +45,8 @@ export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'rea
 }
 
 /**
- * Runs one call at a time. A call that arrives during a run waits for the next one, because the running one may have read before the
- * call arrived; all that wait share the next run, so it ends with none of them.
+ * Runs one call at a time. A call that arrives during a run waits for the next one, because the current one may already have read. All
+ * waiting calls share the next run, which is not aborted with any of them.
  */
 export function oneAtATime<T>(run: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();

@@ -1,53 +1,52 @@
 import { stemmer as stem } from 'stemmer';
 import { fields, fieldWeights, type SearchDocument } from '../document.ts';
-import type { Parts } from './parts.ts';
+import type { Blobs } from './database.ts';
 
-/** BM25: how soon a word that is repeated stops to count, and how much long texts are held against an intent. */
-const saturation = 1.2;
-const lengthWeight = 0.5;
+/** BM25 parameters: term-frequency saturation and length normalisation. */
+const k1 = 1.2;
+const b = 0.5;
 
-/** A text of so many words is neither long nor short. It is not the mean of the registry, so that an entry's postings do not change with others. */
-const usualLength = 120;
+/** BM25's average length, in words. A constant, so that an entry's weights do not depend on other entries. */
+const averageLength = 120;
 
-/** What a word is worth in an entry is kept as a part of this. */
-const greatestWorth = 65_535;
+/** Term weights, which are below 1, are stored as 16-bit fractions. */
+const weightScale = 65_535;
 
-/** A word that every entry holds, by which they are counted. */
+/** A term of every entry, which counts the entries. */
 const everyEntry = '';
 
-/** How many entries may have come and gone before the lists of all words are written anew; an eighth of all, if that is more. */
+/** Changes before the lists are merged; an eighth of all entries, if that is more. */
 const minChanges = 1_000;
 
 /**
- * Which words the entries of an index hold, and what they are worth there. All of it is kept in memory, and in the file only by
- * {@link Postings.save}. Ids are given once: an entry is added and removed, and never changes.
+ * An inverted index: the entries that contain each stemmed word, and its weight there. It is kept in memory, and reaches the file only by
+ * {@link Postings.save}. Ids are not reused: an entry is added and removed, but never changes.
  */
 export interface Postings {
   add(id: number, document: SearchDocument): void;
   /** @param document - as it was added */
   remove(id: number, document: SearchDocument): void;
-  /** BM25 of the entries that hold any of the words, of those that are wanted; which words are rare, all entries say. */
+  /** BM25 scores of the wanted entries that contain any of the words. The idf counts all entries. */
   score(words: readonly string[], isWanted: (id: number) => boolean): Scores;
-  holds(word: string, id: number): boolean;
+  contains(word: string, id: number): boolean;
   save(): void;
 }
 
-/** Entries and their scores, in no order. They hold until the next question. */
+/** Entries and their scores, in no order; valid until the next call of `score`. */
 export interface Scores {
   ids: Int32Array;
   /** above 0 */
   scores: Float32Array;
-  /** whether an entry is among them */
   has(id: number): boolean;
 }
 
-/** The entries that hold a word, one after the other, and what the word is worth in each. */
-interface Holders {
+/** The entries that contain a term, and its weight in each. */
+interface PostingList {
   ids: number[];
-  worths: number[];
+  weights: number[];
 }
 
-/** The words of a document, and what each is worth there: BM25 but for how rare the word is, from 1 to {@link greatestWorth}. */
+/** The terms of a document and their weights: BM25 without the idf, from 1 to {@link weightScale}. */
 function weigh(document: SearchDocument): Map<string, number> {
   const counts = new Map<string, number>([[everyEntry, 1]]);
   let length = 0;
@@ -59,29 +58,28 @@ function weigh(document: SearchDocument): Map<string, number> {
       counts.set(stemmed, (counts.get(stemmed) ?? 0) + fieldWeights[field]);
     }
   }
-  const pivot = saturation * (1 - lengthWeight + lengthWeight * (length / usualLength));
-  for (const [word, count] of counts) counts.set(word, Math.max(1, Math.round((greatestWorth * count) / (count + pivot))));
+  const norm = k1 * (1 - b + b * (length / averageLength));
+  for (const [word, count] of counts) counts.set(word, Math.max(1, Math.round((weightScale * count) / (count + norm))));
   return counts;
 }
 
-/** How much more a rare word says than a frequent one; a word that half of all hold says almost nothing. */
-const rarity = (entries: number, holders: number): number => Math.max(1e-6, Math.log((entries - holders + 0.5) / (holders + 0.5)));
+/** Inverse document frequency, almost zero for terms that half of all entries contain. */
+const idf = (entries: number, frequency: number): number => Math.max(1e-6, Math.log((entries - frequency + 0.5) / (frequency + 0.5)));
 
-/** Opens the postings that a file keeps; none if it keeps none. */
-export function openPostings(parts: Parts): Postings {
-  /** where the entries of each word end in the two lists: they begin where those of the word before it end */
-  let ends = new Uint32Array(parts.read('ends'));
-  let ids = new Int32Array(parts.read('ids'));
-  let worths = new Uint16Array(parts.read('worths'));
-  let places = numberWords(ends.length > 0 ? new TextDecoder().decode(parts.read('words')).split('\n') : []);
+export function openPostings(blobs: Blobs): Postings {
+  /** where the entries of each term end in the two lists; they start at the end of the previous term */
+  let ends = new Uint32Array(blobs.read('ends'));
+  let ids = new Int32Array(blobs.read('ids'));
+  let weights = new Uint16Array(blobs.read('weights'));
+  let places = numberWords(ends.length > 0 ? new TextDecoder().decode(blobs.read('words')).split('\n') : []);
 
-  const added = new Map<string, Holders>();
-  /** entries that are gone, and how many of these each word still counts */
+  const added = new Map<string, PostingList>();
+  /** removed entries that are still listed, and how many of them each term has */
   const gone = new Set<number>();
   const goneFrom = new Map<string, number>();
   let changes = 0;
 
-  /** Of each id, what the words of a question add up to, and the list of those that hold any: made once, as one search follows the other. */
+  /** scores by id, and the entries that have one: reused by every search */
   let sums = new Float32Array(0);
   let listedIds = new Int32Array(0);
   let listedScores = new Float32Array(0);
@@ -104,29 +102,29 @@ export function openPostings(parts: Parts): Postings {
     return end - start + (added.get(word)?.ids.length ?? 0) - (goneFrom.get(word) ?? 0);
   }
 
-  /** Makes one list of what was there and what has changed since. */
+  /** Applies the changes to the lists. */
   function merge(): void {
     const words = [...new Set([...places.keys(), ...added.keys()])].filter((word) => count(word) > 0);
     const nextEnds = new Uint32Array(words.length);
     for (const [place, word] of words.entries()) nextEnds[place] = (nextEnds[place - 1] ?? 0) + count(word);
     const nextIds = new Int32Array(nextEnds.at(-1) ?? 0);
-    const nextWorths = new Uint16Array(nextIds.length);
+    const nextWeights = new Uint16Array(nextIds.length);
     let at = 0;
-    const take = (id: number, worth: number) => {
+    const take = (id: number, weight: number) => {
       if (gone.has(id)) return;
       nextIds[at] = id;
-      nextWorths[at++] = worth;
+      nextWeights[at++] = weight;
     };
     for (const word of words) {
       const [start, end] = rangeOf(word);
-      for (let from = start; from < end; from++) take(ids[from] as number, worths[from] as number);
+      for (let from = start; from < end; from++) take(ids[from] as number, weights[from] as number);
       const more = added.get(word);
-      for (const [index, id] of more?.ids.entries() ?? []) take(id, more?.worths[index] as number);
+      for (const [index, id] of more?.ids.entries() ?? []) take(id, more?.weights[index] as number);
     }
     places = numberWords(words);
     ends = nextEnds;
     ids = nextIds;
-    worths = nextWorths;
+    weights = nextWeights;
     added.clear();
     gone.clear();
     goneFrom.clear();
@@ -139,11 +137,11 @@ export function openPostings(parts: Parts): Postings {
 
   return {
     add(id, document) {
-      for (const [word, worth] of weigh(document)) {
-        const holders = added.get(word) ?? { ids: [], worths: [] };
-        added.set(word, holders);
-        holders.ids.push(id);
-        holders.worths.push(worth);
+      for (const [word, weight] of weigh(document)) {
+        const list = added.get(word) ?? { ids: [], weights: [] };
+        added.set(word, list);
+        list.ids.push(id);
+        list.weights.push(weight);
       }
       noteId(id);
       countChange();
@@ -162,11 +160,11 @@ export function openPostings(parts: Parts): Postings {
       } else sums.fill(0, 0, size);
       const entries = count(everyEntry);
       for (const word of new Set(words.map(stem))) {
-        const factor = rarity(entries, count(word)) / greatestWorth;
+        const factor = idf(entries, count(word)) / weightScale;
         const [start, end] = rangeOf(word);
-        addUp(sums, ids.subarray(start, end), worths.subarray(start, end), factor, leastId);
+        addUp(sums, ids.subarray(start, end), weights.subarray(start, end), factor, leastId);
         const more = added.get(word);
-        if (more) addUp(sums, more.ids, more.worths, factor, leastId);
+        if (more) addUp(sums, more.ids, more.weights, factor, leastId);
       }
       for (const id of gone) sums[id - leastId] = 0;
       let listed = 0;
@@ -182,17 +180,17 @@ export function openPostings(parts: Parts): Postings {
         has: (id) => (sums[id - leastId] ?? 0) > 0,
       };
     },
-    holds(word, id) {
+    contains(word, id) {
       const stemmed = stem(word);
       const [start, end] = rangeOf(stemmed);
       return !gone.has(id) && (ids.subarray(start, end).includes(id) || (added.get(stemmed)?.ids.includes(id) ?? false));
     },
     save() {
       merge();
-      parts.write('words', new TextEncoder().encode([...places.keys()].join('\n')));
-      parts.write('ends', ends);
-      parts.write('ids', ids);
-      parts.write('worths', worths);
+      blobs.write('words', new TextEncoder().encode([...places.keys()].join('\n')));
+      blobs.write('ends', ends);
+      blobs.write('ids', ids);
+      blobs.write('weights', weights);
     },
   };
 }
@@ -203,9 +201,9 @@ const numberWords = (words: readonly string[]): Map<string, number> => {
   return places;
 };
 
-function addUp(sums: Float32Array, ids: ArrayLike<number>, worths: ArrayLike<number>, factor: number, leastId: number): void {
+function addUp(sums: Float32Array, ids: ArrayLike<number>, weights: ArrayLike<number>, factor: number, leastId: number): void {
   for (let at = 0; at < ids.length; at++) {
     const place = (ids[at] as number) - leastId;
-    sums[place] = (sums[place] as number) + (worths[at] as number) * factor;
+    sums[place] = (sums[place] as number) + (weights[at] as number) * factor;
   }
 }

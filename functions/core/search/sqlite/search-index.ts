@@ -1,44 +1,23 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { digestIntent } from '../../../../schemas/intent-digest.ts';
 import { splitIntentUid } from '../../../../schemas/intent-uid.ts';
-import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
 import type { IntentRecord, RecordName, RegistryRecord, ServiceRecord } from '../../registry/records.ts';
-import { meaningText, type SearchDocument, toDocument } from '../document.ts';
-import { type Gist, gistOf } from '../likeness.ts';
-import type { SearchResult } from '../search-engine.ts';
+import { embeddedText, type SearchDocument, toDocument } from '../document.ts';
 import { nameKey, wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
-import { openDatabase } from './database.ts';
-import { openGists } from './gists.ts';
-import { type Meaning, openMeanings, toMeaning } from './meanings.ts';
-import { openParts } from './parts.ts';
+import { openBlobs, openDatabase } from './database.ts';
+import { openEmbeddings, type Quantized, quantize } from './embeddings.ts';
 import { openPostings } from './postings.ts';
-import type { Ranked } from './rank.ts';
-import { type IndexSearchOptions, prepareSearch } from './search.ts';
+import { prepareSearch } from './search.ts';
+import { hashIntent, openTermOverlaps, type TermHashes } from './term-overlap.ts';
 
-/** Everything that a registry's live intents are found by. */
-export interface SearchIndex {
-  /**
-   * Applies records as they now stand: all of them or, if it throws, none. An intent whose service is not there is left out.
-   * @param gone - what does not stand any more, before the records: a service goes with all its intents
-   */
-  apply(records: readonly RegistryRecord[], gone?: readonly RecordName[]): void;
-  /** @param options - how questions are ranked */
-  search(query: SearchQuery, options?: IndexSearchOptions): SearchResult;
-  /** All that the layers of the ranking say of the best entries: what their weights are chosen by. */
-  describeBest(question: string): Ranked[];
-  /** Completes the file, and rearranges it for reading, before it is kept as a snapshot. */
-  compact(): void;
-  close(): void;
-}
-
-/** Changes whenever a file made by older code must not be read any more. */
-export const indexFormat = 7;
+/** Changes whenever newer code cannot read older files. */
+export const indexFormat = 8;
 
 /**
- * `id` is the entry's rowid in the full-text table, which filters by words. It is negative for what only its uid finds (deprecated intents).
- * Definitions stand apart, so that the table that answers are sorted by stays small.
+ * `id` is the rowid in the full-text table, which filters by words; negative for deprecated intents, which only their uid finds. Definitions
+ * have a table of their own, so that the table that is sorted stays small.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
@@ -60,25 +39,25 @@ const schema = `
 
 type IntentRow = Record<'id', bigint> & Record<'record' | 'service_name', string>;
 
-/** What a transaction does to what is kept in memory. */
+/** What a transaction does to the structures in memory. */
 interface Change {
   id: number;
   document: SearchDocument;
-  /** of an entry that is added */
-  added?: { uid: string; gist: Gist; meaning?: Meaning };
+  /** if the entry is new; else it is removed */
+  added?: { uid: string; hashes: TermHashes; embedding?: Quantized };
 }
 
 /**
- * Opens an index file, or makes one. The file belongs to one process and does not survive it.
+ * Opens or creates an index file, which belongs to this process.
  * @param file - path, or `:memory:`
  */
-export function openSearchIndex(file: string): SearchIndex {
+export function openSearchIndex(file: string) {
   const database = openDatabase(file);
   database.exec(schema);
   const write = prepareWrites(database);
-  const meanings = openMeanings(openParts(database, 'meaning'));
-  const gists = openGists(openParts(database, 'gist'));
-  const postings = openPostings(openParts(database, 'posting'));
+  const embeddings = openEmbeddings(openBlobs(database, 'embedding'));
+  const overlaps = openTermOverlaps(openBlobs(database, 'overlap'));
+  const postings = openPostings(openBlobs(database, 'posting'));
   let changes: Change[] = [];
   const lastId = database.prepare('SELECT max(abs(id)) AS id FROM intent').get()?.id ?? 0;
   let nextId = BigInt(lastId as number) + 1n;
@@ -107,8 +86,8 @@ export function openSearchIndex(file: string): SearchIndex {
   function addEntry(id: bigint, intent: IntentRecord, serviceName: string): void {
     write.insertExact.run(id, ...[serviceName, intent.intent_name, intent.description].map((text) => wordsOf(text).join(' ')));
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
-    const vector = wordVectors().vectorOf(meaningText(intent, serviceName));
-    const added = { uid: intent.intent_uid, gist: gistOf(intent, serviceName), ...(vector && { meaning: toMeaning(vector) }) };
+    const vector = wordVectors().embed(embeddedText(intent, serviceName));
+    const added = { uid: intent.intent_uid, hashes: hashIntent(intent, serviceName), ...(vector && { embedding: quantize(vector) }) };
     changes.push({ id: Number(id), document: toDocument(intent, serviceName), added });
   }
 
@@ -117,7 +96,7 @@ export function openSearchIndex(file: string): SearchIndex {
     write.deleteService.run(serviceId);
   }
 
-  /** A service that is renamed changes what its intents are found by. */
+  /** A new name of a service changes the index of its intents. */
   function putService({ service_id, service_name }: ServiceRecord): void {
     const renamed = write.findRenamed.all(service_id, service_name) as IntentRow[];
     for (const row of renamed) removeIntent(row);
@@ -125,10 +104,14 @@ export function openSearchIndex(file: string): SearchIndex {
     for (const { record } of renamed) addIntent(JSON.parse(record));
   }
 
-  const { search, describeBest } = prepareSearch(database, { postings, meanings, gists });
+  const { search, describeBest } = prepareSearch(database, { postings, embeddings, overlaps });
 
   return {
-    apply(records, gone = []) {
+    /**
+     * Applies current records: all of them or, if it throws, none. Skips intents whose service is missing.
+     * @param gone - records to remove first; a service takes all its intents with it
+     */
+    apply(records: readonly RegistryRecord[], gone: readonly RecordName[] = []): void {
       changes = [];
       database.exec('BEGIN');
       try {
@@ -147,29 +130,32 @@ export function openSearchIndex(file: string): SearchIndex {
       for (const { id, document, added } of changes) {
         if (added) {
           postings.add(id, document);
-          gists.set(id, added.uid, added.gist);
-          if (added.meaning) meanings.set(id, added.meaning);
+          overlaps.set(id, added.uid, added.hashes);
+          if (added.embedding) embeddings.set(id, added.embedding);
         } else {
           postings.remove(id, document);
-          gists.remove(id);
-          meanings.remove(id);
+          overlaps.remove(id);
+          embeddings.remove(id);
         }
       }
     },
     search,
     describeBest,
+    /** Completes the file, and optimises it for reading, before it becomes a snapshot. */
     compact: () => {
-      for (const layer of [postings, meanings, gists]) layer.save();
+      for (const structure of [postings, embeddings, overlaps]) structure.save();
       database.exec(`INSERT INTO exact (exact) VALUES ('optimize')`);
     },
     close: () => database.close(),
   };
 }
 
+export type SearchIndex = ReturnType<typeof openSearchIndex>;
+
 const intentRows = `SELECT intent.id, record, service.name AS service_name
   FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id`;
 
-/** Ids are bigints on their way in: a number is bound as a float, which FTS5 does not take for a rowid. */
+/** Ids go in as bigints: FTS5 refuses numbers, which are bound as floats. */
 const prepareWrites = (database: DatabaseSync) => ({
   findService: database.prepare('SELECT name FROM service WHERE id = ?'),
   putService: database.prepare('INSERT OR REPLACE INTO service (id, name) VALUES (?, ?)'),

@@ -1,53 +1,49 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { HttpRequest } from '@smithy/core/protocols';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { SignatureV4 } from '@smithy/signature-v4';
-import { Sha256 } from '../../aws-client.ts';
+import { openStreams } from '../../aws-client.ts';
+import { type Credentials, openSignature } from '../../aws-signature.ts';
 import { readEnvironment } from '../../environment.ts';
-import { currentSignal } from '../../invocation.ts';
+import { awsDomain } from '../../signed-request.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
 export interface S3Access {
-  /** default: S3 of the region, or what `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` names */
+  /** default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or S3 of the region */
   endpoint?: string | undefined;
   /** default: the function's own */
   region?: string;
-  /** default: those that Lambda puts into the function's environment */
-  credentials?: ConstructorParameters<typeof SignatureV4>[0]['credentials'];
+  /** default: from the environment */
+  credentials?: Credentials;
 }
 
 /**
- * Snapshots in an S3 bucket, under one prefix. Three operations are all that is asked of S3, so they are sent without its client, which would
- * make up a third of the search function. A connection that is silent for 5 seconds is given up: a large snapshot may take longer as a whole.
+ * Snapshots in an S3 bucket, under one prefix. The S3 client would be a third of the search function, so these three operations do without
+ * it. A connection is closed after 5 silent seconds; a large snapshot may take longer as a whole. Reads are tried twice.
  */
 export function bucketSnapshots(
   bucket: string,
   {
     endpoint = process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL,
     region = process.env.AWS_REGION ?? '',
-    credentials = fromEnv(),
+    credentials,
   }: S3Access = {},
 ): SnapshotStore {
   const root = endpoint === undefined ? `https://${bucket}.s3.${region}.${awsDomain(region)}` : `${endpoint}/${bucket}`;
-  const signer = new SignatureV4({ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false, applyChecksum: false });
-  const handler = new NodeHttpHandler({ connectionTimeout: 500, socketTimeout: 5_000 });
+  const sign = openSignature(credentials && (async () => credentials));
+  const request = openStreams(5_000);
 
   async function send(method: 'GET' | 'PUT' | 'DELETE', name: string, content?: { body: Readable; bytes: number }) {
     const { protocol, hostname, port, host, pathname: path } = new URL(`${root}/search-index/${name}`);
     const headers = {
       host,
-      // Over https, and what is read is held to a digest in the manifest.
+      // https protects what is written, and the digest in the manifest what is read
       'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
       ...(content && { 'content-length': String(content.bytes) }),
     };
-    const request = new HttpRequest({ method, protocol, hostname, ...(port && { port: Number(port) }), path, headers });
-    const signed = HttpRequest.clone(await signer.sign(request));
-    signed.body = content?.body;
-    const abortSignal = currentSignal();
-    const { response } = await handler.handle(signed, abortSignal && { abortSignal });
-    return { status: response.statusCode, body: response.body as Readable };
+    const signed = await sign({ method, path, headers, body: '' }, { service: 's3', region });
+    const target = { protocol, hostname, ...(port && { port: Number(port) }), path };
+    const answer = await request(new HttpRequest({ method, ...target, headers: signed }), content?.body);
+    return { status: answer.statusCode ?? 0, body: answer };
   }
 
   async function expectSuccess(operation: string, { status, body }: { status: number; body: Readable }): Promise<void> {
@@ -57,7 +53,10 @@ export function bucketSnapshots(
 
   return {
     async read(name) {
-      const { status, body } = await send('GET', name);
+      const first = await send('GET', name).catch(() => undefined);
+      const hasFailed = first === undefined || first.status >= 500;
+      if (hasFailed) first?.body.destroy();
+      const { status, body } = hasFailed ? await send('GET', name) : first;
       if (status === 200) return body;
       const code = codeIn(await text(body));
       if (code === 'NoSuchKey') return undefined;
@@ -72,11 +71,8 @@ export function bucketSnapshots(
   };
 }
 
-const awsDomain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com');
-
 const codeIn = (answer: string): string => /<Code>(\w+)<\/Code>/.exec(answer)?.[1] ?? '';
 
-/** Snapshots in the bucket that the environment names. Undefined if it names none. */
 export function snapshotsFromEnvironment(): SnapshotStore | undefined {
   const { snapshotBucket } = readEnvironment([], ['snapshotBucket']);
   return snapshotBucket ? bucketSnapshots(snapshotBucket) : undefined;

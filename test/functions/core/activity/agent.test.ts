@@ -23,7 +23,9 @@ afterAll(async () => {
   await store.stop();
 });
 
-describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault %s', (fault) => {
+describe('if the response to a write is lost', () => {
+  const fault = 'dropAfter';
+
   test('a jti belongs to the request that took it', async () => {
     proxy.next.push(fault);
     expect(await openUsedJtis(distant).consume('signer', fault, 1)).toBe(true);
@@ -32,7 +34,7 @@ describe.each(['dropBefore', 'dropAfter', 'duplicate'] as const)('with the fault
   });
 
   test('an agent_id is bound to the key that bound it', async () => {
-    await openAgents(distant).standingOf(fault, 'first');
+    await openAgents(distant).recordsOf(fault, 'first');
     proxy.next.push('none', 'none', fault);
     const bound = await bindAgent(distant, fault, 'first', 1);
     expect(bound).toMatchObject({ agent_id: fault, thumbprint: 'first', first_seen: 1, last_issue: 1 });

@@ -44,6 +44,8 @@ beforeAll(async () => {
   const { fetch } = globalThis;
   jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
     expect(address).toBe(`${issuer}/.well-known/jwks.json`);
+    // a kept one may be lost while the environment is frozen
+    expect(options?.headers).toEqual({ connection: 'close' });
     return fetch(`http://127.0.0.1:${port}`, options);
   });
 });

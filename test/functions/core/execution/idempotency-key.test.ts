@@ -66,7 +66,7 @@ describe('a request whose key has been used', () => {
   });
 
   test('is refused as the first one was', () => {
-    const first = new ApiError('GATEWAY_TIMEOUT', 'Too late.', { details: { a: 1 }, headers: { 'Execution-Id': 'E1' } });
+    const first = new ApiError('GATEWAY_TIMEOUT', 'Too late.', { details: { a: 1 }, headers: { 'Execution-Id': 'E1' }, fault: 'upstream' });
     const error = refusal(() => answerHeld({ state: 'replay', outcome: first }));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({
@@ -75,6 +75,7 @@ describe('a request whose key has been used', () => {
       message: 'Too late.',
       details: { a: 1 },
       headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' },
+      fault: 'upstream',
     });
   });
 

@@ -7,7 +7,6 @@ import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const startMs = Date.UTC(2030, 0, 1);
-const dayMs = 24 * 3_600 * 1_000;
 
 const unchecked = { foresee: async () => {}, useProof: async () => {}, replays: undefined };
 
@@ -18,16 +17,16 @@ function openRuns(attempts: Attempt[]) {
   const run = (nowMs = startMs) =>
     once(
       calls,
-      { ...unchecked, keyed: { thumbprint: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs } },
+      { ...unchecked, keyed: { account: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs } },
       async () => attempts[made++] as Attempt,
     );
   return { run, made: () => made };
 }
 
-const answers = (text: string): Attempt => ({ isSent: true, outcome: ok(text) });
+const answers = (text: string): Attempt => ({ mayHaveActed: true, result: ok(text) });
 
 test('what may have been done is not done again', async () => {
-  const { run, made } = openRuns([{ isSent: true, outcome: new CallFailed('broken_answer') }, answers('a second time')]);
+  const { run, made } = openRuns([{ mayHaveActed: true, result: new CallFailed('broken_answer') }, answers('a second time')]);
   const outcome = { code: 'INTENT_EXECUTION_FAILED', details: { outcome: 'unknown' } };
   await expect(run()).rejects.toMatchObject(outcome);
   await expect(run()).rejects.toMatchObject(outcome);
@@ -35,7 +34,7 @@ test('what may have been done is not done again', async () => {
 });
 
 test('what was not sent leaves its key free', async () => {
-  const { run, made } = openRuns([{ isSent: false, outcome: new CallFailed('unreachable') }, answers('done')]);
+  const { run, made } = openRuns([{ mayHaveActed: false, result: new CallFailed('unreachable') }, answers('done')]);
   await expect(run()).rejects.toMatchObject({ details: { outcome: 'not_sent' } });
   await expect(run()).resolves.toMatchObject({ body: 'done' });
   expect(made()).toBe(2);
@@ -43,7 +42,7 @@ test('what was not sent leaves its key free', async () => {
 
 test('what is refused, or fails by a fault of the gate, leaves its key free if nothing was sent', async () => {
   for (const error of [new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.'), new TypeError('a fault')]) {
-    const { run, made } = openRuns([{ isSent: false, outcome: error }, answers('done')]);
+    const { run, made } = openRuns([{ mayHaveActed: false, result: error }, answers('done')]);
     await expect(run()).rejects.toBe(error);
     await expect(run()).resolves.toMatchObject({ body: 'done' });
     expect(made()).toBe(2);
@@ -51,18 +50,10 @@ test('what is refused, or fails by a fault of the gate, leaves its key free if n
 });
 
 test('of a fault of the gate after the call was sent, nobody knows the outcome', async () => {
-  const { run, made } = openRuns([{ isSent: true, outcome: new TypeError('a fault') }, answers('a second time')]);
+  const { run, made } = openRuns([{ mayHaveActed: true, result: new TypeError('a fault') }, answers('a second time')]);
   await expect(run()).rejects.toThrow('a fault');
   await expect(run(startMs + 61_000)).rejects.toMatchObject({ code: 'CONFLICT', details: { reason: 'outcome_unknown' } });
   expect(made()).toBe(1);
-});
-
-test('a key is free again after a day, though its record is still there', async () => {
-  const { run, made } = openRuns([answers('first'), answers('second')]);
-  await run();
-  await expect(run(startMs + dayMs - 1_000)).resolves.toMatchObject({ body: 'first' });
-  await expect(run(startMs + dayMs + 1_000)).resolves.toMatchObject({ body: 'second' });
-  expect(made()).toBe(2);
 });
 
 test('with too many replays, a new key runs, and one that has a record is read once and refused', async () => {
@@ -78,7 +69,7 @@ test('with too many replays, a new key runs, and one that has a record is read o
       { ...stored, find },
       {
         ...unchecked,
-        keyed: { thumbprint: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs },
+        keyed: { account: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs },
         replays: {
           findRefusal: () => new ApiError('TOO_MANY_REQUESTS', 'Too many replays.'),
           hasSeen: () => seen.has(key),

@@ -21,6 +21,7 @@ const functions: Record<string, Action> = {
   read: async (request) =>
     ok({ method: request.method, query: request.query(z.object({ query: z.string() })), id: request.requestId, at: request.baseUrl }),
   write: async (request) => ok({ body: request.json(), proof: request.header('dpop'), pat: request.header('authorization') }),
+  'arn:aws:lambda:eu-west-1:123456789012:function:Gate-issuepat-1:live': async () => ok({ asked: 'alias' }),
   refuse: () => Promise.reject(refusal),
   slow: () => slow.promise,
 };
@@ -57,6 +58,11 @@ test('a GET is asked with its query, under the same request id, at the same addr
 
 test('a POST is asked with its body and its proof, and without its PAT', async () => {
   expect((await invoke(ask('write'), { ...post, headers })).body).toEqual({ body: { a: [1] }, proof: 'a.b.c' });
+});
+
+test('an alias is asked by its ARN', async () => {
+  const arn = 'arn:aws:lambda:eu-west-1:123456789012:function:Gate-issuepat-1:live';
+  expect((await invoke(ask(arn), { ...post, headers })).body).toEqual({ asked: 'alias' });
 });
 
 test('a refusal is passed on with what it tells the caller to do', async () => {

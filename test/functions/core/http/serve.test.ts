@@ -9,9 +9,10 @@ import { awsClientSettings } from '../../../../functions/core/aws-client.ts';
 import { ok, revalidated } from '../../../../functions/core/http/response.ts';
 import { type Action, serve, serveSchedule } from '../../../../functions/core/http/serve.ts';
 import { currentSignal } from '../../../../functions/core/invocation.ts';
+import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { openTable } from '../../../../functions/core/table/table.ts';
-import { errorBody } from '../../../../schemas/errors.ts';
+import { errorBody } from '../../../../schemas/error-body.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
 import { type Call, eventOf, invoke } from '../../../support/invoke.ts';
@@ -210,7 +211,8 @@ describe('an error', () => {
       body: {
         error: {
           code: 'INTERNAL_SERVER_ERROR',
-          message: 'Something went wrong on our side. Try again; if the problem persists, give details.request_id to the operators.',
+          message:
+            'Something went wrong on our side. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
           details: { reference: 'PROTO-SRV-001', request_id: 'request-1' },
         },
       },
@@ -247,6 +249,32 @@ describe('an error', () => {
       { path: '/' },
     );
     expect(answer.body.error.details).toEqual({ request_id: 'request-1', reference: 'PROTO-RES-001' });
+  });
+});
+
+describe('the log attributes a failure', () => {
+  test.each<[string, Error, object]>([
+    ['to the gate', unavailable('No.'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
+    ['to the gate, if it was not foreseen', new TypeError('x'), { level: 'ERROR', code: 'INTERNAL_SERVER_ERROR' }],
+    ['to the gate, if it could not read a credential', new CallFailed('no_credential'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
+    ['to the gate, if it was too slow to call', new CallFailed('late'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
+    ...(['no_address', 'unreachable', 'lost', 'resting', 'crowded'] as const).map((reason): [string, Error, object] => [
+      `to an upstream: ${reason}`,
+      new CallFailed(reason, new Error('x')).withHeaders({ 'Execution-Id': '1' }),
+      { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' },
+    ]),
+    ['to an upstream that is silent', new CallFailed('deadline'), { level: 'INFO', code: 'GATEWAY_TIMEOUT', fault: 'upstream' }],
+    [
+      'to an upstream that answered',
+      new ApiError('SERVICE_UNAVAILABLE', 'No.', { details: { upstream_status: 429 } }).withDetails({ nearest: [] }),
+      { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' },
+    ],
+    ['to nobody, if the caller can mend it', new ApiError('NOT_FOUND', 'No.', { details: { upstream_status: 404 } }), { level: 'INFO' }],
+  ])('%s', async (_, error, expected) => {
+    const lines = captureLog();
+    await invoke(() => Promise.reject(error), { path: '/' });
+    const { level, code, fault } = JSON.parse(lines[0] ?? '');
+    expect({ level, code, fault }).toEqual({ code: 'NOT_FOUND', fault: undefined, ...expected });
   });
 });
 

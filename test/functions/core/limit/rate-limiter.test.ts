@@ -1,19 +1,15 @@
-import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { countCalls, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
-import { type LimitDecision, openRateLimiter, type RateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
+import { type LimitDecision, openRateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
-import { makeCall } from '../../../support/make-call.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
@@ -81,10 +77,6 @@ const outcomesOf = (decisions: PromiseSettledResult<Flat>[]) => {
     unavailable: decisions.filter(isOf('SERVICE_UNAVAILABLE')).length,
   };
 };
-
-/** The shortest time in which more than `rate` calls were made. */
-const narrowest = (madeMs: number[], rate: number): number =>
-  Math.min(...madeMs.toSorted((a, b) => a - b).map((timeMs, index, all) => (all[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs));
 
 describe('round trips', () => {
   test('one write a call, even at the end of a bucket', async () => {
@@ -165,49 +157,9 @@ describe('any concurrency', () => {
     expect(admitted).toBeGreaterThanOrEqual(50 - unavailable);
     expect(await itemOf(request)).toMatchObject({ total: 51 });
   });
-
-  test('across four threads with clients of their own: exactly 50', async () => {
-    const request = requestOf({ rate: 51, period: 3_600 });
-    await openCounter(store.table).consume(request);
-    const workerData = { endpoint: store.endpoint, tableNames: store.tableNames, calls: 125, request };
-    const script = new URL('../../../support/limit-worker.ts', import.meta.url);
-    const workers = Array.from({ length: 4 }, () => new Worker(script, { workerData }));
-    await Promise.all(workers.map((worker) => once(worker, 'message')));
-    const outcomes = workers.map((worker) => once(worker, 'message'));
-    for (const worker of workers) worker.postMessage('go');
-    const all = (await Promise.all(outcomes)).flat(2);
-    await Promise.all(workers.map((worker) => worker.terminate()));
-    expect([all.length, all.filter((outcome) => outcome === 'admitted').length]).toEqual([500, 50]);
-    expect(all.filter((outcome) => outcome === 'refused').length).toBe(450);
-  });
-
-  test('bursts around the ends of buckets: never more than the rate in any period', async () => {
-    const counters = Array.from({ length: 4 }, () => openCounter(store.table, now));
-    const request = requestOf({ rate: 10, period: 10 });
-    const admittedMs: number[] = [];
-    const clearMs = longestCountMs(10);
-    for (const offsetMs of [0, 999, 1_000, 9_999, 10_000, clearMs - 1, clearMs, clearMs + 1, 2 * clearMs - 1, 2 * clearMs]) {
-      nowMs = startMs + offsetMs;
-      const decisions = await Promise.all(counters.flatMap((counter) => Array.from({ length: 4 }, () => counter.consume(request))));
-      admittedMs.push(...decisions.filter(({ isAdmitted }) => isAdmitted).map(() => offsetMs));
-    }
-    expect(admittedMs).toEqual([...new Array(10).fill(0), ...new Array(10).fill(clearMs), ...new Array(10).fill(2 * clearMs)]);
-  });
 });
 
 describe('faults', () => {
-  test('a fifth of the answers lost after they took effect: never above the rate', async () => {
-    proxy.faults = { dropAfter: 0.2 };
-    const request = requestOf({ rate: 50, period: 3_600 });
-    const counters = Array.from({ length: 4 }, () => openCounter(connectTable(proxy.endpoint, store.tableNames)));
-    const decisions = await Promise.allSettled(counters.flatMap((counter) => Array.from({ length: 50 }, () => counter.consume(request))));
-    const { admitted, refused, unavailable } = outcomesOf(decisions);
-    expect(proxy.counts.dropAfter).toBeGreaterThan(20);
-    expect(admitted).toBeLessThanOrEqual(50);
-    expect(admitted + refused + unavailable).toBe(200);
-    expect(await itemOf(request)).toMatchObject({ total: 50 });
-  });
-
   test.each([
     ['the first call', 0, ['none', 'dropAfter']],
     ['a call in the newest bucket', 1_000, ['dropAfter']],
@@ -222,25 +174,6 @@ describe('faults', () => {
     proxy.next = [...faults];
     expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 59 - before });
     expect(await itemOf(request)).toMatchObject({ total: before + 1 });
-  });
-
-  test('answers lost, late and doubled, short period, four clients: the rate holds at every moment that a call is made', async () => {
-    proxy.faults = { dropBefore: 0.05, dropAfter: 0.1, delay: 0.15, duplicate: 0.1 };
-    const limit = { rate: 8, period: 1 };
-    const request = requestOf(limit);
-    const madeMs: number[] = [];
-    const untilMs = Date.now() + 2_500;
-    const hammer = async (limits: RateLimiter) => {
-      while (Date.now() < untilMs) {
-        const timeMs = await makeCall(limits, request).catch(() => undefined);
-        if (timeMs !== undefined) madeMs.push(timeMs);
-        else await setTimeout(20);
-      }
-    };
-    const instances = Array.from({ length: 4 }, () => openRateLimiter(connectTable(proxy.endpoint, store.tableNames)));
-    await Promise.all(instances.flatMap((limits) => Array.from({ length: 4 }, () => hammer(limits))));
-    // how many came through depends on the machine
-    expect(narrowest(madeMs, limit.rate)).toBeGreaterThan(1_000);
   });
 
   test('a call whose counting took too long is moved, not counted twice', async () => {
@@ -347,27 +280,10 @@ describe('faults', () => {
     expect(refusal).toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
-      message: 'The registry cannot be reached. Try again after Retry-After.',
+      message:
+        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
       headers: { 'Retry-After': '1' },
     });
-  });
-
-  test.each([
-    [bucketMs(60), 60_000],
-    [bucketMs(60) + 2_000, 58_000],
-  ])('with a clock that is %s ms ahead, the rate holds in any window of %s ms of a minute', async (aheadMs, windowMs) => {
-    const random = seededRandom(aheadMs);
-    const limit = { rate: 5, period: 60 };
-    const request = requestOf(limit);
-    const counters = [0, aheadMs].map((offsetMs) => openCounter(store.table, () => nowMs + offsetMs));
-    const admittedMs: number[] = [];
-    for (let call = 0; call < 120; call++) {
-      nowMs += random() * 12_000;
-      const decision = await counters[random() < 0.5 ? 0 : 1]?.consume(request);
-      if (decision?.isAdmitted) admittedMs.push(nowMs);
-    }
-    expect(admittedMs.length).toBeGreaterThan(40);
-    expect(narrowest(admittedMs, limit.rate)).toBeGreaterThan(windowMs);
   });
 
   test('a clock an hour behind counts into the newest bucket and frees nothing', async () => {
@@ -387,25 +303,6 @@ describe('faults', () => {
 describe('a client that respects', () => {
   /** network delay: the gate's clock is up to 50 ms ahead of the time at which the client sent */
   const latencyMs = (random: () => number) => random() * 50;
-
-  test.each([
-    { rate: 5, period: 10 },
-    { rate: 3, period: 1 },
-    { rate: 20, period: 60 },
-  ])('RateLimit is never refused ($rate in $period s)', async (limit) => {
-    const random = seededRandom(limit.rate);
-    const counters = [0, 1, 2].map(() => openRateLimiter(store.table, now));
-    const request = requestOf(limit);
-    for (let call = 0; call < 60; call++) {
-      const decision = await (counters[call % 3] as (typeof counters)[0]).consume(request);
-      expect(decision).toMatchObject({ isAdmitted: true });
-      const { RateLimit = '' } = rateLimitHeaders(decision);
-      const [, remaining, seconds] = /^"execute";r=(\d+);t=(\d+)$/.exec(RateLimit) ?? [];
-      nowMs += latencyMs(random);
-      if (remaining === '0') nowMs += Number(seconds) * 1_000;
-      else if (random() < 0.3) nowMs += (random() * limit.period * 1_000) / 3;
-    }
-  });
 
   test.each([
     { rate: 5, period: 10 },
@@ -483,7 +380,7 @@ test('a refusal says when to come back', () => {
     status: 429,
     message:
       'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
-    details: { limit: { rate: 60, period: 60 }, retry_after_seconds: 12 },
+    details: { limit: { rate: 60, period: 60, window: minuteSeconds }, retry_after_seconds: 12 },
     headers: { 'RateLimit-Policy': `"execute";q=60;w=${minuteSeconds}`, RateLimit: '"execute";r=0;t=12', 'Retry-After': '12' },
   });
   expect(limitExceeded(decision, { message: 'Wait.' }).message).toBe('Wait.');

@@ -1,14 +1,14 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { itemBytes } from '../../../../bin/bench/table-work.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { keptTokens, openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
+import { openCounterItems, rememberedTokens } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { countExecution, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
 import { type LimitDecision, openRateLimiter, type RateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, liveBuckets, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
+import { itemBytes } from '../../../../tools/bench/table-work.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { seededRandom } from '../../../support/random.ts';
@@ -57,8 +57,6 @@ const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
   Promise.allSettled(Array.from({ length: count }, (_, at) => (limits[at % limits.length] as RateLimiter).consume(request)));
 
 describe('several limits at once', () => {
-  const three = () => [calls('second', 40, 3_600), calls('minute', 30, 7_200), calls('day', 25, 86_400)];
-
   test('are one write a call, whatever their number', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(...Array.from({ length: 8 }, (_, at) => calls(`limit-${at}`, 100, 3_600 * (at + 1))));
@@ -98,19 +96,6 @@ describe('several limits at once', () => {
     ).toBeLessThan(bytes);
   });
 
-  test('under 200 parallel callers: none is exceeded, and each call that is admitted is one write', async () => {
-    const limits = openRateLimiter(store.table, now);
-    const request = requestOf(...three());
-    await limits.consume(request);
-    store.operations.length = 0;
-    const decisions = await settle([limits], request, 200);
-    expect(admittedOf(decisions)).toBe(24);
-    expect(await totalsOf(request)).toEqual({ second: 25, minute: 25, day: 25 });
-    expect(store.operations).not.toContain('PutItem');
-    // a write that fails changes nothing; none is sent once the limit is known to be used up
-    expect(store.operations.filter((name) => name === 'UpdateItem').length).toBeLessThanOrEqual(200);
-  });
-
   test('are admitted or refused as a whole: a limit that refuses takes nothing of the others', async () => {
     const limits = openRateLimiter(store.table, now);
     const [all, narrow] = [calls('all', 10, 60), calls('narrow', 2, 3_600)];
@@ -128,28 +113,6 @@ describe('several limits at once', () => {
     for (let call = 0; call < 8; call++) expect(await limits.consume(wide)).toMatchObject({ isAdmitted: true });
     expect(await limits.consume(wide)).toMatchObject({ isAdmitted: false });
     expect(await totalsOf(wide)).toEqual({ all: 10, narrow: 2 });
-  });
-
-  test('hold in every window of each, however calls of different kinds are mixed', async () => {
-    const random = seededRandom(5);
-    const [brief, long, part] = [calls('brief', 5, 10), calls('long', 12, 60), calls('part', 3, 30)];
-    const request = requestOf();
-    const kinds = [[brief, long], [brief, long, part], [long]];
-    const limits = [0, 1].map(() => openRateLimiter(store.table, now));
-    const made: { id: string; timeMs: number }[] = [];
-    for (let call = 0; call < 300; call++) {
-      nowMs += random() < 0.3 ? 0 : random() * 4_000;
-      const charges = kinds[Math.floor(random() * 3)] as Charge[];
-      const { isAdmitted } = await (limits[call % 2] as RateLimiter).consume({ ...request, charges });
-      if (isAdmitted) made.push(...charges.map(({ id }) => ({ id, timeMs: nowMs })));
-    }
-    for (const { id, rate, period } of [brief, long, part]) {
-      const times = made.filter((one) => one.id === id).map(({ timeMs }) => timeMs);
-      expect(times.length).toBeGreaterThan(2 * rate);
-      for (const [index, timeMs] of times.entries()) {
-        expect((times[index + rate] ?? Number.POSITIVE_INFINITY) - timeMs).toBeGreaterThan(period * 1_000);
-      }
-    }
   });
 
   test('a client that obeys the first item of RateLimit is never refused', async () => {
@@ -376,7 +339,9 @@ test('a person has windows for 200 clients beside the one that calls; more are r
   const thumbprint = `person-${++agents}`;
   const limits = openRateLimiter(store.table, now);
   const call = (client: number) =>
-    limits.consume(countExecution({ thumbprint, account: `account.${String(client).padStart(8, '0')}` }, [calls('minute', 60, 60)]));
+    limits.consume(
+      countExecution({ principal: thumbprint, account: `account.${String(client).padStart(8, '0')}` }, [calls('minute', 60, 60)]),
+    );
   for (let client = 0; client <= 200; client++) expect((await call(client)).isAdmitted).toBe(true);
   nowMs += bucketMs(60);
   const refusal = {
@@ -422,11 +387,14 @@ describe('a write whose answer is lost', () => {
     return totalsOf(request);
   };
 
-  test.each([0, 1, keptTokens - 1])('and %s writes of others are between it and the next attempt: it is counted once', async (others) => {
-    expect(await interrupted(others)).toEqual({ hour: 2 + others });
-  });
+  test.each([0, 1, rememberedTokens - 1])(
+    'and %s writes of others are between it and the next attempt: it is counted once',
+    async (others) => {
+      expect(await interrupted(others)).toEqual({ hour: 2 + others });
+    },
+  );
 
   test('is counted again after more writes of others than are remembered, never less', async () => {
-    expect(await interrupted(keptTokens)).toEqual({ hour: 3 + keptTokens });
+    expect(await interrupted(rememberedTokens)).toEqual({ hour: 3 + rememberedTokens });
   });
 });

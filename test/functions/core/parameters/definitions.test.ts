@@ -27,18 +27,8 @@ describe('an input that is a header field', () => {
     [{ name: 'Authorization' }, '/name', "must not be Authorization: what the upstream recognises callers by is the service's credential"],
     ...[
       ...['Cookie', 'host', 'Content-Type', 'content_length', 'Transfer-Encoding', 'Proxy-Authenticate', 'X-Forwarded-Host', 'Connection'],
-      ...[
-        'Keep-Alive',
-        'TE',
-        'Upgrade',
-        'Agent-Id',
-        'Agent-Key',
-        'agent_key',
-        'Idempotency-Key',
-        'Signature',
-        'Signature-Input',
-        'Intent-Uid',
-      ],
+      ...['Keep-Alive', 'TE', 'Upgrade', 'Agent-Id', 'Agent-Key', 'agent_key', 'Idempotency-Key', 'Signature'],
+      ...['Signature-Input', 'Intent-Uid', 'traceparent', 'Tracestate'],
     ].map((name): [Partial<Parameter>, string, string] => [{ name }, '/name', carried]),
     [{ name: 'X Page' }, '/name', 'must be the name of a header field, for example Authorization'],
     ...(['array', 'object', 'null', 'any'] as const).map((type): [Partial<Parameter>, string, string] => [
@@ -153,28 +143,20 @@ describe('patterns', () => {
 });
 
 describe('definitions that contradict themselves', () => {
+  const idle = (type: string) => `must be left out, because it constrains nothing of type ${type}`;
+  const like = (problem: string) => `${problem}, like every value of this parameter`;
   test.each<[string, Partial<Parameter>, string, string]>([
     ['bounds', { type: 'number', minimum: 2, maximum: 1 }, '/minimum', 'must not be greater than maximum'],
     ['lengths', { minLength: 2, maxLength: 1 }, '/minLength', 'must not be greater than maxLength'],
-    ['minimum of text', { minimum: 1 }, '/minimum', 'must be left out, because it constrains nothing of type string'],
-    ['pattern of a number', { type: 'number', pattern: 'a' }, '/pattern', 'must be left out, because it constrains nothing of type number'],
-    ['format of an object', { type: 'object', format: 'uri' }, '/format', 'must be left out, because it constrains nothing of type object'],
-    ['default of another type', { default: 1 }, '/default', 'must be a string, like every value of this parameter'],
-    [
-      'default out of bounds',
-      { type: 'integer', maximum: 1, default: 2 },
-      '/default',
-      'must be at most 1, like every value of this parameter',
-    ],
-    ['default not allowed', { enum: ['a'], default: 'b' }, '/default', 'must be one of "a", like every value of this parameter'],
-    ['allowed value of another type', { enum: ['a', 1] }, '/enum/1', 'must be a string, like every value of this parameter'],
-    [
-      'allowed value too long',
-      { maxLength: 1, enum: ['ab'] },
-      '/enum/0',
-      'must have at most 1 characters, like every value of this parameter',
-    ],
-    ['null as default of a string', { default: null }, '/default', 'must be a string, like every value of this parameter'],
+    ['minimum of text', { minimum: 1 }, '/minimum', idle('string')],
+    ['pattern of a number', { type: 'number', pattern: 'a' }, '/pattern', idle('number')],
+    ['format of an object', { type: 'object', format: 'uri' }, '/format', idle('object')],
+    ['default of another type', { default: 1 }, '/default', like('must be a string')],
+    ['null as default of a string', { default: null }, '/default', like('must be a string')],
+    ['default out of bounds', { type: 'integer', maximum: 1, default: 2 }, '/default', like('must be at most 1')],
+    ['default not allowed', { enum: ['a'], default: 'b' }, '/default', like('must be one of "a"')],
+    ['allowed value of another type', { enum: ['a', 1] }, '/enum/1', like('must be a string')],
+    ['allowed value too long', { maxLength: 1, enum: ['ab'] }, '/enum/0', like('must have at most 1 characters')],
   ])('%s', (_, definition, path, problem) => {
     expect(check(definition)).toEqual([{ path: `/input_parameters/1${path}`, problem }]);
   });

@@ -5,9 +5,11 @@ import { ApiError } from '../../../../functions/core/api-error.ts';
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
-import { canonicalText, signableTexts } from '../../../../functions/core/policy/canonical.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
-import { keyForms, kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
+import { openPolicy } from '../../../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../../../functions/core/policy/published-policy.ts';
+import { signableTexts } from '../../../../functions/core/policy/signable-texts.ts';
+import { canonicalText } from '../../../../schemas/canonical.ts';
+import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
 
 const baseUrl = 'https://gate.example';
 const current = openPolicy(loadPolicyTemplate())(baseUrl);
@@ -79,21 +81,6 @@ describe('a signed policy', () => {
     }
   });
 
-  test.each(algorithms)('of %s with %s is accepted with the key in every form', async (_, alg, agent) => {
-    const [, bare = Buffer.alloc(0)] = bareSignatures(agent, Buffer.from(current.text))[0] ?? [];
-    const signatures = [
-      await signJws(agent, current.text, { alg }),
-      await signDetached(agent, current.text, { alg }),
-      bare.toString('hex'),
-    ];
-    for (const [, form] of keyForms(agent)) {
-      const key = await readAgentKey(form, invalidSignature);
-      for (const text of signatures) {
-        expect(verifySignedPolicy(text, key, current, { baseUrl, nowMs, agentId, isFreshRequired: false })).toEqual({ isCurrent: true });
-      }
-    }
-  });
-
   test.each<[string, () => Promise<string>]>([
     [
       'an added permission',
@@ -136,8 +123,8 @@ describe('a signed policy', () => {
     const input = `${segment(header)}.${Buffer.from(current.text).toString('base64url')}`;
     return `${input}.${sign('sha256', Buffer.from(input), { key: agent.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
   };
-  const keyed = async (name: string, secret: string | Buffer) => {
-    const input = `${segment({ alg: name })}.${Buffer.from(current.text).toString('base64url')}`;
+  const keyed = async (secret: string | Buffer) => {
+    const input = `${segment({ alg: 'HS256' })}.${Buffer.from(current.text).toString('base64url')}`;
     return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
   };
   const weak = generateKeyPairSync('ed25519').privateKey;
@@ -163,9 +150,9 @@ describe('a signed policy', () => {
     ['with alg NONE', () => raw({ alg: 'NONE' }), alg],
     ['without alg', () => raw({}), alg],
     ['with a prototype as alg', () => raw({ alg: 'constructor' }), alg],
-    ['HS256 with the PEM', () => keyed('HS256', p256.pem), alg],
-    ['HS256 with the DER', () => keyed('HS256', p256.publicKey.export({ format: 'der', type: 'spki' })), alg],
-    ['HS256 with the JWK', () => keyed('HS256', JSON.stringify(p256.jwk)), alg],
+    ['HS256 with the PEM', () => keyed(p256.pem), alg],
+    ['HS256 with the DER', () => keyed(p256.publicKey.export({ format: 'der', type: 'spki' })), alg],
+    ['HS256 with the JWK', () => keyed(JSON.stringify(p256.jwk)), alg],
     ['ES256 under the name of ES384', () => raw({ alg: 'ES384' }), doesNotHold],
     ['with jwk', () => raw({ alg: 'ES256', jwk: p256.jwk }), bringsKey],
     ['with jku', () => raw({ alg: 'ES256', jku: 'https://a.example' }), bringsKey],
@@ -183,21 +170,13 @@ describe('a signed policy', () => {
     ['with four parts', async () => `${await genuine()}.AA`, notCompact],
     ['with padding', async () => `${await genuine()}==`, notCompact],
     ['with a line break inside', async () => (await genuine()).replace('.', '.\n'), notCompact],
-    [
-      'with a header that is no JSON',
-      async () => (await genuine()).replace(/^[^.]*/, 'AAAA'),
-      'The header of the signed policy must be a JSON object. Sign it again.',
-    ],
-    [
-      'with a header that is an array',
-      async () => (await genuine()).replace(/^[^.]*/, segment([1])),
-      'The header of the signed policy must be a JSON object. Sign it again.',
-    ],
-    [
-      'with alg twice',
-      async () => (await genuine()).replace(/^[^.]*/, Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')),
-      'The header of the signed policy must be a JSON object. Sign it again.',
-    ],
+    ...(['AAAA', segment([1]), Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')] as const).map(
+      (header): [string, () => Promise<string>, string] => [
+        `with the header ${header}`,
+        async () => (await genuine()).replace(/^[^.]*/, header),
+        'The header of the signed policy must be a JSON object. Sign it again.',
+      ],
+    ),
     ['in no encoding', async () => 'I agree to the policy!', neither],
     ['of 10 KB', async () => 'ab'.repeat(5000), neither],
     ['of one byte', async () => 'ab', doesNotHold],

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { KMSClient } from '@aws-sdk/client-kms';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { WireAnswer } from '../../../../bin/local/json-service.ts';
 import { type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { kmsClient, openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
+import { type Kms, openKms } from '../../../../functions/core/pat/kms.ts';
+import { openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
 import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
@@ -32,16 +32,11 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((part) => part.stop()));
 });
 
-async function start(options?: KmsOptions): Promise<RunningKms & { client: KMSClient }> {
+async function start(options?: KmsOptions): Promise<RunningKms & { client: Kms }> {
   const kms = await startKms(options);
-  const client = new KMSClient({
-    endpoint: kms.endpoint,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    maxAttempts: 1,
-  });
-  running.push(kms, { stop: () => client.destroy() });
-  return { ...kms, client };
+  running.push(kms);
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  return { ...kms, client: openKms({ endpoint: kms.endpoint, region: 'eu-west-1', credentials }) };
 }
 
 const unavailable = {
@@ -128,12 +123,17 @@ describe('signing', () => {
     const [earlier, later] = [newKmsKey(), newKmsKey()];
     const asked: string[] = [];
     const { client } = await start({ keys: [earlier, later] });
-    const send = client.send.bind(client);
-    client.send = ((command: { input: { KeyId: string } }, options: object) => {
-      asked.push(command.input.KeyId);
-      return send(command as never, options as never);
-    }) as typeof client.send;
-    await signPat(openSigningKeys(client, [earlier.keyId]), claims);
+    const spy: Kms = {
+      getPublicKey: (keyId) => {
+        asked.push(keyId);
+        return client.getPublicKey(keyId);
+      },
+      sign: (keyId, digest) => {
+        asked.push(keyId);
+        return client.sign(keyId, digest);
+      },
+    };
+    await signPat(openSigningKeys(spy, [earlier.keyId]), claims);
     expect(asked).toEqual([earlier.keyId, `arn:aws:kms:eu-west-1:000000000000:key/${earlier.keyId}`]);
   });
 });
@@ -200,9 +200,7 @@ test('a KMS that hangs is 503, with the client and the waits of the deployment',
     return kms;
   });
   process.env.AWS_ENDPOINT_URL_KMS = endpoint;
-  const client = kmsClient();
-  running.push({ stop: () => client.destroy() });
-  await expect(openSigningKeys(client, keyIds).sign('x')).rejects.toMatchObject(unavailable);
+  await expect(openSigningKeys(openKms({ region: 'eu-west-1' }), keyIds).sign('x')).rejects.toMatchObject(unavailable);
 });
 
 describe('rotation', () => {

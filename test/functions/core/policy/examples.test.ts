@@ -26,7 +26,7 @@ describe.each(sections.map((section): [string, string] => [section.split('\n')[0
     const judgement = judge(rules, {
       intentUid,
       parameters: JSON.parse(parameters),
-      thumbprint: Number.isNaN(atMs) ? circumstance : '',
+      account: Number.isNaN(atMs) ? circumstance : '',
       nowMs: Number.isNaN(atMs) ? 0 : atMs,
     });
     if (judgement.isPermitted) {

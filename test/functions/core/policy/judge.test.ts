@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compareForRegistry } from '../../../../functions/core/policy/compare.ts';
-import { compilePolicy, type Grants } from '../../../../functions/core/policy/compile.ts';
+import { type CompiledPolicy, compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import {
   type Call,
   holds,
@@ -17,34 +17,30 @@ import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/poli
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError, type Rule } from '../../../../functions/core/policy/reading.ts';
 import { parseExact } from '../../../../schemas/number.ts';
-import { type Constraint, odrlContext, type Policy, type PolicyPermission } from '../../../../schemas/policy.ts';
+import type { Constraint, Policy, PolicyPermission } from '../../../../schemas/policy.ts';
+import { execute, policyOf } from './policies.ts';
 
 const baseUrl = 'https://gate.example';
 const intents = `${baseUrl}/api/intents`;
 const pay = `${intents}/a.example:pay:v1`;
 
-const policyOf = (members: Partial<Policy>): Policy => ({ '@context': odrlContext, uid: `${baseUrl}/api/policy`, type: 'Set', ...members });
-const compile = (members: Partial<Policy>): Grants => compilePolicy(policyOf(members), baseUrl);
-const callOf = (intentUid: string, parameters: Record<string, unknown> = {}): Call => ({ intentUid, parameters, thumbprint: '', nowMs: 0 });
-const execute = (target: string, constraint: Constraint[] = []): PolicyPermission => ({ target, action: 'execute', constraint });
-const amount = (operator: Constraint['operator'], rightOperand: Constraint['rightOperand'], owner = pay): Constraint => ({
-  leftOperand: `${owner}/parameters/amount`,
-  operator,
-  rightOperand,
-});
-const rate = (number: number, operator: 'lte' | 'gt' = 'lte'): Constraint => ({
-  leftOperand: 'v:rateLimit',
-  operator,
-  rightOperand: number,
-  unit: 'v:day',
-});
+const compile = (members: Partial<Policy>): CompiledPolicy => compilePolicy(policyOf(baseUrl, members), baseUrl);
+const problemsIn = (members: Partial<Policy>, sinceMs = 0) => findContradictions(policyOf(baseUrl, members), baseUrl, sinceMs);
+const callOf = (intentUid: string, parameters: Record<string, unknown> = {}): Call => ({ intentUid, parameters, account: '', nowMs: 0 });
+
+type Operator = Constraint['operator'];
+type Value = Constraint['rightOperand'];
+
+const when = (leftOperand: string, operator: Operator, rightOperand: Value): Constraint => ({ leftOperand, operator, rightOperand });
+const amount = (operator: Operator, value: Value, owner = pay) => when(`${owner}/parameters/amount`, operator, value);
+const rate = (number: number, operator: 'lte' | 'gt' = 'lte') => ({ ...when('v:rateLimit', operator, number), unit: 'v:day' });
 
 describe('a comparison', () => {
   const parameter: Subject = { of: 'parameter', name: 'x' };
-  const ask = (given: Record<string, unknown>, comparison: Constraint['operator'], values: Scalar[]) =>
+  const ask = (given: Record<string, unknown>, comparison: Operator, values: Scalar[]) =>
     holds({ place: '', subject: parameter, comparison: comparison as 'eq', values }, callOf('a.example:pay:v1', given));
 
-  test.each<[unknown, Constraint['operator'], Scalar[], boolean | undefined]>([
+  test.each<[unknown, Operator, Scalar[], boolean | undefined]>([
     [5, 'lt', [5], false],
     [4.999, 'lt', [5], true],
     [5, 'lte', [5], true],
@@ -87,7 +83,7 @@ describe('a comparison', () => {
     expect(ask({ x: given }, comparison, values)).toBe(expected);
   });
 
-  test.each<[Constraint['operator'], boolean | undefined]>([
+  test.each<[Operator, boolean | undefined]>([
     ['eq', false],
     ['neq', true],
     ['within', false],
@@ -102,25 +98,23 @@ describe('a comparison', () => {
 });
 
 describe('what cannot be told never helps a call:', () => {
-  test('a permission', () => {
-    const { rules } = compile({ permission: [execute(pay, [amount('lt', 5)])] });
-    for (const given of [{}, { amount: '4' }, { amount: null }]) {
-      expect(judge(rules, callOf('a.example:pay:v1', given))).toMatchObject({ isPermitted: false, reason: 'condition' });
-    }
-  });
+  const isPermitted = (members: Partial<Policy>, given: Record<string, unknown>, uid = 'a.example:pay:v1') =>
+    judge(compile(members).rules, callOf(uid, given)).isPermitted;
 
-  test('a prohibition', () => {
-    const { rules } = compile({ permission: [execute(intents)], prohibition: [execute(pay, [amount('gte', 5)])] });
+  test.each<[string, Partial<Policy>]>([
+    ['a permission', { permission: [execute(pay, [amount('lt', 5)])] }],
+    ['a prohibition', { permission: [execute(intents)], prohibition: [execute(pay, [amount('gte', 5)])] }],
+  ])('%s', (_, members) => {
     for (const given of [{}, { amount: '4' }, { amount: null }]) {
-      expect(judge(rules, callOf('a.example:pay:v1', given))).toMatchObject({ isPermitted: false, reason: 'condition' });
+      expect(judge(compile(members).rules, callOf('a.example:pay:v1', given))).toMatchObject({ isPermitted: false, reason: 'condition' });
     }
-    expect(judge(rules, callOf('a.example:pay:v1', { amount: 4 }))).toMatchObject({ isPermitted: true });
+    expect(isPermitted(members, { amount: 4 })).toBe(true);
   });
 
   test('a prohibition of a parameter of one intent, whatever the letter case of its namespace', () => {
-    const { rules } = compile({ permission: [execute(intents)], prohibition: [execute(intents, [amount('gte', 5)])] });
-    expect(judge(rules, callOf('A.example:pay:v1', { amount: 6 }))).toMatchObject({ isPermitted: false });
-    expect(judge(rules, callOf('a.example:other:v1', { amount: 6 }))).toMatchObject({ isPermitted: true });
+    const members = { permission: [execute(intents)], prohibition: [execute(intents, [amount('gte', 5)])] };
+    expect(isPermitted(members, { amount: 6 }, 'A.example:pay:v1')).toBe(false);
+    expect(isPermitted(members, { amount: 6 }, 'a.example:other:v1')).toBe(true);
   });
 });
 
@@ -133,11 +127,7 @@ test.each<[string, Record<string, unknown>, [prohibited: boolean, permitted: boo
   ['another composition of an accented letter', { role: 're\u0301dacteur' }, [false, true]],
   ['an input of similar name', { Role: 'admin', 'role[]': 'admin', 'role ': 'admin' }, [true, false]],
 ])('a prohibition takes texts and names exactly, and a permission covers nothing else: %s', (_, parameters, expected) => {
-  const role = (operator: Constraint['operator'], rightOperand: Constraint['rightOperand']): Constraint => ({
-    leftOperand: `${pay}/parameters/role`,
-    operator,
-    rightOperand,
-  });
+  const role = (operator: Operator, value: Value) => when(`${pay}/parameters/role`, operator, value);
   const prohibited = compile({
     permission: [execute(intents)],
     prohibition: [execute(pay, [role('eq', 'admin')]), execute(pay, [role('eq', 'r\u00e9dacteur')])],
@@ -152,37 +142,29 @@ describe('whatever the policy', () => {
   const amounts = [undefined, 0, 1, 2, 3, 'two'];
   const calls = uids.flatMap((uid) => amounts.map((given) => callOf(uid, given === undefined ? {} : { amount: given })));
   const targets = fc.constantFrom(intents, `${intents}?namespace=a.example`, ...uids.map((uid) => `${intents}/${uid}`));
-  const operators = fc.constantFrom<Constraint['operator']>('eq', 'neq', 'gt', 'gte', 'lt', 'lte');
+  const operators = fc.constantFrom<Operator>('eq', 'neq', 'gt', 'gte', 'lt', 'lte');
   const conditionOn = (target: string) =>
     fc
       .tuple(operators, fc.integer({ min: 0, max: 3 }), fc.boolean())
       .map(([operator, value, isOfOne]) =>
         amount(operator, value, isOfOne && target !== `${intents}/${uids[2]}` && target === intents ? pay : target),
       );
-  const permissions = targets.chain((target) =>
-    fc
-      .tuple(fc.array(conditionOn(target), { maxLength: 2 }), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 1 }))
-      .map(([conditions, limits]) => execute(target, [...conditions, ...limits.map((number) => rate(number))])),
-  );
-  const prohibitions = targets.chain((target) =>
-    fc
-      .tuple(fc.array(conditionOn(target), { maxLength: 2 }), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 1 }))
-      .map(([conditions, limits]) => execute(target, [...conditions, ...limits.map((number) => rate(number, 'gt'))])),
-  );
+  const rulesWith = (operator: 'lte' | 'gt') =>
+    targets.chain((target) =>
+      fc
+        .tuple(fc.array(conditionOn(target), { maxLength: 2 }), fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 1 }))
+        .map(([conditions, limits]) => execute(target, [...conditions, ...limits.map((number) => rate(number, operator))])),
+    );
   const policies = fc.record({
-    permission: fc.array(permissions, { maxLength: 4 }),
-    prohibition: fc.array(prohibitions, { maxLength: 2 }),
+    permission: fc.array(rulesWith('lte'), { maxLength: 4 }),
+    prohibition: fc.array(rulesWith('gt'), { maxLength: 2 }),
   });
 
   const names = (target: string, uid: string) =>
     target === intents || target === `${intents}/${uid}` || target === `${intents}?namespace=${uid.split(':')[0]}`;
 
   /** What a constraint says about a call, read off the words of the documentation: true, false, or undefined if it cannot be told. */
-  function says(
-    { leftOperand, operator, rightOperand }: Constraint,
-    target: string,
-    { intentUid, parameters }: Call,
-  ): boolean | undefined | 'nothing' {
+  function says({ leftOperand, operator, rightOperand }: Constraint, target: string, { intentUid, parameters }: Call) {
     const owner = leftOperand.replace(/\/parameters\/amount$/, '');
     if (owner !== target && owner !== `${intents}/${intentUid}`) return 'nothing';
     const { amount: given } = parameters;
@@ -209,7 +191,7 @@ describe('whatever the policy', () => {
   const isLimit = ({ constraint = [] }: PolicyPermission) => constraint.some((one) => !isCondition(one));
 
   /** Undefined if the policy is refused, for a condition that restricts nothing. */
-  function compiled(members: Partial<Policy>): Grants | undefined {
+  function tryCompile(members: Partial<Policy>): CompiledPolicy | undefined {
     try {
       return compile(members);
     } catch (error) {
@@ -219,58 +201,29 @@ describe('whatever the policy', () => {
     }
   }
 
-  const permitted = (grants: Grants) => calls.filter((call) => judge(grants.rules, call).isPermitted);
+  const permitted = (compiled: CompiledPolicy) => calls.filter((call) => judge(compiled.rules, call).isPermitted);
 
-  test('what is permitted, and by which limits, is what a reader would make of it', () => {
+  test('what is permitted, and by which limits, is what a reader would make of it, and what is explained', () => {
     fc.assert(
       fc.property(policies, ({ permission, prohibition }) => {
-        const grants = compiled({ permission, prohibition });
-        fc.pre(grants !== undefined);
+        const compiled = tryCompile({ permission, prohibition });
+        fc.pre(compiled !== undefined);
         for (const call of calls) {
           const permitting = covering(permission, true, call);
           const against = covering(prohibition, false, call);
           const expected = permitting.length > 0 && against.every(isLimit);
-          const judgement = judge(grants.rules, call);
+          const judgement = judge(compiled.rules, call);
           expect(judgement.isPermitted).toBe(expected);
+          expect(explainCall(compiled.rules, call).isPermitted).toBe(expected);
           if (!judgement.isPermitted) continue;
-          const rates = new Set(
-            [...permitting, ...against].flatMap(({ target, constraint = [] }) =>
-              constraint
-                .filter((one) => !isCondition(one))
-                .map(({ rightOperand }) =>
-                  JSON.stringify([
-                    target,
-                    rightOperand,
-                    constraint
-                      .filter(isCondition)
-                      .map((one) => JSON.stringify(one))
-                      .sort(),
-                  ]),
-                ),
-            ),
-          );
-          expect(chargesOf(judgement.rules)).toHaveLength(rates.size);
+          const rates = [...permitting, ...against].flatMap(({ target, constraint = [] }) => {
+            const conditions = constraint.filter(isCondition).map((one) => JSON.stringify(one));
+            return constraint
+              .filter((one) => !isCondition(one))
+              .map((one) => JSON.stringify([target, one.rightOperand, conditions.sort()]));
+          });
+          expect(chargesOf(judgement.rules)).toHaveLength(new Set(rates).size);
         }
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test('another permission never narrows what is permitted, another prohibition and another condition never widen it', () => {
-    fc.assert(
-      fc.property(policies, permissions, prohibitions, fc.nat(), ({ permission, prohibition }, more, less, at) => {
-        const grants = compiled({ permission, prohibition });
-        fc.pre(grants !== undefined);
-        const before = permitted(grants);
-        const wider = compiled({ permission: [...permission, more], prohibition });
-        if (wider) expect(permitted(wider)).toEqual(expect.arrayContaining(before));
-        const narrower = compiled({ permission, prohibition: [...prohibition, less] });
-        if (narrower) expect(before).toEqual(expect.arrayContaining(permitted(narrower)));
-        const stricter = permission.map((one, place) =>
-          place === at % permission.length ? { ...one, constraint: [...(one.constraint ?? []), amount('lt', 2, one.target)] } : one,
-        );
-        const conditional = compiled({ permission: stricter, prohibition });
-        if (conditional) expect(before).toEqual(expect.arrayContaining(permitted(conditional)));
       }),
       { numRuns: 500 },
     );
@@ -279,45 +232,28 @@ describe('whatever the policy', () => {
   test('another address of the gate, and another order of its rules, make no other windows', () => {
     fc.assert(
       fc.property(policies, ({ permission, prohibition }) => {
-        const grants = compiled({ permission, prohibition });
-        fc.pre(grants !== undefined);
-        const text = JSON.stringify(policyOf({ permission: permission.toReversed(), prohibition: prohibition.toReversed() }));
+        const compiled = tryCompile({ permission, prohibition });
+        fc.pre(compiled !== undefined);
+        const text = JSON.stringify(policyOf(baseUrl, { permission: permission.toReversed(), prohibition: prohibition.toReversed() }));
         const elsewhere = compilePolicy(JSON.parse(text.replaceAll(baseUrl, 'https://other.example/v1')), 'https://other.example/v1');
-        const ids = ({ rules }: Grants) =>
+        const ids = ({ rules }: CompiledPolicy) =>
           chargesOf(rules)
             .map(({ id }) => id)
             .sort();
-        expect(ids(elsewhere)).toEqual(ids(grants));
+        expect(ids(elsewhere)).toEqual(ids(compiled));
       }),
-    );
-  });
-
-  test('explaining and warning never fail, and what is explained is what is judged', () => {
-    fc.assert(
-      fc.property(policies, ({ permission, prohibition }) => {
-        const grants = compiled({ permission, prohibition });
-        fc.pre(grants !== undefined);
-        findContradictions(policyOf({ permission, prohibition }), baseUrl, 0);
-        for (const call of calls) {
-          const explained = explainCall(grants.rules, call);
-          expect(explained.isPermitted).toBe(judge(grants.rules, call).isPermitted);
-        }
-      }),
-      { numRuns: 50 },
     );
   });
 
   test('a policy that is said to allow nothing by a rule allows the same without it', () => {
     fc.assert(
       fc.property(policies, ({ permission, prohibition }) => {
-        const grants = compiled({ permission, prohibition });
-        fc.pre(grants !== undefined);
-        const idle = findContradictions(policyOf({ permission, prohibition }), baseUrl, 0).filter(({ problem }) =>
-          /^allows nothing/.test(problem),
-        );
+        const compiled = tryCompile({ permission, prohibition });
+        fc.pre(compiled !== undefined);
+        const idle = problemsIn({ permission, prohibition }).filter(({ problem }) => /^allows nothing/.test(problem));
         const places = new Set(idle.map(({ path }) => path));
-        const without = compiled({ permission: permission.filter((_, at) => !places.has(`/permission/${at}`)), prohibition });
-        if (without) expect(permitted(without)).toEqual(permitted(grants));
+        const without = tryCompile({ permission: permission.filter((_, at) => !places.has(`/permission/${at}`)), prohibition });
+        if (without) expect(permitted(without)).toEqual(permitted(compiled));
       }),
       { numRuns: 500 },
     );
@@ -325,13 +261,8 @@ describe('whatever the policy', () => {
 });
 
 describe('contradictions', () => {
-  const warn = (members: Partial<Policy>, sinceMs = 0) =>
-    findContradictions(policyOf(members), baseUrl, sinceMs).map(({ path, problem }) => `${path} ${problem}`);
-  const time = (operand: string, operator: Constraint['operator'], rightOperand: string): Constraint => ({
-    leftOperand: `v:${operand}`,
-    operator,
-    rightOperand,
-  });
+  const warn = (members: Partial<Policy>, sinceMs = 0) => problemsIn(members, sinceMs).map(({ path, problem }) => `${path} ${problem}`);
+  const time = (operand: string, operator: Operator, value: string) => when(`v:${operand}`, operator, value);
 
   test.each<[string, Constraint[]]>([
     ['bounds that do not meet', [amount('lt', 5), amount('gte', 5)]],
@@ -463,84 +394,48 @@ test('what a refusal says of several permissions: any would do', () => {
 });
 
 describe('what the dearest call takes of a budget', () => {
-  const from = (price: number, budget = 20, target = 'v:daily') => ({
+  const from = (price: number, target: string) => ({
     action: 'pay',
-    amount: { price, budget },
+    amount: { price, budget: 20 },
     unit: 'v:EUR',
     timeInterval: 'P1D',
     target,
   });
-  const unitsOf = (permission: PolicyPermission[]) => chargesOf(compile({ permission }).rules.slice(0, 1)).map(unitOf);
+  const x = `${intents}/a.example:x:v1`;
 
-  test.each<[string, PolicyPermission[], number]>([
-    ['one price', [{ ...execute(pay), duty: [from(3)] }], 300],
-    [
-      'two prices',
-      [
-        { ...execute(pay), duty: [from(1)] },
-        { ...execute(`${intents}/a.example:x:v1`), duty: [from(3)] },
-      ],
-      300,
-    ],
-    [
-      'prices that add up',
-      [
-        { ...execute(pay), duty: [from(1)] },
-        { ...execute(intents), duty: [from(3)] },
-      ],
-      400,
-    ],
-    [
-      'more than there is',
-      [
-        { ...execute(pay), duty: [from(1)] },
-        { ...execute(`${intents}/a.example:x:v1`), duty: [from(30)] },
-      ],
-      100,
-    ],
-    [
-      'more than there is together',
-      [
-        { ...execute(pay), duty: [from(15)] },
-        { ...execute(intents), duty: [from(6)] },
-      ],
-      2_000,
-    ],
-    [
-      'another budget',
-      [
-        { ...execute(pay), duty: [from(1)] },
-        { ...execute(intents), duty: [from(3, 20, 'v:other')] },
-      ],
-      100,
-    ],
-  ])('%s', (_, permission, expected) => {
-    expect(unitsOf(permission)).toEqual([expected]);
+  test.each<[string, Record<string, number>, Record<string, number>, number]>([
+    ['one price', { [pay]: 3 }, {}, 300],
+    ['two prices', { [pay]: 1, [x]: 3 }, {}, 300],
+    ['prices that add up', { [pay]: 1, [intents]: 3 }, {}, 400],
+    ['more than there is', { [pay]: 1, [x]: 30 }, {}, 100],
+    ['more than there is together', { [pay]: 15, [intents]: 6 }, {}, 2_000],
+    ['another budget', { [pay]: 1 }, { [intents]: 3 }, 100],
+  ])('%s', (_, daily, other, expected) => {
+    const permission = [
+      ...Object.entries(daily).map(([target, price]) => execute(target, [], [from(price, 'v:daily')])),
+      ...Object.entries(other).map(([target, price]) => execute(target, [], [from(price, 'v:other')])),
+    ];
+    expect(chargesOf(compile({ permission }).rules.slice(0, 1)).map(unitOf)).toEqual([expected]);
   });
 });
 
 test('what is said about one intent', () => {
-  const grants = compile({ permission: [execute(intents, [rate(9)]), execute(pay, [rate(2)])] });
-  expect(describeTerms(grants, { intentUid: 'a.example:pay:v1' })).toEqual([
+  const compiled = compile({ permission: [execute(intents, [rate(9)]), execute(pay, [rate(2)])] });
+  expect(describeTerms(compiled, { intentUid: 'a.example:pay:v1' })).toEqual([
     'You may execute the intent a.example:pay:v1, at most 2 times a day.',
   ]);
-  expect(describeTerms(grants, { intentUid: 'a.example:get:v1' })).toEqual([]);
+  expect(describeTerms(compiled, { intentUid: 'a.example:get:v1' })).toEqual([]);
 });
 
 describe('conditions on the intent itself', () => {
-  const operand = (term: string) => `${baseUrl}/vocabulary/${term}`;
-  const on = (term: string, operator: Constraint['operator'], rightOperand: Constraint['rightOperand']): Constraint => ({
-    leftOperand: operand(term),
-    operator,
-    rightOperand,
-  });
+  const on = (term: string, operator: Operator, value: Value) => when(`${baseUrl}/vocabulary/${term}`, operator, value);
   const github = { service_id: '01JGITHUB', service_name: 'GitHub REST API' };
   const intent = (slug: string, method: string, tags: string[] = [], service = github) =>
     judgedIntent({ intent_uid: `api.github.example:${slug}:v1`, endpoint: { method }, tags }, service);
   const read = intent('repos-get', 'GET', ['Repos']);
   const remove = intent('repos-delete', 'DELETE', ['repos', 'dangerous']);
   const other = intent('send', 'POST', [], { service_id: '01JOTHER', service_name: 'Other' });
-  const isPermitted = (grants: Grants, one: JudgedIntent) => judge(grants.rules, { ...callOf(''), ...one }).isPermitted;
+  const isPermitted = (compiled: CompiledPolicy, one: JudgedIntent) => judge(compiled.rules, { ...callOf(''), ...one }).isPermitted;
 
   test.each<[string, Constraint, [read: boolean, remove: boolean, other: boolean]]>([
     ['method eq', on('method', 'eq', 'GET'), [true, false, false]],
@@ -566,44 +461,32 @@ describe('conditions on the intent itself', () => {
   });
 
   test('read-only access to one service takes two rules', () => {
-    const grants = compile({
+    const compiled = compile({
       permission: [execute(intents, [on('service', 'eq', 'GitHub REST API'), rate(60)])],
       prohibition: [execute(intents, [on('method', 'neq', 'GET')])],
     });
-    expect([read, remove, other].map((one) => isPermitted(grants, one))).toEqual([true, false, false]);
-    expect(describeTerms(grants, read)).toEqual([
+    expect([read, remove, other].map((one) => isPermitted(compiled, one))).toEqual([true, false, false]);
+    expect(describeTerms(compiled, read)).toEqual([
       'You may execute every intent if the service is GitHub REST API, at most 60 times a day.',
     ]);
-    expect(describeTerms(grants, other)).toEqual([
+    expect(describeTerms(compiled, other)).toEqual([
       'You must not execute every intent if the method is not GET, whatever else is permitted.',
     ]);
-    const judgement = judge(grants.rules, { ...callOf(''), ...remove });
+    const judgement = judge(compiled.rules, { ...callOf(''), ...remove });
     if (judgement.isPermitted) throw new Error('permitted');
     expect([judgement.reason, describeRefusal(judgement.rule as Rule, judgement.condition, judgement.otherwise)]).toEqual([
       'condition',
       'You must not execute every intent if the method is not GET.',
     ]);
     const everything = compile({ permission: [execute(intents, [rate(60)])] });
-    expect(compareForRegistry(everything, grants, [read, remove, other])).toMatchObject({
+    expect(compareForRegistry(everything, compiled, [read, remove, other])).toMatchObject({
       gained: [],
       lost: [remove.intentUid, other.intentUid],
     });
-    expect(explainCall(grants.rules, { ...callOf(''), ...remove })).toMatchObject({
+    expect(explainCall(compiled.rules, { ...callOf(''), ...remove })).toMatchObject({
       isPermitted: false,
       decidedBy: '/prohibition/0/constraint/0',
     });
-  });
-
-  test.each<[string, Constraint, string, string]>([
-    ['another method', on('method', 'eq', 'GTE'), 'rightOperand', 'must be one of GET, POST, PUT, DELETE, PATCH'],
-    ['an order of methods', on('method', 'lt', 'GET'), 'operator', 'must be eq, neq or within'],
-    ['a tag that is a number', on('tag', 'eq', 5), 'rightOperand', 'must be a tag'],
-    ['an empty name', on('service', 'eq', ' '), 'rightOperand', 'must be the service_id or the name of a service'],
-    ['a unit', { ...on('service', 'eq', 'GitHub'), unit: 'urn:x:y' }, 'unit', 'must be left out: values are compared as they are'],
-  ])('%s is refused', (_, constraint, member, problem) => {
-    expect(() => compile({ permission: [execute(intents, [constraint])] })).toThrow(
-      new PolicyError([{ path: `/permission/0/constraint/0/${member}`, problem }]),
-    );
   });
 
   test.each<[string, Constraint[], number]>([
@@ -613,6 +496,6 @@ describe('conditions on the intent itself', () => {
     ['two tags', [on('tag', 'eq', 'a'), on('tag', 'eq', 'b')], 0],
     ['an id and a name', [on('service', 'eq', 'A'), on('service', 'eq', '01J')], 0],
   ])('%s: contradictions are found', (_, constraints, warnings) => {
-    expect(findContradictions(policyOf({ permission: [execute(intents, constraints)] }), baseUrl, 0)).toHaveLength(warnings);
+    expect(problemsIn({ permission: [execute(intents, constraints)] })).toHaveLength(warnings);
   });
 });

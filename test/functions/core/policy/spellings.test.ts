@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import { describePolicy } from '../../../../functions/core/policy/describe.ts';
-import { placeholder } from '../../../../functions/core/policy/placeholder.ts';
 import type { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
+import { placeholder } from '../../../../schemas/policy.ts';
 
 const intents = '{base_url}/api/intents';
 const vocabulary = (term: string) => `{base_url}/vocabulary/${term}`;
@@ -19,42 +19,35 @@ const problemsOf = (value: object) => {
   }
 };
 
-const files = [
-  'policy.json',
-  'bin/local/policy.json',
-  ...readdirSync('samples/policies')
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => `samples/policies/${name}`),
-];
+test.each(['policy.json', 'bin/local/policy.json', ...globSync('samples/policies/*.json')])(
+  '%s is served as it is written, byte for byte',
+  (file) => {
+    const text = readFileSync(file, 'utf8');
+    expect(JSON.stringify(parsePolicyTemplate(text))).toBe(JSON.stringify(JSON.parse(text)));
+  },
+);
 
-test.each(files)('%s is served as it is written, byte for byte', (file) => {
-  const text = readFileSync(file, 'utf8');
-  expect(JSON.stringify(parsePolicyTemplate(text))).toBe(JSON.stringify(JSON.parse(text)));
+const when = (leftOperand: unknown, operator: unknown, rightOperand: unknown, more: object = {}) => ({
+  leftOperand,
+  operator,
+  rightOperand,
+  ...more,
 });
-
-const canonical = {
-  ...head,
-  permission: [
-    {
-      target: intents,
-      action: 'execute',
-      constraint: [
-        { leftOperand: vocabulary('count'), operator: 'lte', rightOperand: 5 },
-        { leftOperand: vocabulary('dateTime'), operator: 'lt', rightOperand: '2030-01-01T00:00:00Z' },
-        { leftOperand: vocabulary('method'), operator: 'within', rightOperand: ['GET'] },
-        { leftOperand: vocabulary('rateLimit'), operator: 'lte', rightOperand: 60, unit: vocabulary('day') },
-      ],
-    },
-  ],
-};
-const [{ constraint }] = canonical.permission as [(typeof canonical.permission)[0]];
-const at = (members: object) => ({ ...head, permission: [{ target: intents, action: 'execute', constraint, ...members }] });
-const bare = [
-  { leftOperand: 'count', operator: 'lteq', rightOperand: 5 },
-  { leftOperand: 'dateTime', operator: 'lt', rightOperand: '2030-01-01T00:00:00Z' },
-  { leftOperand: 'method', operator: 'isAnyOf', rightOperand: 'GET' },
-  { leftOperand: 'rateLimit', operator: 'lteq', rightOperand: 60, unit: 'P1D' },
+const constraint = [
+  when(vocabulary('count'), 'lte', 5),
+  when(vocabulary('dateTime'), 'lt', '2030-01-01T00:00:00Z'),
+  when(vocabulary('method'), 'within', ['GET']),
+  when(vocabulary('rateLimit'), 'lte', 60, { unit: vocabulary('day') }),
 ];
+const at = (members: object) => ({ ...head, permission: [{ target: intents, action: 'execute', constraint, ...members }] });
+const canonical = at({});
+const bare = [
+  when('count', 'lteq', 5),
+  when('dateTime', 'lt', '2030-01-01T00:00:00Z'),
+  when('method', 'isAnyOf', 'GET'),
+  when('rateLimit', 'lteq', 60, { unit: 'P1D' }),
+];
+const typed = (value: string, type: string) => ({ '@value': value, '@type': `xsd:${type}` });
 
 describe('one policy in many spellings is served in one', () => {
   test.each<[string, object]>([
@@ -93,19 +86,10 @@ describe('one policy in many spellings is served in one', () => {
       'typed values',
       at({
         constraint: [
-          {
-            '@type': 'Constraint',
-            leftOperand: { '@id': vocabulary('count') },
-            operator: { '@id': 'odrl:lteq' },
-            rightOperand: { '@value': '5', '@type': 'xsd:integer' },
-          },
-          {
-            leftOperand: 'dateTime',
-            operator: 'http://www.w3.org/ns/odrl/2/lt',
-            rightOperand: { '@value': '2030-01-01T00:00:00Z', '@type': 'xsd:dateTime' },
-          },
-          { leftOperand: 'method', operator: 'isAnyOf', rightOperand: { '@list': [{ '@value': 'GET' }] } },
-          { leftOperand: 'rateLimit', operator: 'lteq', rightOperand: '60.0', dataType: 'xsd:decimal', unit: { '@id': vocabulary('day') } },
+          when({ '@id': vocabulary('count') }, { '@id': 'odrl:lteq' }, typed('5', 'integer'), { '@type': 'Constraint' }),
+          when('dateTime', 'http://www.w3.org/ns/odrl/2/lt', typed('2030-01-01T00:00:00Z', 'dateTime')),
+          when('method', 'isAnyOf', { '@list': [{ '@value': 'GET' }] }),
+          when('rateLimit', 'lteq', '60.0', { dataType: 'xsd:decimal', unit: { '@id': vocabulary('day') } }),
         ],
       }),
     ],
@@ -114,54 +98,38 @@ describe('one policy in many spellings is served in one', () => {
   });
 
   test('prices, budgets, zones, parameters and keys', () => {
+    const target = `${intents}/a.example:pay:v1`;
+    const budget = { action: 'pay', amount: { price: 3, budget: 100 }, timeInterval: 'P1M' };
+    const refinement = [when('payAmount', 'eq', typed('5.00', 'decimal'), { unit: 'EUR' })];
     const written = {
       permission: {
-        target: `${intents}/a.example:pay:v1`,
+        target,
         action: 'execute',
         constraint: [
-          { leftOperand: 'parameters/amount', operator: 'lteq', rightOperand: 500 },
-          {
-            leftOperand: 'timeOfDay',
-            operator: 'gteq',
-            rightOperand: { '@value': '09:00:00', '@type': 'xsd:time' },
-            unit: 'Europe/Berlin',
-          },
+          when('parameters/amount', 'lteq', 500),
+          when('timeOfDay', 'gteq', typed('09:00:00', 'time'), { unit: 'Europe/Berlin' }),
         ],
-        duty: [
-          { action: 'pay', amount: { price: 3, budget: 100 }, unit: 'EUR', timeInterval: 'P1M' },
-          {
-            action: [
-              {
-                'rdf:value': { '@id': 'odrl:compensate' },
-                refinement: [
-                  { leftOperand: 'payAmount', operator: 'eq', rightOperand: { '@value': '5.00', '@type': 'xsd:decimal' }, unit: 'EUR' },
-                ],
-              },
-            ],
-          },
-        ],
+        duty: [{ ...budget, unit: 'EUR' }, { action: [{ 'rdf:value': { '@id': 'odrl:compensate' }, refinement }] }],
       },
-      obligation: { action: 'sign', constraint: { leftOperand: 'publicKey', operator: 'eq', rightOperand: 'agent_public_key' } },
+      obligation: { action: 'sign', constraint: when('publicKey', 'eq', 'agent_public_key') },
     };
     expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({
       ...head,
       permission: [
         {
-          target: `${intents}/a.example:pay:v1`,
+          target,
           action: 'execute',
           constraint: [
-            { leftOperand: `${intents}/a.example:pay:v1/parameters/amount`, operator: 'lte', rightOperand: 500 },
-            { leftOperand: vocabulary('timeOfDay'), operator: 'gte', rightOperand: '09:00', unit: vocabulary('timeZone#Europe/Berlin') },
+            when(`${target}/parameters/amount`, 'lte', 500),
+            when(vocabulary('timeOfDay'), 'gte', '09:00', { unit: vocabulary('timeZone#Europe/Berlin') }),
           ],
           duty: [
-            { action: 'pay', amount: { price: 3, budget: 100 }, unit: vocabulary('currency#EUR'), timeInterval: 'P1M' },
+            { ...budget, unit: vocabulary('currency#EUR') },
             { action: 'pay', amount: 5, unit: vocabulary('currency#EUR') },
           ],
         },
       ],
-      obligation: [
-        { action: 'sign', constraint: [{ leftOperand: vocabulary('publicKey'), operator: 'eq', rightOperand: 'agent_public_key' }] },
-      ],
+      obligation: [{ action: 'sign', constraint: [when(vocabulary('publicKey'), 'eq', 'agent_public_key')] }],
     });
   });
 });
@@ -184,39 +152,26 @@ test('the policies of docs/policy.md can be pasted', () => {
 });
 
 describe('what has no meaning here is refused by name', () => {
+  const first = '/permission/0/constraint/0';
+  const permit = (members: object) => at({ constraint: [{ ...bare[0], ...members }] });
   test.each<[string, object, string]>([
     ['another action', at({ action: 'odrl:play' }), '/permission/0/action'],
     ['an assigner', at({ assigner: 'urn:somebody' }), '/permission/0/assigner'],
-    ['a choice', at({ constraint: [{ or: { '@list': bare } }] }), '/permission/0/constraint/0/or'],
-    ['another operator', at({ constraint: [{ ...bare[0], operator: 'isNoneOf' }] }), '/permission/0/constraint/0/operator'],
-    ['another operand', at({ constraint: [{ ...bare[0], leftOperand: 'spatial' }] }), '/permission/0/constraint/0/leftOperand'],
-    ['another unit', at({ constraint: [{ ...bare[3], unit: 'P2D' }] }), '/permission/0/constraint/0/unit'],
-    [
-      'another type of value',
-      at({ constraint: [{ ...bare[0], rightOperand: { '@value': '5', '@type': 'xsd:hexBinary' } }] }),
-      '/permission/0/constraint/0/rightOperand',
-    ],
-    [
-      'a number that is rounded',
-      at({ constraint: [{ ...bare[0], rightOperand: { '@value': '9007199254740993', '@type': 'xsd:integer' } }] }),
-      '/permission/0/constraint/0/rightOperand',
-    ],
-    [
-      'a text in a language',
-      at({ constraint: [{ ...bare[2], rightOperand: { '@value': 'GET', '@language': 'en' } }] }),
-      '/permission/0/constraint/0/rightOperand/@language',
-    ],
+    ['a choice', at({ constraint: [{ or: { '@list': bare } }] }), `${first}/or`],
+    ['another operator', permit({ operator: 'isNoneOf' }), `${first}/operator`],
+    ['another operand', permit({ leftOperand: 'spatial' }), `${first}/leftOperand`],
+    ['another unit', permit({ ...bare[3], unit: 'P2D' }), `${first}/unit`],
+    ['another type of value', permit({ rightOperand: typed('5', 'hexBinary') }), `${first}/rightOperand`],
+    ['a number that is rounded', permit({ rightOperand: typed('9007199254740993', 'integer') }), `${first}/rightOperand`],
+    ['a number with an exponent', permit({ rightOperand: typed('5e0', 'double') }), `${first}/rightOperand`],
+    ['a text in a language', permit({ rightOperand: { '@value': '5', '@language': 'en' } }), `${first}/rightOperand/@language`],
     ['two targets', at({ target: [intents, `${intents}/a.example:b:v1`] }), '/permission/0/target'],
     ['a prohibition in the place of a permission', at({ '@type': 'Prohibition' }), '/permission/0/type'],
     ['two names of one member', { ...canonical, '@id': head.uid }, '/@id'],
     ['another context', { ...canonical, '@context': [head['@context'], { count: 'urn:x' }] }, '/@context'],
     ['another kind of policy', { ...canonical, type: 'Ticket' }, '/type'],
     ['a duty to do something else', at({ duty: { action: 'inform' } }), '/permission/0/duty/0/action'],
-    [
-      'an unknown refinement',
-      at({ duty: { action: { 'rdf:value': 'pay', refinement: bare[0] } } }),
-      '/permission/0/duty/0/action/refinement/0',
-    ],
+    ['an unknown refinement', at({ duty: { action: { value: 'pay', refinement: bare[0] } } }), '/permission/0/duty/0/action/refinement/0'],
   ])('%s', (_, written, path) => {
     expect(problemsOf(written).map((issue) => issue.path)).toContain(path);
   });

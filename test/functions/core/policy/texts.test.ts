@@ -2,19 +2,32 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { signableTexts } from '../../../../functions/core/policy/canonical.ts';
 import { describeChanges, describePolicy } from '../../../../functions/core/policy/describe.ts';
-import { loadPolicyTemplate, openPolicy, parseBilling } from '../../../../functions/core/policy/policy.ts';
+import { openPolicy, parseBilling } from '../../../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../../../functions/core/policy/published-policy.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { signableTexts } from '../../../../functions/core/policy/signable-texts.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
-import { odrlContext, type Policy } from '../../../../schemas/policy.ts';
+import type { Issue } from '../../../../schemas/errors.ts';
+import { type Constraint, type Duty, odrlContext, type Policy } from '../../../../schemas/policy.ts';
+import { execute, policyOf } from './policies.ts';
 
 const baseUrl = 'https://gate.example';
 const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
 
+function issuesOf(text: string): Issue[] {
+  try {
+    parsePolicyTemplate(text);
+  } catch (error) {
+    expect(error).toBeInstanceOf(PolicyError);
+    return (error as PolicyError).issues;
+  }
+  return [];
+}
+
 test('the shipped policy grants every intent 60 times a minute', () => {
-  const { policy, text, digest, reference, grants } = openPolicy(loadPolicyTemplate())(baseUrl);
-  expect(grants).toMatchObject({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
+  const { policy, text, digest, reference, compiled } = openPolicy(loadPolicyTemplate())(baseUrl);
+  expect(compiled).toMatchObject({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
   expect(JSON.parse(text)).toEqual(policy);
   expect(text).not.toContain('{base_url}');
   expect(reference).toBe(`${baseUrl}/api/policy#sha-256=${digest}`);
@@ -24,7 +37,7 @@ test('the shipped policy grants every intent 60 times a minute', () => {
 test('an address has its own policy, which is made once', () => {
   const findPolicy = openPolicy(loadPolicyTemplate());
   expect(findPolicy('https://a.example')).toBe(findPolicy('https://a.example'));
-  expect(findPolicy('https://a.example').reference).not.toBe(findPolicy('https://b.example').reference);
+  expect(findPolicy('https://a.example').digest).not.toBe(findPolicy('https://b.example').digest);
   // an address is text, not a pattern
   expect(findPolicy('https://$&.example').policy.uid).toBe('https://$&.example/api/policy');
 });
@@ -34,26 +47,42 @@ test('billing comes from a setting', () => {
   expect(parseBilling('{"method":"wallet","id":"w1"}')).toEqual({ method: 'wallet', id: 'w1' });
 });
 
-test.each([
-  ['text that is no JSON', '{', expect.stringMatching(/must be JSON/)],
+const edited = (members: object) => JSON.stringify({ ...loadPolicyTemplate(), ...members });
+const hiddenCharacter = (codePoint: string, at: number) =>
+  `must not contain the invisible or control character ${codePoint} (character ${at})`;
+const exact = 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits';
+
+test.each<[string, string, object[]]>([
+  ['text that is no JSON', '{', [{ path: '', problem: expect.stringMatching(/^must be JSON: /) }]],
+  ['an unknown member', edited({ more: 1 }), [{ path: '/more', problem: 'is not a known member; remove it' }]],
+  ['another type', edited({ type: 'Wish' }), [{ path: '/type', problem: 'must be one of "Set", "Offer", "Agreement"' }]],
   [
-    'an unknown member',
-    JSON.stringify({ '@context': odrlContext, uid: 'urn:x', type: 'Set', more: 1 }),
-    expect.stringMatching('/more is not a known member'),
+    'two members of one name',
+    edited({ permission: [] }).replace('"permission":[', '"permission":[{"target":"a:b","action":"execute","action":"d"}'),
+    [{ path: '/permission/0', problem: 'must not hold two members of one name in one object' }],
   ],
   [
-    'a type that is none',
-    JSON.stringify({ '@context': odrlContext, uid: 'urn:x', type: 'Wish' }),
-    expect.stringMatching('/type must be one of'),
+    'hidden characters',
+    edited({ uid: '{base_url}/\u001b[8m', profile: 'urn:a\u202eb' }),
+    [
+      { path: '/uid', problem: hiddenCharacter('U+001B', 12) },
+      { path: '/profile', problem: hiddenCharacter('U+202E', 6) },
+    ],
   ],
-  [
-    'two lists of prohibitions',
-    `{"@context":"${odrlContext}","uid":"urn:x","type":"Set","permission":[{"target":"a:b","action":"c","action":"d"}]}`,
-    expect.stringMatching('/permission/0 must not hold two members of one name in one object'),
-  ],
-])('a policy file of %s is refused with its place', (_, text, message) => {
-  expect(() => parsePolicyTemplate(text)).toThrow(PolicyError);
-  expect(() => parsePolicyTemplate(text)).toThrow(expect.objectContaining({ message }));
+  ...['9007199254740993', '0.1234567890123456789', '1e-400'].map((number): [string, string, object[]] => [
+    'a number that would be rounded',
+    edited({ more: 0 }).replace('"more":0', `"more":${number}`),
+    [
+      { path: '/more', problem: exact },
+      { path: '/more', problem: 'is not a known member; remove it' },
+    ],
+  ]),
+])('a policy file with %s is refused with its place', (_, text, issues) => {
+  expect(issuesOf(text)).toEqual(issues);
+});
+
+test.each(['9007199254740992', '1.10', '1e3'])('%s is not rounded', (number) => {
+  expect(issuesOf(edited({ more: 0 }).replace('"more":0', `"more":${number}`))).toEqual([expect.not.objectContaining({ problem: exact })]);
 });
 
 test('every mistake in a policy file is named at once, of whatever kind', () => {
@@ -85,16 +114,11 @@ test('every mistake in a policy file is named at once, of whatever kind', () => 
     prohibition: [{ target: intents, action: 'exceedRateLimit' }],
     obligation: [{ action: 'pray' }, { action: 'observeRateLimit', constraint: [{ operator: 'lte' }] }],
   }).replace('"more":1', '"more":{"a":1,"a":2}');
-  const refusal = (() => {
-    try {
-      parsePolicyTemplate(text);
-    } catch (error) {
-      return error;
-    }
-    return undefined;
-  })();
-  expect(refusal).toBeInstanceOf(PolicyError);
-  expect((refusal as PolicyError).issues.map(({ path }) => path).sort()).toEqual([
+  expect(
+    issuesOf(text)
+      .map(({ path }) => path)
+      .sort(),
+  ).toEqual([
     '/more',
     '/more',
     '/obligation/0/action',
@@ -184,39 +208,17 @@ test('the texts are those that json.dumps of Python writes', async () => {
 });
 
 describe('in plain sentences', () => {
-  const change = (edit: (policy: Policy) => void): Policy => {
-    const copy = structuredClone(shipped());
-    edit(copy);
-    return copy;
-  };
-  const richer = change((policy) => {
-    policy.type = 'Offer';
-    policy.profile = 'urn:profile';
-    policy.permission = [
-      {
-        target: `${baseUrl}/api/intents?namespace=a.example`,
-        action: 'execute',
-        constraint: [{ leftOperand: 'v:rateLimit', operator: 'lte', rightOperand: 1, unit: 'v:day' }],
-      },
-      {
-        target: `${baseUrl}/api/intents/b.example:x:v1`,
-        action: 'execute',
-        duty: [
-          { action: 'pay', amount: 2, unit: 'v:USD' },
-          { action: 'pay', amount: 9.5, unit: 'v:EUR', timeInterval: 'P1M' },
-        ],
-      },
-    ];
-    policy.prohibition = [
-      { target: `${baseUrl}/api/intents/a.example:x:v1`, action: 'execute' },
-      {
-        target: `${baseUrl}/api/intents`,
-        action: 'execute',
-        constraint: [{ leftOperand: 'v:rateLimit', operator: 'gt', rightOperand: 9, unit: 'v:week' }],
-      },
-    ];
-    policy.obligation = [];
+  const intents = `${baseUrl}/api/intents`;
+  const target = `${intents}/b.example:x:v1`;
+  const when = (leftOperand: string, operator: string, rightOperand: Constraint['rightOperand'], unit?: string): Constraint => ({
+    leftOperand,
+    operator: operator as 'eq',
+    rightOperand,
+    unit,
   });
+  const rate = (rightOperand: number, unit: string, operator = 'lte') => when('v:rateLimit', operator, rightOperand, unit);
+  const pay = (amount: Duty['amount'], more: Partial<Duty> = {}): Duty => ({ action: 'pay', amount, unit: 'v:EUR', ...more });
+  const sentencesOf = (members: Partial<Policy>) => describePolicy(policyOf(baseUrl, members), baseUrl).slice(1);
 
   test('a policy', () => {
     expect(describePolicy(shipped(), baseUrl)).toEqual([
@@ -225,7 +227,16 @@ describe('in plain sentences', () => {
       'You must not exceed the rate limit.',
       'You must sign the policy with the key that you present as agent_public_key.',
     ]);
-    expect(describePolicy(richer, baseUrl)).toEqual([
+    const other = policyOf(baseUrl, {
+      type: 'Offer',
+      profile: 'urn:profile',
+      permission: [
+        execute(`${intents}?namespace=a.example`, [rate(1, 'v:day')]),
+        execute(target, [], [pay(2, { unit: 'v:USD' }), pay(9.5, { timeInterval: 'P1M' })]),
+      ],
+      prohibition: [execute(`${intents}/a.example:x:v1`), execute(intents, [rate(9, 'v:week', 'gt')])],
+    });
+    expect(describePolicy(other, baseUrl)).toEqual([
       'This is the policy https://gate.example/api/policy (Offer, profile urn:profile).',
       'You may execute every intent of the namespace a.example, at most 1 time a day.',
       'You may execute the intent b.example:x:v1, for 2 USD each time, for 9.5 EUR every month.',
@@ -235,90 +246,58 @@ describe('in plain sentences', () => {
     ]);
   });
 
-  test.each([
-    ['P1D', 'day'],
-    ['P90D', '90 days'],
-    ['PT30M', '30 minutes'],
-    ['P1Y', 'year'],
-    ['P1DT12H', '1 day and 12 hours'],
-  ])('a price for %s', (timeInterval, words) => {
-    const priced = change((policy) => {
-      policy.permission = [
-        { target: `${baseUrl}/api/intents`, action: 'execute', duty: [{ action: 'pay', amount: 1, unit: 'v:EUR', timeInterval }] },
-      ];
-      policy.prohibition = [];
-    });
-    expect(describePolicy(priced, baseUrl)[1]).toBe(`You may execute every intent, for 1 EUR every ${words}.`);
+  test.each<[Duty, string]>([
+    [pay(1, { timeInterval: 'P1D' }), 'for 1 EUR every day'],
+    [pay(1, { timeInterval: 'P90D' }), 'for 1 EUR every 90 days'],
+    [pay(1, { timeInterval: 'PT30M' }), 'for 1 EUR every 30 minutes'],
+    [pay(1, { timeInterval: 'P1Y' }), 'for 1 EUR every year'],
+    [pay(1, { timeInterval: 'P1DT12H' }), 'for 1 EUR every 1 day and 12 hours'],
+    [pay(0.005, { target: 'https://shop.example/report' }), 'for 0.005 EUR each time (target: https://shop.example/report)'],
+    [
+      pay({ price: 1, budget: 5 }, { timeInterval: 'P1D', target: `${baseUrl}/budgets/daily` }),
+      'for 1 EUR each time, at most 5 EUR in any day out of the budget daily',
+    ],
+  ])('a price: %j', (duty, words) => {
+    expect(sentencesOf({ permission: [execute(intents, [], [duty])] })).toEqual([`You may execute every intent, ${words}.`]);
   });
 
   test('what has changed', () => {
-    const tighter = change(({ permission: [first] = [] }) => {
-      if (first?.constraint?.[0]) first.constraint[0].rightOperand = 30;
-    });
-    expect(describeChanges(shipped(), tighter, baseUrl)).toEqual([
+    const withFirst = (list: 'permission' | 'obligation', change: Partial<Constraint>): Policy => {
+      const copy = structuredClone(shipped());
+      Object.assign(copy[list]?.[0]?.constraint?.[0] ?? {}, change);
+      return copy;
+    };
+    expect(describeChanges(shipped(), withFirst('permission', { rightOperand: 30 }), baseUrl)).toEqual([
       'No longer: You may execute every intent, at most 60 times a minute.',
       'New: You may execute every intent, at most 30 times a minute.',
     ]);
     expect(describeChanges(shipped(), shipped(), baseUrl)).toEqual([]);
-    const reworded = change(({ obligation: [first] = [] }) => {
-      if (first?.constraint?.[0]) first.constraint[0].operator = 'use';
-    });
-    expect(describeChanges(shipped(), reworded, baseUrl)).toEqual(['The wording has changed; what it grants and asks has not.']);
+    expect(describeChanges(shipped(), withFirst('obligation', { operator: 'use' }), baseUrl)).toEqual([
+      'The wording has changed; what it grants and asks has not.',
+    ]);
   });
 
-  test('conditions, counts and budgets', () => {
-    const target = `${baseUrl}/api/intents/b.example:x:v1`;
-    const zone = 'v:zone#Europe/Berlin';
-    const written = change((policy) => {
-      policy.permission = [
-        {
-          target,
-          action: 'execute',
-          constraint: [
-            { leftOperand: `${target}/parameters/amount`, operator: 'gte', rightOperand: 1 },
-            { leftOperand: `${target}/parameters/unit%20price`, operator: 'within', rightOperand: ['low', 'high'] },
-            { leftOperand: `${target}/parameters/day`, operator: 'lte', rightOperand: '2026-12-31' },
-            { leftOperand: 'v:dateTime', operator: 'gte', rightOperand: '2026-01-01T00:00:00Z' },
-            { leftOperand: 'v:timeOfDay', operator: 'lt', rightOperand: '17:00', unit: zone },
-            { leftOperand: 'v:dayOfWeek', operator: 'neq', rightOperand: 'sunday' },
-            { leftOperand: 'v:count', operator: 'lte', rightOperand: 1000 },
-          ],
-          duty: [{ action: 'pay', amount: { price: 0.5, budget: 20 }, unit: 'v:EUR', timeInterval: 'P1M' }],
-        },
-      ];
-      policy.prohibition = [];
-      policy.obligation = [
-        {
-          action: 'observeRateLimit',
-          target: `${baseUrl}/api/intents?namespace=b.example`,
-          constraint: [{ leftOperand: 'v:rateLimit', operator: 'lte', rightOperand: 7, unit: 'v:hour' }],
-        },
-        { action: 'sign', target: policy.uid },
-        { action: 'signPayload', target: 'https://terms.example/', assignee: 'urn:agent' },
-      ];
-    });
-    expect(describePolicy(written, baseUrl).slice(1)).toEqual([
+  test('conditions, counts, budgets and obligations', () => {
+    const conditions = [
+      when(`${target}/parameters/amount`, 'gte', 1),
+      when(`${target}/parameters/unit%20price`, 'within', ['low', 'high']),
+      when(`${target}/parameters/day`, 'lte', '2026-12-31'),
+      when('v:dateTime', 'gte', '2026-01-01T00:00:00Z'),
+      when('v:timeOfDay', 'lt', '17:00', 'v:zone#Europe/Berlin'),
+      when('v:dayOfWeek', 'neq', 'sunday'),
+      when('v:count', 'lte', 1000),
+    ];
+    const permission = [execute(target, conditions, [pay({ price: 0.5, budget: 20 }, { timeInterval: 'P1M' })])];
+    const obligation = [
+      { action: 'observeRateLimit', target: `${intents}?namespace=b.example`, constraint: [rate(7, 'v:hour')] },
+      { action: 'sign', target: `${baseUrl}/api/policy` },
+      { action: 'signPayload', target: 'https://terms.example/', assignee: 'urn:agent' },
+    ];
+    expect(sentencesOf({ permission, obligation })).toEqual([
       'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in all, for 0.5 EUR each time, at most 20 EUR in any month.',
       'You may execute intents of the namespace b.example at most 7 times an hour.',
       'You must sign the policy with the key that you present as agent_public_key.',
       'You must sign https://terms.example/ with the key that you present as agent_public_key (assignee: urn:agent).',
     ]);
-  });
-
-  test('what is paid for, and from which budget', () => {
-    const pay = (more: object) => ({ action: 'pay', unit: 'v:EUR', ...more });
-    const permission = (duty: NonNullable<Policy['permission']>[number]['duty']) => [
-      { target: `${baseUrl}/api/intents`, action: 'execute', duty },
-    ];
-    const sentenceOf = (...duty: ReturnType<typeof pay>[]) =>
-      describePolicy(
-        change((policy) => Object.assign(policy, { permission: permission(duty), prohibition: [] })),
-        baseUrl,
-      )[1];
-    expect(sentenceOf(pay({ amount: 0.005, target: 'https://shop.example/report' }))).toBe(
-      'You may execute every intent, for 0.005 EUR each time (target: https://shop.example/report).',
-    );
-    const shared = pay({ amount: { price: 1, budget: 5 }, timeInterval: 'P1D', target: `${baseUrl}/budgets/daily` });
-    expect(sentenceOf(shared)).toBe('You may execute every intent, for 1 EUR each time, at most 5 EUR in any day out of the budget daily.');
   });
 });

@@ -62,19 +62,6 @@ test('entries are numbered without gaps, in the order of time, and each holds th
   await expect(log.head()).resolves.toMatchObject({ seq: last.seq, digest: digestOf(last) });
 });
 
-test('of many writers at once, each that succeeds has one entry, and those that fail have none', async () => {
-  const { service_id } = await newService();
-  const uid = `contended.example:number-${made}:v1`;
-  const intents = openIntents(table);
-  const creations = await Promise.allSettled(Array.from({ length: 8 }, () => intents.create(service_id, intentOf(uid))));
-  const replacements = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, index) => intents.replace(uid, intentOf(uid, { intent_name: `Writer ${index}` }), anyRevision)),
-  );
-  expect(creations.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-  expect(replacements.filter(({ status }) => status === 'fulfilled')).toHaveLength(8);
-  expect(await entriesOf(uid)).toHaveLength(9);
-}, 60_000);
-
 test('a change takes one batch and one transaction, and what changes nothing writes nothing', async () => {
   const { service_id } = await newService();
   const services = openServices(table);
@@ -96,7 +83,9 @@ function losing(takesEffect: boolean, store: Table, meanwhile: () => Promise<unk
       isFirst = false;
       if (takesEffect) await store.transact(writes, token);
       await meanwhile();
-      throw unavailable('The registry cannot be reached. Try again after Retry-After.');
+      throw unavailable(
+        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
+      );
     },
   };
 }
@@ -122,7 +111,7 @@ test('a head that moves all the time is 503 in the end, with Retry-After, and no
   try {
     await expect(openServices(never).create(serviceNamed('Late'))).rejects.toMatchObject({
       status: 503,
-      message: 'Too many changes are made at once. Try again after Retry-After.',
+      message: 'There are too many concurrent changes. Try again after Retry-After.',
       headers: { 'Retry-After': '1' },
     });
   } finally {

@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dial } from '../../../../functions/core/relay/dial.ts';
-import { mayConnect } from '../../../../functions/core/relay/egress.ts';
+import { type EgressRules, mayConnect, type Target } from '../../../../functions/core/relay/egress.ts';
 
 const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
 const server = createServer((socket) => socket.pipe(socket).on('error', () => {}));
@@ -135,6 +135,65 @@ describe('a host that localUpstreams names', () => {
     expect(mayConnect(local, { protocol: 'http:', hostname: 'api', port: 8_000 }, address)).toBe(true);
     expect(mayConnect(local, { protocol: 'https:', hostname: 'other.example', port: 443 }, address)).toBe(false);
     await expect(open('other.example', address)).rejects.toMatchObject({ failure: 'refused_address' });
+  });
+});
+
+describe('an origin that privateOrigins names', () => {
+  const named: EgressRules = { ports: [443], allowLoopback: false, ownHosts: [], privateOrigins: ['https://orders.internal:8443'] };
+  const target = { protocol: 'https:', hostname: 'orders.internal', port: 8_443 };
+  const others = {
+    'another port of the host': { ...target, port: 443 },
+    'the host over http': { ...target, protocol: 'http:' },
+    'the host with a dot': { ...target, hostname: 'orders.internal.' },
+    'a host below it': { ...target, hostname: 'api.orders.internal' },
+    'another host': { protocol: 'https:', hostname: 'public.example', port: 443 },
+  };
+  const dialed = (to: Target, addresses: readonly string[]) =>
+    dial(to, {
+      rules: named,
+      resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+      connectTimeoutMs: 3_000,
+    });
+
+  test.each(['10.0.3.7', '172.31.0.2', '192.168.1.7', '100.64.0.1', 'fd12:3456::7', '::ffff:10.0.3.7', '93.184.216.34'])(
+    'may be at %s',
+    (address) => {
+      expect(mayConnect(named, target, address)).toBe(true);
+    },
+  );
+
+  const forbidden: [what: string, ...addresses: string[]][] = [
+    ['loopback', '127.0.0.1'],
+    ['loopback in IPv6', '::1'],
+    ['loopback, mapped', '::ffff:127.0.0.1'],
+    ['instance metadata', '169.254.169.254'],
+    ['instance metadata, mapped', '::ffff:169.254.169.254'],
+    ['instance metadata over NAT64', '64:ff9b::a9fe:a9fe'],
+    ['instance metadata in IPv6', 'fd00:ec2::254'],
+    ["another cloud's metadata", '100.100.100.200'],
+    ['credentials of containers', '169.254.170.2'],
+    ['link local', '169.254.1.1'],
+    ['link local in IPv6', 'fe80::1'],
+    ['unspecified', '0.0.0.0'],
+    ['unspecified in IPv6', '::'],
+    ['multicast', '224.0.0.1'],
+    ['broadcast', '255.255.255.255'],
+    ['documentation', '192.0.2.1'],
+    ['a private address and loopback', '10.0.3.7', '127.0.0.1'],
+    ['a public address and metadata', '93.184.216.34', '169.254.169.254'],
+    ['a private address over NAT64', '64:ff9b::a00:307'],
+    ['no address', 'orders'],
+  ];
+
+  test.each(forbidden)('is never at %s', async (_, ...addresses) => {
+    await expect(dialed(target, addresses)).rejects.toMatchObject({ name: 'DialError', failure: 'refused_address' });
+  });
+
+  test.each(Object.entries(others))('leaves %s at public addresses', async (_, other) => {
+    for (const addresses of [['10.0.3.7'], ['fd12:3456::7'], ['100.64.0.1'], ['93.184.216.34', '10.0.3.7'], ['127.0.0.1']]) {
+      await expect(dialed(other, addresses)).rejects.toMatchObject({ failure: 'refused_address' });
+    }
+    expect(mayConnect(named, other, '93.184.216.34')).toBe(other.protocol === 'https:' && other.port === 443);
   });
 });
 

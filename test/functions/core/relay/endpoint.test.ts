@@ -85,6 +85,51 @@ describe('with localUpstreams', () => {
   });
 });
 
+describe('with privateOrigins', () => {
+  const privateOrigins = ['https://orders.internal', 'https://stock:8444', 'https://10.0.3.7:9443', 'https://[fd12:3456::7]'];
+  const rules: EgressRules = { ...production, privateOrigins };
+
+  test.each([
+    'https://orders.internal/{id}',
+    'https://orders.internal:443/',
+    'HTTPS://Orders.Internal/',
+    'https://orders.internal:8443/',
+    'https://stock:8444/',
+    'https://10.0.3.7:9443/',
+    'https://[fd12:3456::7]/',
+    'https://public.example/',
+  ])('%s is accepted', (url) => {
+    expect(check(url, rules)).toEqual([]);
+  });
+
+  test.each<[string, ...string[]]>([
+    ['http://orders.internal/', https],
+    ['https://orders.internal:9443/', port],
+    ['https://orders.internal./', hostName],
+    ['https://user@orders.internal/', user],
+    ['https://stock/', hostName],
+    ['https://stock:8443/', hostName],
+    ['http://stock:8444/', https],
+    ['https://10.0.3.7/', hostName],
+    ['https://10.0.3.7:8443/', hostName],
+    ['https://10.0.3.8:9443/', hostName, port],
+    ['https://0xa000307:9443/', hostSpelling],
+    ['https://[fd12:3456::7]:8443/', hostName],
+    ['https://[::ffff:10.0.3.7]:9443/', hostSpelling, port],
+    ['https://localhost/', hostName],
+    ['https://127.0.0.1/', hostName],
+    ['https://169.254.169.254/latest/meta-data', hostName],
+    ['https://api.orders.internal:9443/', port],
+  ])('%s is refused', (url, ...problems) => {
+    expect(check(url, rules).map((issue) => issue.problem)).toEqual(problems);
+  });
+
+  test('this gate stays out, even if it is named', () => {
+    const named = { ...rules, privateOrigins: ['https://gate.example'] };
+    expect(check('https://gate.example/', named).map((issue) => issue.problem)).toEqual([own]);
+  });
+});
+
 describe('a URL is refused', () => {
   const cases: [url: string, ...problems: string[]][] = [
     ['', absolute],
@@ -427,6 +472,9 @@ describe('the rules', () => {
     expect(readEgressRules({ localUpstreams: 'api, 192.168.1.7' })).toMatchObject({
       localUpstreams: ['api', '192.168.1.7'],
       allowLoopback: false,
+    });
+    expect(readEgressRules({ privateOrigins: 'https://a.internal, https://b.internal:8443' })).toMatchObject({
+      privateOrigins: ['https://a.internal', 'https://b.internal:8443'],
     });
     expect(readEgressRules({ egressLoopback: '1' }).allowLoopback).toBe(false);
   });

@@ -85,11 +85,11 @@ describe('a connection is not used again', () => {
     expect([first, await send(), upstream.connections]).toEqual(['200 first', '200 second', 2]);
   });
 
-  test('that has been idle for 4 seconds by the clock, even if no timer has run since', async () => {
+  test('that has been idle for 1.5 seconds by the clock, even if no timer has run since', async () => {
     const { send, upstream } = await openExchange(whole, second);
     const first = await send();
     const now = Date.now();
-    jest.spyOn(Date, 'now').mockReturnValue(now + 4_000);
+    jest.spyOn(Date, 'now').mockReturnValue(now + 1_500);
     expect([first, await send(), upstream.connections]).toEqual(['200 first', '200 second', 2]);
   });
 });

@@ -61,7 +61,7 @@ async function call(
     service,
     intentUid: 'world.example:get-country:v1',
     agentId: 'agent é',
-    thumbprint: 'thumbprint-1',
+    account: 'thumbprint-1',
     requestId: 'request-1',
     executionId: 'execution-1',
     baseUrl: 'https://gate.example',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import type { Action } from '../../../../functions/core/http/serve.ts';
-import { loadPolicyTemplate, openPolicy } from '../../../../functions/core/policy/policy.ts';
+import { openPolicy } from '../../../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../../../functions/core/policy/published-policy.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../functions/core/registry/registry.ts';

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
-import { columns, readWordVectors } from '../../../../functions/core/search/word-vectors.ts';
+import { dimensions, readWordVectors } from '../../../../functions/core/search/word-vectors.ts';
 
 const bytes = readFileSync('functions/core/search/word-vectors.bin');
 
-/** What `bin/train-vectors/make.py` wrote beside the file that it made. */
+/** What `tools/train-vectors/make.py` wrote beside the file that it made. */
 const made = z
   .object({ sha256: z.string(), texts: z.array(z.object({ text: z.string(), vector: z.array(z.number()) })) })
   .parse(JSON.parse(readFileSync('test/functions/core/search/word-vectors.json', 'utf8')));
 
-const { vectorOf } = readWordVectors(bytes);
+const { embed } = readWordVectors(bytes);
 
 const cosine = (one: string, other: string): number => {
-  const [a, b] = [Array.from(vectorOf(one) ?? []), vectorOf(other)];
+  const [a, b] = [Array.from(embed(one) ?? []), embed(other)];
   return a.reduce((sum, number, at) => sum + number * (b?.[at] ?? 0), 0);
 };
 
@@ -24,8 +24,8 @@ test('the file is the one that the script made', () => {
 });
 
 test.each(made.texts)('"$text" has the vector that the script found', ({ text, vector }) => {
-  const read = Array.from(vectorOf(text) ?? []);
-  expect(read).toHaveLength(columns);
+  const read = Array.from(embed(text) ?? []);
+  expect(read).toHaveLength(dimensions);
   for (const [at, number] of read.entries()) expect(number).toBeCloseTo(vector[at] ?? Number.NaN, 4);
 });
 
@@ -42,10 +42,10 @@ describe('a vector', () => {
   });
 
   test.each(['', '?!', '天気予報', 'ж'.repeat(101)])('is not there for %j, of which no word has pieces', (text) => {
-    expect(vectorOf(text)).toBeUndefined();
+    expect(embed(text)).toBeUndefined();
   });
 });
 
 test('a damaged file is refused', () => {
-  expect(() => readWordVectors(bytes.subarray(0, -1))).toThrow('word-vectors.bin is damaged: make it anew');
+  expect(() => readWordVectors(bytes.subarray(0, -1))).toThrow('word-vectors.bin is damaged: make it again');
 });

@@ -74,7 +74,7 @@ test('five seconds of conflicts are a 503 with Retry-After', async () => {
     const { reason } = outcome as PromiseRejectedResult;
     expect(reason).toBeInstanceOf(ApiError);
     expect(reason).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE', headers: { 'Retry-After': '1' } });
-    expect(reason.message).toBe('Too many changes are made at once. Try again after Retry-After.');
+    expect(reason.message).toBe('There are too many concurrent changes. Try again after Retry-After.');
   }
   expect(performance.now() - startedMs).toBeGreaterThan(4_900);
   expect(performance.now() - startedMs).toBeLessThan(7_000);

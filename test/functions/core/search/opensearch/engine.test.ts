@@ -172,15 +172,8 @@ test('a refused document fails the run, so that the next one writes it again', a
 
 test('documents are sent in requests of a bounded size', () => {
   const large = { record: 'x'.repeat(1_500_000) } as OpenSearchDocument;
-  const bodies = toBulkBodies(
-    [
-      ['a', large],
-      ['b', large],
-      ['c', large],
-      ['d', undefined],
-    ],
-    7,
-  );
+  const entries = ['a', 'b', 'c', 'd'].map((uid) => [uid, uid === 'd' ? undefined : large] as const);
+  const bodies = toBulkBodies(entries, 7);
   expect(bodies.map((body) => [...body.matchAll(/"_id":"(.)","version":7,"version_type":"external"/g)].map(([, uid]) => uid))).toEqual([
     ['a', 'b'],
     ['c', 'd'],

@@ -8,9 +8,14 @@ const word = (query: string) => ({ match: { words: { query, _name: query } } });
 const named = (name_key: string) => ({ constant_score: { filter: { term: { name_key } }, boost: 10_000 } });
 const common = { track_total_hits: true, size: 10, from: 0, _source: ['record', 'service_name'] };
 const standing = { term: { deprecated: false } };
+const listing = { ...common, query: { bool: { filter: [standing] } }, sort: [{ uid: 'asc' }] };
+const begins = (field: string, word: string) => ({ prefix: { [`exact_${field}`]: word } });
+const every = (...filter: object[]) => ({ bool: { filter } });
+
+const gitHub = [begins('service_name', 'github'), every(begins('service_name', 'git'), begins('service_name', 'hub'))];
 
 test.each<[string, Record<string, string>, object]>([
-  ['nothing asked', {}, { ...common, query: { bool: { filter: [standing] } }, sort: [{ uid: 'asc' }] }],
+  ['nothing asked', {}, listing],
   [
     'a question',
     { query: 'What is the weather in Łódź?' },
@@ -26,99 +31,45 @@ test.each<[string, Record<string, string>, object]>([
     'every filter',
     { uid: 'a.example:b:v1', namespace: 'A.Example', tags: 'Money, travel', intent_name: 'pay bill' },
     {
-      ...common,
-      query: {
-        bool: {
-          filter: [
-            { bool: { filter: [{ prefix: { exact_intent_name: 'pay' } }, { prefix: { exact_intent_name: 'bill' } }] } },
-            { term: { namespace: 'a.example' } },
-            { term: { exact_tags: 'money' } },
-            { term: { exact_tags: 'travel' } },
-            { term: { uid: 'a.example:b:v1' } },
-          ],
-        },
-      },
-      sort: [{ uid: 'asc' }],
+      ...listing,
+      query: every(
+        every(begins('intent_name', 'pay'), begins('intent_name', 'bill')),
+        { term: { namespace: 'a.example' } },
+        { term: { exact_tags: 'money' } },
+        { term: { exact_tags: 'travel' } },
+        { term: { uid: 'a.example:b:v1' } },
+      ),
     },
   ],
   [
     'camelCase in a filter',
     { service_name: 'GitHub' },
-    {
-      ...common,
-      query: {
-        bool: {
-          filter: [
-            {
-              bool: {
-                filter: [
-                  {
-                    bool: {
-                      should: [
-                        { prefix: { exact_service_name: 'github' } },
-                        { bool: { filter: [{ prefix: { exact_service_name: 'git' } }, { prefix: { exact_service_name: 'hub' } }] } },
-                      ],
-                      minimum_should_match: 1,
-                    },
-                  },
-                ],
-              },
-            },
-            standing,
-          ],
-        },
-      },
-      sort: [{ uid: 'asc' }],
-    },
+    { ...listing, query: every(every({ bool: { should: gitHub, minimum_should_match: 1 } }), standing) },
   ],
-  [
-    'a page',
-    { page: '3', page_size: '20' },
-    { ...common, size: 20, from: 40, query: { bool: { filter: [standing] } }, sort: [{ uid: 'asc' }] },
-  ],
-  [
-    'what follows a uid',
-    { page: '2000', after: 'a.example:b:v1' },
-    {
-      track_total_hits: true,
-      size: 10,
-      search_after: ['a.example:b:v1'],
-      _source: ['record', 'service_name'],
-      query: { bool: { filter: [standing] } },
-      sort: [{ uid: 'asc' }],
-    },
-  ],
+  ['a page', { page: '3', page_size: '20' }, { ...listing, size: 20, from: 40 }],
+  ['what follows a uid', { page: '2000', after: 'a.example:b:v1' }, { ...listing, from: undefined, search_after: ['a.example:b:v1'] }],
 ])('%s', (_, query, body) => {
   expect(request(query)).toEqual(body);
 });
 
-test.each([
+test.each<[string, Record<string, string>]>([
   ['a question of marks alone', { query: '?!' }],
   ['a filter of marks alone', { description: '--' }],
   ['a word that is longer than those of the index', { intent_name: 'x'.repeat(256) }],
 ])('asks nothing for %s', (_, query) => {
-  expect(request(query as Record<string, string>)).toBeUndefined();
+  expect(request(query)).toBeUndefined();
 });
 
-test('refuses a page beyond the limit of OpenSearch', () => {
-  expect(() => request({ page: '1001' })).toThrow(
-    expect.objectContaining({
-      code: 'INVALID_PARAMETER',
-      details: {
-        issues: [{ path: '/page', problem: 'must not reach beyond the 10000th result; narrow the search, or follow the next links' }],
-      },
-    }),
-  );
+const words = Array.from({ length: 251 }, (_, at) => `w${at}`).join(' ');
+test.each([
+  [{ page: '1001' }, { path: '/page', problem: 'must not reach beyond the 10000th result; narrow the search, or follow the next links' }],
+  [{ description: words }, { path: '/description', problem: 'must have at most 250 different words' }],
+])('refuses what OpenSearch does not take: %j', (query, issue) => {
+  const refusal = { code: 'INVALID_PARAMETER', status: 400, details: { issues: [issue] } };
+  expect(() => request(query as Record<string, string>)).toThrow(expect.objectContaining(refusal));
 });
 
-test('refuses more words in a filter than OpenSearch takes, but no word that is repeated', () => {
-  const words = Array.from({ length: 251 }, (_, at) => `w${at}`).join(' ');
-  expect(() => request({ description: words })).toThrow(
-    expect.objectContaining({
-      code: 'INVALID_PARAMETER',
-      details: { issues: [{ path: '/description', problem: 'must have at most 250 different words' }] },
-    }),
-  );
+test('counts repeated words once', () => {
   expect(request({ description: 'a book '.repeat(251) })).toEqual(request({ description: 'a book' }));
 });
 

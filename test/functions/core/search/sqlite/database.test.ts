@@ -11,6 +11,6 @@ test('a Node.js without it is told what it lacks', async () => {
   const code = `(await import('./functions/core/search/sqlite/database.ts')).requireFullTextSearch()`;
   const run = promisify(execFile)(process.execPath, ['--no-experimental-sqlite', '--input-type=module', '-e', code]);
   await expect(run).rejects.toMatchObject({
-    stderr: expect.stringContaining(`search needs the module node:sqlite, which Node.js ${process.version} lacks. Run on a Node.js`),
+    stderr: expect.stringContaining(`search needs the module node:sqlite, which Node.js ${process.version} lacks. Use Node.js 24 or later`),
   });
 });

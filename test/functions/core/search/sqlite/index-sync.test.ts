@@ -55,19 +55,8 @@ const uidOf = (n: number) => `a.example:n${n}:v1`;
 
 describe('an index that follows the log', () => {
   test('holds what a new one holds, whatever was written between searches, and however much was removed of what is gone', async () => {
-    const step = fc.oneof(
-      fc.record({
-        action: fc.constantFrom('create' as const, 'replace' as const, 'draft' as const, 'remove' as const),
-        service: fc.nat(1),
-        intent: fc.nat(2),
-      }),
-      fc.record({
-        action: fc.constantFrom('rename' as const, 'delete' as const, 'leave' as const),
-        service: fc.nat(1),
-        intent: fc.nat(2),
-      }),
-      fc.record({ action: fc.constant('search' as const), service: fc.constant(0), intent: fc.constant(0) }),
-    );
+    const actions = ['create', 'replace', 'draft', 'remove', 'rename', 'delete', 'leave', 'search'] as const;
+    const step = fc.record({ action: fc.constantFrom(...actions), service: fc.nat(1), intent: fc.nat(2) });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.constantFrom(1, 2, 100), async (steps, pageSize) => {
         const { source, services, intents, table, serviceId } = await startRegistry(pageSize);

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { fields, type SearchDocument } from '../../../../../functions/core/search/document.ts';
-import { openDatabase } from '../../../../../functions/core/search/sqlite/database.ts';
-import { openParts } from '../../../../../functions/core/search/sqlite/parts.ts';
+import { openBlobs, openDatabase } from '../../../../../functions/core/search/sqlite/database.ts';
 import { openPostings, type Postings } from '../../../../../functions/core/search/sqlite/postings.ts';
 
 const documentOf = (texts: Partial<SearchDocument>): SearchDocument => ({
@@ -12,7 +11,7 @@ const documentOf = (texts: Partial<SearchDocument>): SearchDocument => ({
 
 const open = () => {
   const database = openDatabase(':memory:');
-  return { parts: openParts(database, 'posting'), close: () => database.close() };
+  return { blobs: openBlobs(database, 'posting'), close: () => database.close() };
 };
 
 const scoresOf = (postings: Postings, words: string[], isWanted: (id: number) => boolean = () => true): Record<string, number> => {
@@ -29,8 +28,8 @@ test('scores as if only what is there now had ever been added, before and after 
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.uniqueArray(word, { minLength: 1, maxLength: 3 }), (steps, asked) => {
-      const { parts, close } = open();
-      const postings = openPostings(parts);
+      const { blobs, close } = open();
+      const postings = openPostings(blobs);
       const kept = new Map<number, SearchDocument>();
       for (const [at, step] of steps.entries()) {
         if (step === 'save') postings.save();
@@ -46,7 +45,7 @@ test('scores as if only what is there now had ever been added, before and after 
           kept.set(id, document);
         }
       }
-      const fresh = openPostings(open().parts);
+      const fresh = openPostings(open().blobs);
       for (const [id, document] of kept) fresh.add(id, document);
       const expected = scoresOf(fresh, asked);
       expect(Object.keys(expected)).toHaveLength(
@@ -56,9 +55,9 @@ test('scores as if only what is there now had ever been added, before and after 
       expect(scoresOf(postings, asked, (id) => id > 0)).toEqual(
         Object.fromEntries(Object.entries(expected).filter(([id]) => Number(id) > 0)),
       );
-      for (const [id, { name }] of kept) expect(postings.holds(asked[0] ?? '', id)).toBe(name.split(' ').includes(asked[0] ?? ''));
+      for (const [id, { name }] of kept) expect(postings.contains(asked[0] ?? '', id)).toBe(name.split(' ').includes(asked[0] ?? ''));
       postings.save();
-      expect(scoresOf(openPostings(parts), asked)).toEqual(expected);
+      expect(scoresOf(openPostings(blobs), asked)).toEqual(expected);
       close();
     }),
     { numRuns: 60 },
@@ -66,8 +65,8 @@ test('scores as if only what is there now had ever been added, before and after 
 });
 
 test('holds what thousands of changes have left', () => {
-  const { parts, close } = open();
-  const postings = openPostings(parts);
+  const { blobs, close } = open();
+  const postings = openPostings(blobs);
   const document = (id: number) => documentOf({ description: `all n${id % 7}` });
   for (let id = 1; id <= 5_000; id++) postings.add(id, document(id));
   for (let id = 1; id <= 5_000; id += 2) postings.remove(id, document(id));
@@ -90,8 +89,8 @@ test.each<[string, SearchDocument, SearchDocument, string[]]>([
   ],
   ['a repeated word before a single one', documentOf({ description: 'pay pay x' }), documentOf({ description: 'pay y x' }), ['pay']],
 ])('ranks %s', (_, better, worse, words) => {
-  const { parts, close } = open();
-  const postings = openPostings(parts);
+  const { blobs, close } = open();
+  const postings = openPostings(blobs);
   postings.add(1, worse);
   postings.add(2, better);
   for (let id = 3; id < 20; id++) postings.add(id, documentOf({ name: id < 9 ? 'other' : 'unlike' }));

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
+import { awsDomain, openSignedRequests } from '../../functions/core/signed-request.ts';
+import { readPolicy } from '../../lib/policy.ts';
+import { readSettings, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
+import { readOutputs } from '../outputs.ts';
+import { examineAdopted } from './adopted.ts';
+import type { AccountFindings, Findings } from './examine.ts';
+
+const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+const cdk = 'node_modules/aws-cdk/package.json';
+
+/** The settings, or what is wrong with them or with the policy. */
+function findSettings(given: Record<string, string>): Settings | string {
+  try {
+    const settings = readSettings({ ...readJson('cdk.json').context, ...given });
+    readPolicy(settings);
+    return settings;
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+}
+
+const clientOptions = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
+
+/** What AWS answers, or `unknown` if these credentials may not ask. */
+async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
+  try {
+    return await question;
+  } catch (error) {
+    if (/^AccessDenied/.test((error as Error).name)) return 'unknown';
+    throw error;
+  }
+}
+
+/** Whether a stage is deployed: a stack whose creation failed holds nothing, and the next deployment creates it anew. */
+async function findStack(client: S3Client, region: string, stage: string): Promise<'present' | 'absent' | 'unknown'> {
+  const query = new URLSearchParams({ Action: 'DescribeStacks', Version: '2010-05-15', StackName: stackNameOf(stage) });
+  const url = new URL(`${process.env.AWS_ENDPOINT_URL ?? `https://cloudformation.${region}.${awsDomain(region)}`}/?${query}`);
+  const signing = { service: 'cloudformation', region, credentials: client.config.credentials };
+  const { status, body } = await openSignedRequests(5_000, signing)({ method: 'GET', url, headers: {}, body: '' });
+  if (status !== 200) return body.includes('does not exist') ? 'absent' : 'unknown';
+  return /<StackStatus>(ROLLBACK_|CREATE_FAILED|REVIEW_IN_PROGRESS|DELETE_)/.test(body) ? 'absent' : 'present';
+}
+
+/** The bootstrap makes a bucket with a known name. */
+async function examineAccount(client: S3Client, region: string, settings: Settings | string): Promise<AccountFindings> {
+  try {
+    await client.config.credentials();
+  } catch {
+    return { state: 'no credentials' };
+  }
+  const bounded = { abortSignal: AbortSignal.timeout(10_000) };
+  try {
+    const adopted = typeof settings === 'string' ? {} : (settings.adopt ?? {});
+    const wantedPolicy = typeof settings === 'string' ? undefined : readOutputs(settings.stage)?.SigningKeyPolicy;
+    const [stack, listed, lambda, gateway, problems] = await Promise.all([
+      typeof settings === 'string' ? ('unknown' as const) : findStack(client, region, settings.stage),
+      ask(client.send(new ListBucketsCommand({}), bounded)),
+      ask(new LambdaClient(clientOptions).send(new GetAccountSettingsCommand({}), bounded)),
+      ask(new APIGatewayClient(clientOptions).send(new GetAccountCommand({}), bounded)),
+      ask(examineAdopted(adopted, wantedPolicy, clientOptions)),
+    ]);
+    const isBootstrap = ({ Name = '' }) => /^cdk-\w+-assets-/.test(Name) && Name.endsWith(`-${region}`);
+    return {
+      state: 'known',
+      stack,
+      isBootstrapped: listed === 'unknown' ? listed : (listed.Buckets ?? []).some(isBootstrap),
+      unreservedConcurrency: lambda === 'unknown' ? lambda : (lambda.AccountLimit?.UnreservedConcurrentExecutions ?? 0),
+      hasApiLogRole: gateway === 'unknown' ? gateway : gateway.cloudwatchRoleArn !== undefined,
+      adopted: problems,
+    };
+  } catch (error) {
+    const { $metadata } = error as { $metadata?: { httpStatusCode?: number } };
+    return { state: $metadata?.httpStatusCode ? 'refused' : 'unreachable' };
+  }
+}
+
+/** Looks at the machine, the settings of a stage and the account. */
+export async function inspect(given: Record<string, string>): Promise<Findings & { settings: Settings | string }> {
+  const client = new S3Client(clientOptions);
+  const settings = findSettings(given);
+  const region = await client.config.region().catch(() => undefined);
+  return {
+    nodeVersion: process.versions.node,
+    cdkVersion: existsSync(cdk) ? readJson(cdk).version : undefined,
+    wantedCdkVersion: readJson('package.json').dependencies['aws-cdk'],
+    settings,
+    region,
+    account: region === undefined ? { state: 'no credentials' } : await examineAccount(client, region, settings),
+  };
+}

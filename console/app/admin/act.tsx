@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks';
+import { Button, Failure, Shown } from '../parts.tsx';
+import { Command } from './record-form.tsx';
+
+interface ActProps {
+  title: string;
+  /** asks first */
+  isDangerous?: boolean;
+  /** the command that does the same */
+  command: string;
+  /** false if it was not done after all */
+  act(): Promise<unknown>;
+  onDone(): void;
+}
+
+/** A button that changes something, says what came of it, and shows the command that does the same. */
+export function Act({ title, isDangerous = false, command, act, onDone }: ActProps) {
+  const [state, setState] = useState<'idle' | 'asked' | 'running'>('idle');
+  const [failure, setFailure] = useState<unknown>();
+  const run = async () => {
+    setState('running');
+    setFailure(undefined);
+    try {
+      if ((await act()) !== false) onDone();
+    } catch (error) {
+      setFailure(error);
+    }
+    setState('idle');
+  };
+  return (
+    <>
+      <p class="buttons">
+        {state === 'asked' ? (
+          <>
+            <span>
+              <Shown text={`${title}?`} />
+            </span>
+            <Button title="Yes" kind="danger" onClick={() => void run()} />
+            <Button title="No" onClick={() => setState('idle')} />
+          </>
+        ) : (
+          <Button
+            title={title}
+            kind={isDangerous ? 'danger' : ''}
+            isBusy={state === 'running'}
+            onClick={() => (isDangerous ? setState('asked') : void run())}
+          />
+        )}
+      </p>
+      <Failure error={failure} />
+      <Command text={command} />
+    </>
+  );
+}

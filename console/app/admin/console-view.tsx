@@ -1,0 +1,23 @@
+import type { Route } from '../route.ts';
+import { Agents, AgentView } from './agents.tsx';
+import { History } from './history.tsx';
+import { Import } from './import.tsx';
+import { EditIntent, NewIntent } from './intents.tsx';
+import { NewService, Services, ServiceView } from './services.tsx';
+import { Usage } from './usage.tsx';
+
+export function ConsoleView({ path: [first, second = '', third], query }: Route) {
+  if (first === 'intents') return <EditIntent key={second} uid={second} />;
+  if (first === 'import') return <Import />;
+  if (first === 'services' && third === 'new') return <NewIntent serviceId={second} />;
+  if (first === 'services' && second === 'new') return <NewService />;
+  if (first === 'services') return second === '' ? <Services query={query} /> : <ServiceView key={second} id={second} query={query} />;
+  if (first === 'agents')
+    return second === '' ? (
+      <Agents query={query} />
+    ) : (
+      <AgentView key={`${second} ${query.get('key')}`} id={second} thumbprint={query.get('key') ?? undefined} />
+    );
+  if (first === 'history') return <History query={query} />;
+  return <Usage query={query} />;
+}

@@ -1,0 +1,27 @@
+/** Files that somebody has dropped or chosen, by their paths. */
+export interface Dropped {
+  /** of the file or folder, for people */
+  name: string;
+  files: Map<string, File>;
+}
+
+/** Most files of a folder. */
+const maxFiles = 5_000;
+
+const isRead = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|\/)(\.|node_modules\/)/.test(path);
+
+/**
+ * The files of a field; undefined if none was chosen. A single file is taken whatever its name is.
+ * @throws Error if there are too many, or none that can be read
+ */
+export function chosenFiles(files: FileList | null): Dropped | undefined {
+  const found = [...(files ?? [])].map((file): [path: string, file: File] => [file.webkitRelativePath || file.name, file]);
+  const read = found.length === 1 ? found : found.filter(([path]) => isRead(path));
+  const [[path = ''] = []] = read;
+  if (found.length === 0) return undefined;
+  if (read.length === 0) throw new Error('There is no JSON or YAML file in what you have dropped.');
+  if (read.length > maxFiles) throw new Error(`There are more than ${maxFiles} files. Drop the folder of the document alone.`);
+  const [folder = ''] = path.split('/');
+  const isFolder = read.every(([other]) => other.startsWith(`${folder}/`));
+  return { name: isFolder ? folder : read.length === 1 ? path : `${read.length} files`, files: new Map(read) };
+}

@@ -1,0 +1,84 @@
+import { quote } from '../../../registry/shell-words.ts';
+import { changedKinds, type LogEntry } from '../../../schemas/changes.ts';
+import { useRead } from '../gate.ts';
+import { Failure, Heading, Shown, Table, Time, Way } from '../parts.tsx';
+import { go, linkTo } from '../route.ts';
+import type { ChangePage } from '../wire.ts';
+import { Command } from './record-form.tsx';
+
+const filters = ['kind', 'id', 'actor'] as const;
+
+export function History({ query }: { query: URLSearchParams }) {
+  const asked = Object.fromEntries(query);
+  const { answer, error, reload } = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
+  const { entries, head } = answer?.value ?? {};
+  const show = (name: string, value: string) => {
+    const { before: _, ...others } = asked;
+    go(linkTo(['history'], { ...others, [name]: value }), { isReplacing: true });
+  };
+  const options = filters.flatMap((name) => (asked[name] ? [`--${name} ${quote(asked[name])}`] : []));
+  return (
+    <>
+      <Heading title="History">Who changed what</Heading>
+      <div class="search">
+        <label for="kind">Kind</label>
+        <select id="kind" value={asked.kind ?? ''} onChange={({ currentTarget }) => show('kind', currentTarget.value)}>
+          <option value="">every kind</option>
+          {changedKinds.map((kind) => (
+            <option key={kind}>{kind}</option>
+          ))}
+        </select>
+        <label for="actor">By</label>
+        <input id="actor" type="text" value={asked.actor ?? ''} onChange={({ currentTarget }) => show('actor', currentTarget.value)} />
+        <label for="id">Record</label>
+        <input id="id" type="text" value={asked.id ?? ''} onChange={({ currentTarget }) => show('id', currentTarget.value)} />
+      </div>
+      <Failure error={error} retry={reload} />
+      <p role="status" class="quiet">
+        {head && head.seq > 0 && (
+          <>
+            The newest entry is {head.seq}, its digest <code>{head.digest}</code>.
+          </>
+        )}
+        {entries?.length === 0 && ' No entry to show here.'}
+      </p>
+      <Table
+        label="Changes"
+        heads={['Entry', 'When', 'Who', 'What', 'Record']}
+        rows={(entries ?? []).map((entry) => [
+          entry.seq,
+          <Time at={entry.at} />,
+          entry.actor.user_name ?? entry.actor.client_id ?? entry.actor.subject,
+          countChanges(entry),
+          <Records key={entry.seq} entry={entry} />,
+        ])}
+      />
+      <Way to={answer?.next && linkTo(['history'], answer.next)} title="Older" />
+      <Command text={['npx intent-gate history', ...options].join(' ')} />
+    </>
+  );
+}
+
+/** What was done, and how often if more than once: `create intent (28), delete intent`. */
+function countChanges({ changes }: LogEntry): string {
+  const groups = Map.groupBy(changes, ({ action, kind }) => `${action} ${kind}`);
+  return [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length})` : what)).join(', ');
+}
+
+/** What it was done to: one record, or several, which are shown when somebody asks for them. */
+function Records({ entry: { changes } }: { entry: LogEntry }) {
+  const [first] = changes;
+  if (first && changes.length === 1) return <Shown text={first.id} />;
+  return (
+    <details>
+      <summary>{changes.length} records</summary>
+      <ul>
+        {changes.map(({ action, kind, id }) => (
+          <li key={`${kind} ${id}`}>
+            {action} <Shown text={id} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

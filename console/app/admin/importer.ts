@@ -1,0 +1,90 @@
+import { isLoopbackHost } from '../../../client/address.ts';
+import { openApi } from '../../../registry/api.ts';
+import { type Applied, applyChanges } from '../../../registry/apply.ts';
+import type { ServiceChanges } from '../../../registry/compare.ts';
+import { compareDocument } from '../../../registry/compare-document.ts';
+import { deployment } from '../deployment.ts';
+import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
+import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
+import type { Dropped } from './dropped.ts';
+import type { Planned } from './plan-worker.ts';
+import { openPlanner } from './planner.ts';
+
+const concurrency = 6;
+
+export type OnProgress = (done: number, total: number) => void;
+
+export interface ImportChoices {
+  /** address of the API, overriding the document */
+  baseUrl?: string | undefined;
+  isDraft: boolean;
+  /** which of the files is the document, if that has been chosen */
+  main?: string | undefined;
+}
+
+/** What an import would do: nothing is changed yet. */
+export interface DryRun extends Planned {
+  changes: ServiceChanges;
+}
+
+const openContext = (onProgress: OnProgress) => ({
+  api: openApi(gateUrl, openTokens()),
+  terminal: {
+    progress: (_what: string, total: number) => {
+      let done = 0;
+      onProgress(done, total);
+      return { step: () => onProgress(++done, total), end: () => {} };
+    },
+  },
+});
+
+/** If the sign-in has ended, the work waits until the same person has signed in again, and goes on where it has stopped. */
+function openTokens() {
+  const owner = session.get()?.userName;
+  return {
+    async get(renew = false): Promise<string> {
+      if ((renew || hasTokenEnded()) && !(await renewSession()) && accessToken() === undefined) await awaitSession();
+      const { userName, tokens } = session.get() ?? {};
+      if (tokens === undefined || userName !== owner) throw new SignInEnded();
+      return tokens.access;
+    },
+  };
+}
+
+/** A refusal of the token, which could not be renewed just now, is one as well. */
+async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw isUnauthorized(error) ? new SignInEnded() : error;
+  }
+}
+
+/**
+ * Reads a document as the command `import` does, with the files that were dropped beside it, and compares what would come of it with the registry.
+ * @throws CliFailure or IntentGateError in a sentence for people
+ */
+export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
+  const context = openContext(onProgress);
+  const { localUpstreams = [] } = deployment;
+  const rules = { ports: portsOf(baseUrl), allowLoopback: isLoopbackHost(new URL(gateUrl).hostname), localUpstreams, ownHosts: [] };
+  const planner = openPlanner(files, main, { baseUrl, findsHeaders: true, rules, registryUrl: gateUrl });
+  try {
+    const planWith = async (headers: Record<string, string>) => {
+      const { plan, ...reading } = await planner.plan(headers);
+      return { ...plan, reading };
+    };
+    const choices = { isDraft, isThorough: true, concurrency };
+    const { planned, plan, changes } = await whileSignedIn(() => compareDocument(context, planWith, choices));
+    return { ...planned.reading, plan, changes };
+  } finally {
+    planner.close();
+  }
+}
+
+/** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
+const portsOf = (baseUrl = ''): number[] => [...new Set([443, Number(URL.parse(baseUrl)?.port || 443)])];
+
+/** Does what the dry run has shown. Done again after an interruption, it finishes the work. */
+export const applyDryRun = ({ changes }: DryRun, onProgress: OnProgress): Promise<Applied> =>
+  whileSignedIn(() => applyChanges(openContext(onProgress), changes, false));

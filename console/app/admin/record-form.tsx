@@ -1,0 +1,214 @@
+import { useRef, useState } from 'preact/hooks';
+import * as z from 'zod';
+import { Refusal } from '../../../client/errors.ts';
+import { issuesOf } from '../../../functions/core/json.ts';
+import { type Difference, findDifferences } from '../../../registry/differences.ts';
+import type { Issue } from '../../../schemas/errors.ts';
+import { parseExact } from '../../../schemas/number.ts';
+import type { JsonSchema } from '../../../schemas/openapi.ts';
+import { Fields, otherProblems, Problems } from '../field.tsx';
+import { type Field, readFields, type Typed, typeValue } from '../field-values.ts';
+import { ask } from '../gate.ts';
+import { Button, Copyable, Failure, SubmitForm, Table } from '../parts.tsx';
+import { useDraft } from '../store.ts';
+
+type Values = Record<string, unknown>;
+
+interface RecordFormProps {
+  /** names what is typed, so that it is kept */
+  name: string;
+  fields: readonly Field[];
+  record: Values;
+  etag?: string | undefined;
+  schema: z.ZodType;
+  send: { method: 'POST' | 'PUT'; path: string };
+  read?: { path: string; query?: Record<string, string> };
+  /** the command that does the same with a file of the body */
+  command: string;
+  onSaved(answer: Values): void;
+}
+
+/** A record as it was read, which is what the changes are made to. */
+interface Base {
+  record: Values;
+  etag: string | undefined;
+}
+
+/** What is kept: also what it was typed over, so that it is not saved over somebody else's change unseen. */
+interface Draft {
+  typed: Typed;
+  base: Base;
+}
+
+/**
+ * A form for a record. It is checked with the gate's own rules before it is sent, what the gate refuses is shown at its field, and if somebody else
+ * has changed the record in the meantime, the differences are shown before one of the two is kept.
+ */
+export function RecordForm({ name, fields, record, etag, schema, send, read, command, onSaved }: RecordFormProps) {
+  const [draft, setDraft] = useDraft<Draft | undefined>(`draft ${name}`, undefined);
+  // what a save or a comparison has told, until the record itself is read again
+  const [newer, setNewer] = useState<{ than: string | undefined; base: Base }>();
+  const known: Base = newer && newer.than === etag ? newer.base : { record, etag };
+  const fresh = typeRecord(fields, known.record);
+  // if what was typed over is what the record says still, only its entity tag may have changed
+  const isOfKnown = draft === undefined || isSame(typeRecord(fields, draft.base.record), fresh);
+  const base = isOfKnown ? known : draft.base;
+  const typed = draft?.typed ?? fresh;
+  const latest = useRef({ draft, etag });
+  latest.current = { draft, etag };
+  const [issues, setIssues] = useState<Issue[]>([]);
+  const [failure, setFailure] = useState<unknown>();
+  const [conflict, setConflict] = useState<Base & { differences: Difference[] }>();
+  const [isSaving, setSaving] = useState(false);
+  const { body: shown } = readRecord(fields, typed, base.record);
+
+  async function save(over: Base = base): Promise<void> {
+    setFailure(undefined);
+    const sent = over === base ? draft : { typed, base: over };
+    if (sent !== draft) setDraft(sent);
+    const { body, issues: unread } = readRecord(fields, typed, over.record);
+    const checked = schema.safeParse(body, { reportInput: true });
+    const found = [...unread, ...(unread.length > 0 || checked.success ? [] : issuesOf(checked.error))];
+    setIssues(found);
+    if (found.length > 0) return;
+    setSaving(true);
+    try {
+      const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
+      const { value, etag } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
+      const saved: Base = { record: body, etag };
+      const { current } = latest;
+      setNewer({ than: current.etag, base: saved });
+      // what was typed while it was being saved is not saved yet
+      setDraft(current.draft && current.draft !== sent ? { ...current.draft, base: saved } : undefined);
+      setConflict(undefined);
+      onSaved(value);
+    } catch (error) {
+      if (read && error instanceof Refusal && error.details.reason === 'etag_mismatch') {
+        await compare(read, body).catch(setFailure);
+      } else {
+        setIssues(error instanceof Refusal ? error.issues : []);
+        setFailure(error);
+      }
+    } finally {
+      setSaving(false);
+    }
+  }
+
+  async function compare({ path, query }: NonNullable<typeof read>, body: Values): Promise<void> {
+    const now = await ask<Values>('GET', path, { as: 'admin', ...(query && { query }) });
+    const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
+    setConflict({ differences: findDifferences(theirs, body), etag: now.etag, record: now.value });
+  }
+
+  return (
+    <>
+      <SubmitForm
+        title="Save"
+        busyTitle="Saving …"
+        isBusy={isSaving}
+        issues={issues}
+        onSubmit={() => void save()}
+        note={
+          !isSame(typed, typeRecord(fields, base.record)) && (
+            <Button title="Discard what I have typed" onClick={() => setDraft(undefined)} />
+          )
+        }
+      >
+        <Fields fields={fields} typed={typed} issues={issues} onTyped={(next) => setDraft({ base, typed: next })} />
+        <Problems problems={otherProblems(fields, issues)} />
+        <Failure error={failure} />
+        {conflict && (
+          <Conflict
+            differences={conflict.differences}
+            onMine={() => void save({ record: conflict.record, etag: conflict.etag })}
+            onTheirs={() => {
+              setNewer({ than: etag, base: { record: conflict.record, etag: conflict.etag } });
+              setDraft(undefined);
+              setConflict(undefined);
+            }}
+          />
+        )}
+      </SubmitForm>
+      <Command text={`${command} <<'END'\n${JSON.stringify(shown, null, 2)}\nEND`} />
+    </>
+  );
+}
+
+export const Command = ({ text }: { text: string }) => (
+  <details>
+    <summary>The same on the command line</summary>
+    <Copyable label="Command" text={text} />
+  </details>
+);
+
+/** What somebody else has changed since the record was read. */
+const Conflict = ({ differences, onMine, onTheirs }: { differences: Difference[]; onMine(): void; onTheirs(): void }) => (
+  <div class="failure" role="alert">
+    <p>Someone else has changed this since you opened it. Nothing of yours is saved yet. You differ in:</p>
+    <Table
+      label="Differences"
+      heads={['Where', 'It is now', 'Yours']}
+      rows={differences.map(({ path, before, after }) => [path, JSON.stringify(before), JSON.stringify(after)])}
+    />
+    <p class="buttons">
+      <Button title="Save mine over it" kind="danger" onClick={onMine} />
+      <Button title="Take what it is now" onClick={onTheirs} />
+    </p>
+  </div>
+);
+
+const isSame = (left: Typed, right: Typed): boolean => findDifferences(left, right).length === 0;
+
+const typeRecord = (fields: readonly Field[], record: Values): Typed =>
+  Object.fromEntries(fields.map((field) => [field.name, typeValue(field, memberAt(record, field.name))]));
+
+/** The body that the fields describe. Members that have no field stay as they are. */
+function readRecord(fields: readonly Field[], typed: Typed, record: Values): { body: Values; issues: Issue[] } {
+  const { values, issues } = readFields(fields, typed);
+  const body = parseExact(JSON.stringify(record)) as Values;
+  for (const { name } of fields) setMember(body, name, values[name]);
+  return { body, issues };
+}
+
+function memberAt(record: Values, name: string): unknown {
+  const [first = '', ...rest] = name.split('/');
+  const value = record[first];
+  return rest.length === 0 ? value : memberAt((value ?? {}) as Values, rest.join('/'));
+}
+
+function setMember(record: Values, name: string, value: unknown): void {
+  const [first = '', ...rest] = name.split('/');
+  if (rest.length > 0) {
+    const inner = { ...((record[first] ?? {}) as Values) };
+    setMember(inner, rest.join('/'), value);
+    record[first] = inner;
+  } else if (value === undefined) {
+    delete record[first];
+  } else {
+    record[first] = value;
+  }
+}
+
+/**
+ * The fields of a record, from the schema of its body, which has an id.
+ * @param labels - of the members that have a field, or more about it; `endpoint/url` is within another member
+ */
+export function fieldsOfRecord(schema: z.ZodType, labels: Record<string, string | Partial<Field>>): Field[] {
+  const { $ref = '', $defs = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const root = $defs[$ref.replace('#/$defs/', '')] as Nested;
+  return Object.entries(labels).map(([name, given]) => {
+    const path = name.split('/');
+    return { ...shapeOf(root, path), name, path, ...(typeof given === 'string' ? { label: given } : given) };
+  });
+}
+
+type Nested = JsonSchema & { anyOf?: Nested[]; items?: JsonSchema; properties?: Record<string, Nested> };
+
+function shapeOf(schema: Nested, [first = '', ...rest]: string[]): Pick<Field, 'type'> & Partial<Field> {
+  const { properties = {}, required = [] } = [schema, ...(schema.anyOf ?? [])].find((one) => one.properties) ?? {};
+  const { type = 'any', enum: choices, format, maxLength, items, description: hint = '', ...inner } = properties[first] ?? {};
+  if (rest.length > 0) return shapeOf(inner, rest);
+  const shape = { type, enum: choices, format, maxLength, hint, required: required.includes(first) } as Field;
+  if (type === 'boolean') return { ...shape, control: 'check' };
+  return items?.type === 'string' ? { ...shape, control: 'list' } : shape;
+}

@@ -1,0 +1,74 @@
+import { connect, type IntentGate } from '../../client/connect.ts';
+import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
+import { parseExact } from '../../schemas/number.ts';
+import { readCallsLeft } from './calls-left.ts';
+import { askConsent } from './consent.tsx';
+import { deployment } from './deployment.ts';
+import { gateUrl } from './gate.ts';
+import { keep, readKept } from './store.ts';
+
+/** The name under which this page is an agent: the same in each visit, because it belongs to the page's key. */
+export function ownAgentId(): string {
+  const kept = localStorage.getItem('agent-id');
+  if (kept !== null) return kept;
+  const made = `page-${crypto.randomUUID()}`;
+  localStorage.setItem('agent-id', made);
+  return made;
+}
+
+export interface ExecutionFacts {
+  executionId: string | undefined;
+  /** calls that are left, and of how many */
+  left: string | undefined;
+}
+
+let gate: Promise<IntentGate> | undefined;
+let facts: ExecutionFacts = { executionId: undefined, left: undefined };
+
+/** Keeps which policy was accepted for as long as the tab is open; the PAT stays in memory. */
+const agreementStore = {
+  load: async () => {
+    const digest = readKept<string | undefined>('accepted-policy', undefined);
+    return digest === undefined ? undefined : { digest };
+  },
+  save: async (_url: string, { digest }: { digest: string }) => keep('accepted-policy', digest),
+};
+
+const openAgent = (): Promise<IntentGate> => {
+  gate ??= connect(gateUrl, {
+    agentId: ownAgentId(),
+    keyStore: openIndexedDbKeyStore(),
+    publicUrl: deployment.publicUrl,
+    agreementStore,
+    onPolicy: (_policy, inWords, changes) => askConsent(inWords, changes),
+    maxAttempts: 1,
+    maxWaitMs: 0,
+    parse: parseExact,
+    fetch: async (...request) => {
+      const answer = await fetch(...request);
+      const executionId = answer.headers.get('execution-id');
+      if (executionId !== null) facts = { executionId, left: readCallsLeft(answer.headers) };
+      return answer;
+    },
+  });
+  return gate;
+};
+
+/**
+ * A PAT for the key of this page, once the policy has been accepted.
+ * @throws IntentGateError
+ */
+export const obtainPat = async (): Promise<string> => (await (await openAgent()).obtainPat()).pat;
+
+/**
+ * Runs an intent with the key of this page, once the policy has been accepted.
+ * @throws IntentGateError
+ */
+export async function runIntent(
+  intentUid: string,
+  parameters: object,
+): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts }> {
+  const agent = await openAgent();
+  const answer = await agent.execute(intentUid, parameters);
+  return { answer, facts };
+}

@@ -1,0 +1,108 @@
+import { useState } from 'preact/hooks';
+import { isObject } from '../../functions/core/json.ts';
+import { Button, Copyable, Shown, Table } from './parts.tsx';
+
+/** How many rows or members are shown before somebody asks for more. */
+const pageLength = 50;
+
+/** An answer, readable: tables for lists, pictures where it holds some, and as JSON if somebody wants that. */
+export function Answer({ value }: { value: unknown }) {
+  const [isRaw, setRaw] = useState(false);
+  return (
+    <div class="answer">
+      <Value value={value} label="Answer" />
+      <details open={isRaw} onToggle={({ currentTarget }) => setRaw(currentTarget.open)}>
+        <summary>As JSON</summary>
+        {isRaw && <Copyable label="The answer as JSON" text={JSON.stringify(value, null, 2)} />}
+      </details>
+    </div>
+  );
+}
+
+export function Value({ value, label }: { value: unknown; label: string }) {
+  if (Array.isArray(value)) return <List items={value} label={label} />;
+  if (isObject(value)) return <Members value={value} />;
+  if (typeof value === 'string') return <Text text={value} label={label} />;
+  return <code>{value === undefined ? '' : JSON.stringify(value)}</code>;
+}
+
+function Members({ value }: { value: Record<string, unknown> }) {
+  const [isAll, setAll] = useState(false);
+  const members = Object.entries(value);
+  if (members.length === 0) return <p class="quiet">nothing</p>;
+  return (
+    <>
+      <dl class="members">
+        {members.slice(0, isAll ? undefined : pageLength).map(([name, member]) => (
+          <div key={name}>
+            <dt>
+              <Shown text={name} />
+            </dt>
+            <dd>
+              <Value value={member} label={name} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <More count={isAll ? 0 : members.length - pageLength} onAll={() => setAll(true)} />
+    </>
+  );
+}
+
+function List({ items, label }: { items: unknown[]; label: string }) {
+  const [isAll, setAll] = useState(false);
+  const shown = items.slice(0, isAll ? undefined : pageLength);
+  const more = <More count={isAll ? 0 : items.length - pageLength} onAll={() => setAll(true)} />;
+  if (items.length === 0) return <p class="quiet">an empty list</p>;
+  if (!items.every(isObject)) {
+    return (
+      <>
+        <ol class="items">
+          {shown.map((item, at) => (
+            <li key={at}>
+              <Value value={item} label={label} />
+            </li>
+          ))}
+        </ol>
+        {more}
+      </>
+    );
+  }
+  const columns = [...new Set(items.flatMap((item) => Object.keys(item)))].slice(0, 30);
+  return (
+    <>
+      <Table
+        label={label}
+        isPlain
+        heads={columns}
+        rows={shown.filter(isObject).map((item) => columns.map((column) => <Value value={item[column]} label={column} />))}
+      />
+      {more}
+    </>
+  );
+}
+
+const More = ({ count, onAll }: { count: number; onAll(): void }) =>
+  count > 0 ? <Button title={`Show ${count} more`} kind="plain" onClick={onAll} /> : null;
+
+/** A picture if the text is one, in base64 or as a data URL of a kind that cannot run anything; else the text. */
+function Text({ text, label }: { text: string; label: string }) {
+  const address = pictureAddress(text);
+  if (address === undefined) return <Shown text={text} />;
+  return <img src={address} alt={label} />;
+}
+
+/** What pictures in base64 begin with: PNG, JPEG, GIF and WebP. Not SVG, which is a document. */
+const beginnings: [RegExp, string][] = [
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGOD[dl]h/, 'image/gif'],
+  [/^UklGR.{6}XRUJQ/, 'image/webp'],
+];
+
+export function pictureAddress(text: string): string | undefined {
+  const [, base64 = text] = /^data:image\/(?:png|jpeg|gif|webp);base64,(.*)$/s.exec(text) ?? [];
+  if (base64.length < 60 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
+  const mediaType = beginnings.find(([beginning]) => beginning.test(base64))?.[1];
+  return mediaType && `data:${mediaType};base64,${base64}`;
+}

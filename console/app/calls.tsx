@@ -1,0 +1,76 @@
+import { Answer } from './answer.tsx';
+import { Button, Heading, Shown, Time } from './parts.tsx';
+import { linkTo } from './route.ts';
+import { keep, openStore, readKept, useStore } from './store.ts';
+
+export interface Call {
+  at: number;
+  intentUid: string;
+  parameters: Record<string, unknown>;
+  durationMs: number;
+  /** the answer; none if the call was refused, or the answer is too large to be kept */
+  answer?: unknown;
+  refusal?: string;
+}
+
+const maxKept = 50;
+/** Longest answer that is kept, in characters of JSON. */
+const maxAnswerLength = 20_000;
+
+const calls = openStore<Call[]>(readKept('calls', []));
+
+export function rememberCall(call: Call): void {
+  const { answer, ...rest } = call;
+  const isKept = answer !== undefined && JSON.stringify(answer).length <= maxAnswerLength;
+  calls.set([isKept ? call : rest, ...calls.get()].slice(0, maxKept));
+  keep('calls', calls.get());
+}
+
+function forgetCalls(): void {
+  calls.set([]);
+  keep('calls', undefined);
+}
+
+/** What this page has run since the tab was opened. */
+export function Calls() {
+  const made = useStore(calls);
+  return (
+    <>
+      <Heading title="Your calls" />
+      <p>What this page has run. It stays in this tab, and is gone when the tab is closed.</p>
+      {made.length === 0 ? (
+        <p>
+          None yet. <a href={linkTo([])}>Find something to run</a>
+        </p>
+      ) : (
+        <p>
+          <Button title="Forget them" onClick={forgetCalls} />
+        </p>
+      )}
+      <ol class="list">
+        {made.map(({ at, intentUid, parameters, durationMs, answer, refusal }) => (
+          <li key={at}>
+            <h2>
+              <a href={linkTo(['intents', intentUid], { parameters: JSON.stringify(parameters) })}>{intentUid}</a>{' '}
+              <span class={refusal === undefined ? 'badge good' : 'badge bad'}>{refusal === undefined ? 'answered' : 'refused'}</span>
+            </h2>
+            <p class="quiet">
+              <Time at={at} />, {durationMs} ms, with <Shown text={JSON.stringify(parameters)} />
+            </p>
+            {refusal !== undefined && (
+              <p>
+                <Shown text={refusal} />
+              </p>
+            )}
+            {answer !== undefined && (
+              <details>
+                <summary>Answer</summary>
+                <Answer value={answer} />
+              </details>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

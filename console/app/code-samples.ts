@@ -1,0 +1,99 @@
+import { quote } from '../../registry/shell-words.ts';
+import { isRawNumber } from '../../schemas/number.ts';
+
+/**
+ * Programs that run an intent with these parameters, by the names of languages. They are those of the clients' READMEs and of docs/agents.md, for this
+ * intent: a test compares and runs them.
+ */
+export function listSamples(gateUrl: string, intentUid: string, parameters: Record<string, unknown>): Record<string, string> {
+  const body = JSON.stringify({ intent_uid: intentUid, parameters });
+  return {
+    curl: `BASE_URL=${quote(gateUrl)}
+# The usage policy. What follows signs it with a key of yours: go on only if you agree.
+curl -sS "$BASE_URL/api/policy?view=words"
+
+${patCommands}
+curl -sS -i "$BASE_URL/api/intents/execute" -H "Authorization: Bearer $PAT" -H 'Content-Type: application/json' \\
+  -H "Idempotency-Key: $(openssl rand -hex 16)" \\
+  -d ${quote(body)}
+`,
+    TypeScript: `// No registry has the client. In your project, with a checkout of Intent Gate in $PROJECT:
+//   npm pack "$PROJECT/client" --ignore-scripts=false && npm install ./intent-gate-client-*.tgz
+import { connect, PolicyDeclined, Refusal } from 'intent-gate-client';
+
+const gate = await connect(${JSON.stringify(gateUrl)}, {
+  agentId: \`example-\${crypto.randomUUID()}\`,
+  onPolicy: (policy, inWords) => {
+    console.log(inWords.join('\\n'));
+    return (policy.permission ?? []).every(({ duty = [] }) => duty.length === 0); // nothing that costs
+  },
+});
+
+try {
+  console.log(await gate.execute(${JSON.stringify(intentUid)}, ${JSON.stringify(parameters)}));
+} catch (error) {
+  if (error instanceof PolicyDeclined) console.error('The policy asks for more than this agent may accept.');
+  else if (error instanceof Refusal) console.error(error.code, error.message, error.issues);
+  else throw error;
+}
+`,
+    Python: `# No registry has the client. With a checkout of Intent Gate in $PROJECT:
+#   python3 -m venv .venv && .venv/bin/pip install "$PROJECT/client/python"
+import os
+import tempfile
+
+from intent_gate import IntentGate, Key, PolicyDeclined, Refusal
+
+key = Key.at(os.path.join(tempfile.mkdtemp(), "agent.key"))  # a file of yours that stays
+
+
+def on_policy(policy, in_words):
+    print(*in_words, sep="\\n")
+    return not any("duty" in permission for permission in policy.get("permission", []))  # nothing that costs
+
+
+gate = IntentGate(${JSON.stringify(gateUrl)}, key.agent_id, key, on_policy)
+try:
+    print(gate.execute(${JSON.stringify(intentUid)}, ${toPython(parameters)}))
+except PolicyDeclined:
+    print("The policy asks for more than this agent may accept.")
+except Refusal as error:
+    print(error.code, error, error.issues)
+`,
+    MCP: JSON.stringify(
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: { intent_uid: intentUid, parameters } } },
+      null,
+      2,
+    ),
+  };
+}
+
+/** Makes a key, signs the policy, gets a PAT. */
+const patCommands = `(umask 077; mkdir -p ~/.intent-gate); KEY=~/.intent-gate/agent-rsa-key.pem; POLICY=$(mktemp)
+test -f "$KEY" || openssl genrsa -out "$KEY" 2048
+curl -sS "$BASE_URL/api/policy" -o "$POLICY"
+base64url() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
+CLAIMS="\\"aud\\":\\"$BASE_URL\\",\\"iat\\":$(date +%s),\\"exp\\":$(($(date +%s) + 120)),\\"jti\\":\\"$(openssl rand -hex 16)\\""
+SIGNED=$(echo "{\\"alg\\":\\"RS256\\",$CLAIMS}" | base64url).$(base64url < "$POLICY")
+SIGNATURE=$SIGNED.$(printf %s "$SIGNED" | openssl dgst -sha256 -sign "$KEY" | base64url)
+PUBLIC_KEY=$(openssl pkey -in "$KEY" -pubout | openssl base64 -A)
+AGENT_ID=agent-$(printf %s "$PUBLIC_KEY" | openssl dgst -sha256 | sed 's/.* //' | cut -c1-12)
+ANSWER=$(curl -sS "$BASE_URL/api/pat/issue" -H 'Content-Type: application/json' \\
+  -d "{\\"agent_id\\":\\"$AGENT_ID\\",\\"signed_policy\\":\\"$SIGNATURE\\",\\"agent_public_key\\":\\"$PUBLIC_KEY\\"}")
+PAT=$(echo "$ANSWER" | sed -n 's/.*"[a-z]*-pat":"\\([^"]*\\)".*/\\1/p')
+: "\${PAT:?"$ANSWER"}"
+`;
+
+/** A value of JSON as Python writes it. */
+export function toPython(value: unknown): string {
+  if (value === null || value === undefined) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (isRawNumber(value)) return value.rawJSON;
+  if (Array.isArray(value)) return `[${value.map(toPython).join(', ')}]`;
+  if (typeof value === 'object') {
+    return `{${Object.entries(value)
+      .map(([name, member]) => `${JSON.stringify(name)}: ${toPython(member)}`)
+      .join(', ')}}`;
+  }
+  return JSON.stringify(value);
+}

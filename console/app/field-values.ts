@@ -1,0 +1,144 @@
+import { pointer } from '../../functions/core/json.ts';
+import { compileParameters } from '../../functions/core/parameters/compile.ts';
+import type { Issue } from '../../schemas/errors.ts';
+import { isRawNumber, numberText, parseExact } from '../../schemas/number.ts';
+import type { Parameter } from '../../schemas/parameter.ts';
+
+/** A field of a form: a parameter of an intent or an operation, or a member of a record. */
+export interface Field extends Parameter {
+  /** default: the name */
+  label?: string;
+  /** default: the description and the type */
+  hint?: string;
+  /** labels for the values of `enum`; default: the values */
+  labels?: readonly string[];
+  /** `list`: texts separated by commas */
+  control?: 'check' | 'list' | 'secret';
+  /** where issues find the value; default: the name */
+  path?: readonly string[];
+}
+
+export const pathOf = ({ name, path = [name] }: Field): string => pointer(path);
+
+/** The texts in the fields, by name. An empty field has no value. */
+export type Typed = Record<string, string>;
+
+export interface ReadValues {
+  values: Record<string, unknown>;
+  issues: Issue[];
+}
+
+/** The values in the fields, by name, and the texts that are no values. */
+export function readFields(fields: readonly Field[], typed: Typed): ReadValues {
+  const values: Record<string, unknown> = {};
+  const issues: Issue[] = [];
+  for (const field of fields) {
+    const text = typed[field.name] ?? '';
+    if (text === '') continue;
+    try {
+      values[field.name] = readValue(field, text);
+    } catch (error) {
+      issues.push({ path: pathOf(field), problem: (error as Error).message });
+    }
+  }
+  return { values, issues };
+}
+
+/** The fields of an intent's parameters. */
+export const fieldsOf = (definitions: readonly Parameter[]): Field[] =>
+  definitions.map((definition) => ({ ...definition, path: ['parameters', definition.name] }));
+
+/**
+ * Reads the parameters of an intent, and checks them by the gate's own rules. The pattern engine has to be loaded if a definition has a pattern.
+ */
+export function readParameters(definitions: readonly Parameter[], typed: Typed): ReadValues {
+  const { values, issues: unread } = readFields(fieldsOf(definitions), typed);
+  const missed = new Set(unread.map(({ path }) => path));
+  const { issues = [] } = compileParameters(definitions)(values);
+  return { values, issues: [...unread, ...issues.filter(({ path }) => !missed.has(path))] };
+}
+
+/** @throws Error whose message ends the sentence "the value ..." */
+function readValue({ type, enum: choices, control }: Field, text: string): unknown {
+  if (control === 'list') return text.split(',').flatMap((item) => item.trim() || []);
+  if (choices !== undefined) return parseJson(text, 'is none of the choices');
+  switch (type) {
+    case 'string':
+      return text;
+    case 'any':
+      try {
+        return parseExact(text);
+      } catch {
+        return text;
+      }
+    case 'number':
+    case 'integer':
+      return parseJson(text.trim().replace(/^\+/, ''), 'must be a number, such as 3 or 2.5');
+    case 'array':
+      return parseJson(text, 'must be a list in JSON, such as ["a", "b"]');
+    case 'object':
+      return parseJson(text, 'must be an object in JSON, such as {"a": 1}');
+    default:
+      return parseJson(text, 'must be true or false');
+  }
+}
+
+function parseJson(text: string, problem: string): unknown {
+  try {
+    return parseExact(text);
+  } catch (cause) {
+    throw new Error(problem, { cause });
+  }
+}
+
+export function typeValue({ type, enum: choices, control }: Field, value: unknown): string {
+  if (value === undefined || (control === 'check' && value === false)) return '';
+  if (control === 'list' && Array.isArray(value)) return value.join(', ');
+  if (typeof value === 'string' && choices === undefined && type !== 'any') return value;
+  return JSON.stringify(value, null, isRawNumber(value) ? 0 : 2);
+}
+
+export const typeValues = (fields: readonly Field[], values: Record<string, unknown>): Typed =>
+  Object.fromEntries(
+    fields.flatMap((field) => (values[field.name] === undefined ? [] : [[field.name, typeValue(field, values[field.name])]])),
+  );
+
+/** Example values of the required parameters: the default, the first choice, or a plain value of the type. */
+export function exampleValues(definitions: readonly Parameter[]): Record<string, unknown> {
+  return Object.fromEntries(definitions.filter(({ required }) => required).map((definition) => [definition.name, exampleOf(definition)]));
+}
+
+const plain: Record<Parameter['type'], unknown> = {
+  string: '…',
+  number: 1,
+  integer: 1,
+  boolean: true,
+  array: [],
+  object: {},
+  null: null,
+  any: '…',
+};
+
+const exampleOf = ({ default: usual, enum: choices, minimum, type }: Parameter): unknown => usual ?? choices?.[0] ?? minimum ?? plain[type];
+
+/** In a few words, which values are valid. */
+export function describeType({
+  type,
+  format,
+  minimum,
+  maximum,
+  minLength,
+  maxLength,
+  pattern,
+  default: usual,
+}: Omit<Parameter, 'name'>): string {
+  return [
+    format ?? (type === 'any' ? 'any value' : type),
+    ...(minimum === undefined ? [] : [`at least ${numberText(minimum)}`]),
+    ...(maximum === undefined ? [] : [`at most ${numberText(maximum)}`]),
+    ...(minLength === undefined ? [] : [`at least ${minLength} characters`]),
+    ...(maxLength === undefined ? [] : [`at most ${maxLength} characters`]),
+    ...(pattern === undefined ? [] : [`matches ${pattern}`]),
+    ...(usual === undefined ? [] : [`${JSON.stringify(usual)} if left out`]),
+  ].join(', ');
+}

@@ -1,0 +1,153 @@
+import { useId, useState } from 'preact/hooks';
+import type { Issue } from '../../schemas/errors.ts';
+import { describeType, type Field, pathOf, type Typed } from './field-values.ts';
+import { Shown } from './parts.tsx';
+
+interface FieldsProps {
+  fields: readonly Field[];
+  typed: Typed;
+  issues: readonly Issue[];
+  onTyped(typed: Typed): void;
+}
+
+export const Fields = ({ fields, typed, issues, onTyped }: FieldsProps) =>
+  fields.map((field) => (
+    <FormField
+      key={field.name}
+      field={field}
+      text={typed[field.name] ?? ''}
+      problems={problemsOf(field, issues)}
+      onText={(text) => onTyped({ ...typed, [field.name]: text })}
+    />
+  ));
+
+/** The required fields first, then the others, folded unless one of them is filled in or invalid, or all are optional. */
+export function FoldedFields({ fields, ...rest }: FieldsProps) {
+  const [isUnfolded, setUnfolded] = useState<boolean>();
+  const required = fields.filter((field) => field.required);
+  const optional = fields.filter((field) => !field.required);
+  const isTyped = optional.some(({ name }) => (rest.typed[name] ?? '') !== '');
+  const isInvalid = optional.some((field) => problemsOf(field, rest.issues).length > 0);
+  return (
+    <>
+      <Fields fields={required} {...rest} />
+      {optional.length > 0 && (
+        <details
+          open={isInvalid || (isUnfolded ?? (isTyped || required.length === 0))}
+          onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}
+        >
+          <summary>Optional ({optional.length})</summary>
+          <Fields fields={optional} {...rest} />
+        </details>
+      )}
+    </>
+  );
+}
+
+/** The problems of a field, also those within its value. */
+function problemsOf(field: Field, issues: readonly Issue[]): string[] {
+  const own = pathOf(field);
+  return issues.flatMap(({ path, problem }) => {
+    if (path === own) return [problem];
+    return path.startsWith(`${own}/`) ? [`${path.slice(own.length + 1)} ${problem}`] : [];
+  });
+}
+
+/** The issues that are those of no field, as sentences. */
+export const otherProblems = (fields: readonly Field[], issues: readonly Issue[]): string[] =>
+  issues.flatMap((issue) =>
+    fields.some((field) => problemsOf(field, [issue]).length > 0) ? [] : [`${issue.path.slice(1)} ${issue.problem}`.trim()],
+  );
+
+interface FormFieldProps {
+  field: Field;
+  text: string;
+  problems?: readonly string[];
+  onText(text: string): void;
+}
+
+export function FormField({ field, text, problems = [], onText }: FormFieldProps) {
+  const id = useId();
+  const { name, label = name, required = false, hint } = field;
+  return (
+    <div class="field">
+      <label for={id}>
+        <Shown text={label} />
+        {required && <span class="required"> (required)</span>}
+      </label>
+      <Control {...{ id, field, text, onText, isInvalid: problems.length > 0 }} />
+      <p id={`${id}-hint`} class="hint">
+        <Shown text={hint ?? hintOf(field)} />
+      </p>
+      <Problems id={`${id}-problems`} problems={problems} />
+    </div>
+  );
+}
+
+const isJson = ({ type, control }: Field): boolean => type === 'object' || (type === 'array' && control !== 'list');
+
+const hintOf = (field: Field): string =>
+  [field.description, `${describeType(field)}${isJson(field) ? ', in JSON' : ''}`].filter(Boolean).join(' · ');
+
+export const Problems = ({ id, problems }: { id?: string; problems: readonly string[] }) => (
+  <p id={id} class="problem" aria-live="polite">
+    {problems.map((problem) => (
+      <span key={problem}>
+        <Shown text={problem.charAt(0).toUpperCase() + problem.slice(1)} />.{' '}
+      </span>
+    ))}
+  </p>
+);
+
+function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'problems'> & { id: string; isInvalid: boolean }) {
+  const { type, enum: choices, labels, format, style, control, maxLength = 0 } = field;
+  const shared = { id, value: text, 'aria-invalid': isInvalid, 'aria-describedby': `${id}-hint ${id}-problems` };
+  const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement }) =>
+    onText(currentTarget.value);
+  if (control === 'check') {
+    return (
+      <input
+        {...shared}
+        type="checkbox"
+        checked={text === 'true'}
+        onChange={({ currentTarget }) => onText(currentTarget.checked ? 'true' : '')}
+      />
+    );
+  }
+  if (control === 'secret') return <input {...shared} type="password" autocomplete="off" onInput={onInput} />;
+  if (choices !== undefined || type === 'boolean' || type === 'null') {
+    const offered = choices ?? (type === 'boolean' ? [true, false] : [null]);
+    return (
+      <select {...shared} onChange={onInput}>
+        {(!field.required || text === '') && <option value="">–</option>}
+        {offered.map((choice, at) => (
+          <option key={JSON.stringify(choice)} value={JSON.stringify(choice)}>
+            {labels?.[at] ?? (typeof choice === 'string' ? choice : JSON.stringify(choice))}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  if (style === 'base64') return <FileField {...shared} onText={onText} />;
+  const isLong = type === 'string' && format === undefined && maxLength > 1_000;
+  if (isJson(field) || isLong || text.includes('\n')) return <textarea {...shared} rows={5} spellcheck={isLong} onInput={onInput} />;
+  if (format === 'date') return <input {...shared} type="date" onInput={onInput} />;
+  const inputMode = type === 'number' || type === 'integer' ? 'decimal' : 'text';
+  return <input {...shared} type="text" inputMode={inputMode} autocomplete="off" spellcheck={false} onInput={onInput} />;
+}
+
+/** A file, which is sent as text in base64. */
+const FileField = ({ value, onText, ...shared }: { id: string; value: string; onText(text: string): void }) => (
+  <input
+    {...shared}
+    type="file"
+    title={value === '' ? undefined : `${value.length} characters of base64`}
+    onChange={({ currentTarget: { files } }) => void readFile(files?.[0]).then(onText)}
+  />
+);
+
+async function readFile(file: File | undefined): Promise<string> {
+  if (file === undefined) return '';
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+}

@@ -1,0 +1,107 @@
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { IntentGateError, Refusal } from '../../client/errors.ts';
+import { openHttp, type SendOptions } from '../../client/http.ts';
+import { parseExact } from '../../schemas/number.ts';
+import { accessToken, hasTokenEnded, renewSession, session } from './session.ts';
+
+/** The address of the gate: the page is at `/console` below it. */
+export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
+
+/** Sends each request once: the user decides whether to repeat it. */
+const http = openHttp({ url: gateUrl, maxAttempts: 1, maxWaitMs: 0, parse: parseExact });
+
+/** Sends a request once, and returns the answer whatever its status. */
+export const { exchange } = http;
+
+export interface Answered<T> {
+  value: T;
+  /** of the record, to be sent back as `If-Match` */
+  etag: string | undefined;
+  /** how to get the next page: the query of its address */
+  next: Record<string, string> | undefined;
+}
+
+export interface Asked extends Pick<SendOptions, 'query' | 'headers' | 'body' | 'signal'> {
+  /** with the token of the admin who has signed in */
+  as?: 'admin';
+}
+
+/**
+ * Sends a request to the gate.
+ * @throws IntentGateError
+ */
+export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, { as, ...given }: Asked = {}): Promise<Answered<T>> {
+  const send = async () => http.send(method, path, { ...given, ...(as && { headers: { ...given.headers, ...authorization() } }) });
+  // some reads are answered to everybody, with less
+  if (as && session.get() !== undefined && hasTokenEnded()) await requireSession();
+  const answer = await send().catch(async (error: unknown) => {
+    if (as && isUnauthorized(error) && (await requireSession())) return send();
+    throw error;
+  });
+  const [, next] = /<[^>?]*\?([^>]*)>;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
+  return {
+    value: answer.body as T,
+    etag: answer.headers.get('etag') ?? undefined,
+    next: next === undefined ? undefined : Object.fromEntries(new URLSearchParams(next)),
+  };
+}
+
+function authorization(): Record<string, string> {
+  const token = accessToken();
+  return token === undefined ? {} : { Authorization: `Bearer ${token}` };
+}
+
+/** @throws SignInEnded if whoever has signed in has to do so again; false if a new token cannot be had now */
+async function requireSession(): Promise<boolean> {
+  const isRenewed = await renewSession();
+  if (session.get() !== undefined && accessToken() === undefined) throw new SignInEnded();
+  return isRenewed;
+}
+
+/** Nothing was done, since the sign-in has ended. */
+export class SignInEnded extends Error {
+  override readonly name = 'SignInEnded';
+  override readonly message = 'Your sign-in has ended. Nothing is lost: sign in again, then try again.';
+}
+
+export const isUnauthorized = (error: unknown): boolean => error instanceof Refusal && error.status === 401;
+
+/** The failure as a sentence for people. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof Refusal) return error.message.replace('with GET /api/intents/search', 'with the search');
+  if (error instanceof IntentGateError && error.code === 'UNREACHABLE') return 'The gate does not answer. Nothing is lost: try again.';
+  return error instanceof Error ? error.message : String(error);
+}
+
+export interface Reading<T> {
+  answer: Answered<T> | undefined;
+  error: unknown;
+  isLoading: boolean;
+  reload(): void;
+}
+
+/** Reads something, and again whenever path or query change; until the new answer is there, the old one is shown. */
+export function useRead<T>(path: string | undefined, query: Record<string, string> = {}, as?: 'admin'): Reading<T> {
+  const [round, setRound] = useState(0);
+  const [state, setState] = useState<{ answer?: Answered<T>; error?: unknown; isLoading: boolean }>({ isLoading: true });
+  const asked = JSON.stringify([path, query, as]);
+  useEffect(() => {
+    if (path === undefined) return undefined;
+    const giveUp = new AbortController();
+    setState((before) => ({ ...before, isLoading: true }));
+    ask<T>('GET', path, { query, signal: giveUp.signal, ...(as && { as }) }).then(
+      (answer) => setState({ answer, isLoading: false }),
+      (error) => {
+        if (!giveUp.signal.aborted) setState((before) => ({ ...before, error, isLoading: false }));
+      },
+    );
+    return () => giveUp.abort();
+  }, [asked, round]);
+  const isWaiting = state.error instanceof SignInEnded;
+  // what was refused because the sign-in had ended is read as soon as somebody has signed in again
+  useLayoutEffect(
+    () => (isWaiting ? session.subscribe(() => accessToken() !== undefined && setRound((before) => before + 1)) : undefined),
+    [isWaiting],
+  );
+  return { answer: state.answer, error: state.error, isLoading: state.isLoading, reload: () => setRound((before) => before + 1) };
+}

@@ -1,0 +1,85 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { errorTable } from '../../schemas/errors.ts';
+import type { ApiDocument } from '../../schemas/openapi.ts';
+import { protocol } from './deployment.ts';
+import { useRead } from './gate.ts';
+import { listOperations, type Operation } from './openapi.ts';
+import { OperationView } from './operation.tsx';
+import { Failure, Heading, Part, Prose, Table } from './parts.tsx';
+import { linkTo } from './route.ts';
+
+/** The API reference: every operation of the OpenAPI document, and the errors. `selected` is an operation, an error or `errors`. */
+export function ReferenceView({ selected }: { selected: string }) {
+  const { answer, error, reload } = useRead<ApiDocument>('/openapi.json');
+  const operations = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
+  useEffect(() => document.getElementById(selected)?.scrollIntoView(), [selected, answer]);
+  return (
+    <>
+      <Heading title="API reference" />
+      <ol>
+        <li>
+          <a href={linkTo(['reference', 'search-intents'])}>Search</a> in plain words for an intent, an operation of a web service.
+        </li>
+        <li>
+          Read the <a href={linkTo(['policy'])}>policy</a>, sign it with a key of your own, and{' '}
+          <a href={linkTo(['reference', 'issue-pat'])}>get a PAT</a>, a Policy Adherence Token.
+        </li>
+        <li>
+          <a href={linkTo(['reference', 'execute-intent'])}>Execute</a> the intent with the PAT.
+        </li>
+      </ol>
+      <p>
+        For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>,{' '}
+        <a href=".well-known/jwks.json">keys that verify PATs</a>. See also the <a href={linkTo(['reference', 'errors'])}>errors</a>.
+      </p>
+      <Failure error={error} retry={reload} />
+      {answer?.value.tags.map(({ name, description }) => (
+        <Part key={name} title={name}>
+          <Prose text={description} />
+          {operations
+            .filter(({ tags }) => tags.includes(name))
+            .map((operation) => (
+              <Folded key={operation.operationId} operation={operation} isSelected={operation.operationId === selected} />
+            ))}
+        </Part>
+      ))}
+      <Part title="Errors" id="errors">
+        <p>
+          Every response other than 2xx is <code>{'{"error":{"code","message","details"}}'}</code>. The message says what went wrong and
+          what to do next; <code>details.request_id</code> identifies the request.
+        </p>
+        <Table
+          label="Error codes"
+          heads={['Code', 'Status', 'Reference', 'Meaning']}
+          rows={Object.entries(errorTable).map(([code, { status, reference, meaning }]) => [
+            <code id={code} aria-current={code === selected ? 'location' : undefined}>
+              {code}
+            </code>,
+            status,
+            `${protocol}-${reference}`,
+            <Prose text={meaning} />,
+          ])}
+        />
+      </Part>
+    </>
+  );
+}
+
+/** An operation, which is drawn when it is unfolded: there are many. */
+function Folded({ operation, isSelected }: { operation: Operation; isSelected: boolean }) {
+  const { operationId, method, path, summary, isTokenRequired } = operation;
+  const [isOpen, setOpen] = useState(isSelected);
+  useEffect(() => {
+    if (isSelected) setOpen(true);
+  }, [isSelected]);
+  const kind = method === 'GET' ? '' : method === 'DELETE' ? 'bad' : 'good';
+  return (
+    <details class="operation" id={operationId} open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <span class={`badge ${kind}`}>{method}</span> <code>{path}</code> {summary}
+        {isTokenRequired && <span class="quiet"> (needs a token)</span>}
+      </summary>
+      {isOpen && <OperationView operation={operation} />}
+    </details>
+  );
+}

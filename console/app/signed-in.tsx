@@ -1,0 +1,68 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { deployment } from './deployment.ts';
+import { Button, Failure, Heading, Shown } from './parts.tsx';
+import type { Route } from './route.ts';
+import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
+import { SignIn } from './sign-in.tsx';
+import { useStore } from './store.ts';
+
+export function Account() {
+  const current = useStore(session);
+  if (!deployment.signIn) return null;
+  if (!current) return <SignIn />;
+  return (
+    <span>
+      <Shown text={current.userName} /> <Button title="Sign out" kind="plain" onClick={endSession} />
+    </span>
+  );
+}
+
+/** Why somebody is not signed in, or no longer. */
+export function SignInNotice() {
+  const text = useStore(signInFailure);
+  if (text === undefined) return null;
+  return (
+    <p class="notice" role="alert">
+      {text} <SignIn /> {text === blocked && <Button title="Sign in here" onClick={() => void beginSignIn({ isHere: true })} />}
+    </p>
+  );
+}
+
+let loaded: ComponentType<Route> | undefined;
+
+/** What admins see, which is loaded when one has signed in. */
+export function ForAdmins(route: Route) {
+  const current = useStore(session);
+  const isSignedIn = current !== undefined;
+  const [, redraw] = useState({});
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    if (!isSignedIn || loaded) return;
+    import('./admin/console-view.tsx').then(({ ConsoleView }) => {
+      loaded = ConsoleView;
+      redraw({});
+    }, setError);
+  }, [isSignedIn]);
+  if (!isSignedIn) {
+    return (
+      <>
+        <Heading title="For admins">This is for admins</Heading>
+        <p>
+          {deployment.signIn
+            ? 'Sign in with the account that an admin of this gate has made for you.'
+            : 'Nobody can sign in here: this gate is deployed without the setting adminSignIn. Use the command line: npx intent-gate login.'}
+        </p>
+        {deployment.signIn && (
+          <p>
+            <SignIn title="Sign in to go on" kind="main" />
+          </p>
+        )}
+      </>
+    );
+  }
+  if (!loaded) return <Failure error={error} />;
+  const View = loaded;
+  // nobody sees what somebody else has begun
+  return <View key={current.userName} {...route} />;
+}

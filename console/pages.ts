@@ -1,0 +1,95 @@
+import { deploymentPlace, escapeHtml, policyPlace } from '../functions/core/documents/pages.ts';
+import { errorTable } from '../schemas/errors.ts';
+import type { Asset } from './assets.ts';
+
+/**
+ * The pages that the gate serves, and the files that these load: contents by paths, for each kind of document that a function may need.
+ * @param protocol - prefix of the references of errors
+ */
+export const buildPages = (protocol: string, assets: readonly Asset[]) => ({
+  console: { 'console.html': renderConsole(protocol, assets) },
+  page: { 'page.html': renderReference(protocol, assets) },
+  assets: Object.fromEntries(assets.map(({ name, text }) => [`assets/${name}`, text])),
+});
+
+/**
+ * A page of which all addresses are relative, so that it works below any path.
+ * @param script - the asset that it runs
+ * @param attributes - further attributes of the root element
+ */
+function renderPage(assets: readonly Asset[], script: string, attributes: string, body: string): string {
+  const addressOf = (file: string): string => `docs/${assets.find((asset) => asset.file === file)?.name}`;
+  return `<!doctype html>
+<html lang="en"${attributes}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Intent Gate</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${addressOf('console.css')}">
+<link rel="license" href="${addressOf('licences.txt')}">
+<script type="module" src="${addressOf(script)}"></script>
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+/** The page of the application. The function fills the place of the deployment. */
+export const renderConsole = (protocol: string, assets: readonly Asset[]): string =>
+  renderPage(
+    assets,
+    'console.js',
+    ` data-protocol="${protocol.toUpperCase()}" data-deployment="${deploymentPlace}"`,
+    `<div id="console">
+<noscript><p>This page needs JavaScript. Without it, read <a href="docs">the reference</a> and <a href="api/intents/search">the list of intents</a>.</p></noscript>
+</div>`,
+  );
+
+/**
+ * What programs, and browsers without JavaScript, read at `/docs`; its script leads to the reference in the console. The function fills the place of
+ * the policy, because it knows the address at which the gate is called.
+ */
+export const renderReference = (protocol: string, assets: readonly Asset[]): string =>
+  renderPage(
+    assets,
+    'open-reference.js',
+    '',
+    `<main>
+<h1>Intent Gate: API reference</h1>
+<p>An intent is a described operation of a web service. Through this gate, agents find intents, accept a usage policy, and run intents within it.</p>
+<noscript><p>To browse and try the operations, turn on JavaScript.</p></noscript>
+<ul>
+<li><a href="openapi.json">OpenAPI document</a>: every operation, with its parameters, responses and examples</li>
+<li><a href="agents.json">Description for agents</a></li>
+<li><a href="api/policy">Policy</a></li>
+<li><a href=".well-known/jwks.json">Public keys that verify PATs</a></li>
+<li><a href="console">Catalogue and console</a></li>
+</ul>
+<h2 id="policy">The policy in plain words</h2>
+<ul class="sentences">
+${policyPlace}
+</ul>
+<h2 id="errors">Errors</h2>
+<p>Every response other than 2xx is <code>{"error":{"code","message","details"}}</code>. The message says what went wrong and what to do next; <code>details.request_id</code> identifies the request.</p>
+<div class="scrolled" role="region" aria-label="Errors" tabindex="0">
+<table>
+<thead><tr><th scope="col">Code</th><th scope="col">Status</th><th scope="col">Reference</th><th scope="col">Meaning</th></tr></thead>
+<tbody>
+${Object.entries(errorTable)
+  .map(([code, { status, reference, meaning }]) => {
+    const cells = [status, `${protocol.toUpperCase()}-${reference}`, toHtml(meaning)].map((cell) => `<td>${cell}</td>`).join('');
+    return `<tr id="${code}"><th scope="row">${code}</th>${cells}</tr>`;
+  })
+  .join('\n')}
+</tbody>
+</table>
+</div>
+</main>`,
+  );
+
+/** Text with code spans as in Markdown. */
+const toHtml = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');

@@ -1,0 +1,197 @@
+import type { LoggedChange } from '../../../schemas/changes.ts';
+import type { Admin } from '../admin/admin.ts';
+import { type ChangeLog, noChange, type Planned, type Read } from '../registry/change-log.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Table, Write } from '../table/table.ts';
+import { newUlid } from '../ulid.ts';
+import {
+  type AgentItem,
+  type AgentKeyItem,
+  asSeen,
+  type FoundAgent,
+  idOfKey,
+  isOfAnother,
+  keyOf,
+  lifeFrom,
+  listActive,
+  sharedIdOf,
+  type WaitingItem,
+} from './agent.ts';
+import { isBlockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
+import { findWaiting, isWaiting, planEnd, type QueueItem, waitingPlaces } from './waiting-agents.ts';
+
+/** The members that an agent loses when its id is taken from its key. */
+const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
+
+const planned = <T>(action: LoggedChange['action'], id: string, result: T, writes: Write[]): Planned<T> => ({
+  result: () => result,
+  changes: [{ kind: 'agent', id, action }],
+  writes: () => writes,
+});
+
+/** What admins do with agents: each change is one transaction with its entry in the log. */
+export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
+  return {
+    /**
+     * Lets an agent have PATs, whether or not it has asked for approval. Without a key, this is the key that has the id, or the only one that waits under it.
+     * @returns undefined if there is no such key
+     * @throws ApiError CONFLICT if several keys wait and none is named, the id belongs to another key, or the agent or its key is blocked
+     */
+    approve(by: Admin, { agentId, thumbprint }: FoundAgent): Promise<AgentItem | undefined> {
+      let key = thumbprint;
+      return log.change<AgentItem | undefined>(by, async (read) => {
+        const [agent] = await read<AgentItem>([keys.agent(agentId)]);
+        if (agent?.block !== undefined) throw isBlockedAlready();
+        // a later attempt must not approve a key that has come since
+        key ??= agent?.thumbprint ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
+        if (key === undefined) return noChange(undefined);
+        if (agent?.thumbprint !== undefined) {
+          if (agent.thumbprint !== key) throw otherKey();
+          return noChange(agent);
+        }
+        const [onKey] = await read<AgentKeyItem>([keys.agentKey(key)]);
+        if (onKey?.blocked_by?.size) throw isBlockedAlready();
+        const { wait, writes } = await planEnd(read, agentId, key);
+        const { listed_until, expires_at } = lifeFrom(Date.now());
+        const { agent_id } = wait ?? { agent_id: agentId };
+        const first_seen = wait && { first_seen: wait.first_seen };
+        const approved = { agent_id, thumbprint: key, generation: newUlid(), ...first_seen, listed_until, expires_at };
+        const bound = { update: keys.agent(agentId), set: approved, when: asSeen(agent) };
+        return planned('approve', agent_id, approved, [bound, ...listActive(agent_id, key, listed_until), ...writes]);
+      });
+    },
+
+    /**
+     * Blocks an id, whether or not a key has it, and the key that has it. From then on, the agent neither gets nor uses a PAT. A key that waits
+     * under the id of another is blocked without the id.
+     * @param reason - for admins
+     */
+    block: (by: Admin, { agentId: named, thumbprint }: FoundAgent, reason: string): Promise<AgentItem> =>
+      log.change<AgentItem>(by, async (read) => {
+        const [first] = await read<AgentItem>([keys.agent(named)]);
+        const isAnother = thumbprint !== undefined && isOfAnother(first, thumbprint);
+        const id = isAnother ? sharedIdOf(named, thumbprint) : named;
+        const [agent] = isAnother ? await read<AgentItem>([keys.agent(id)]) : [first];
+        const key = keyOf(agent) ?? thumbprint ?? only(await findWaiting(table, named));
+        if (agent?.block !== undefined && agent.block_reason === reason && keyOf(agent) === key) return noChange(agent);
+
+        const { agent_id = id, block = newUlid(), blocked_at = Date.now() } = agent ?? {};
+        const blocked_key = agent?.thumbprint === undefined ? key : undefined;
+        const blocked = { agent_id, block, blocked_at, block_reason: reason, ...(blocked_key !== undefined && { blocked_key }) };
+        const { writes: ended } = key === undefined ? { writes: [] } : await planEnd(read, named, key);
+        const onKey = (thumbprint: string): Write[] => [
+          { update: keys.agentKey(thumbprint), add: [['blocked_by', new Set([block])]], remove: ['expires_at'] },
+          idOfKey(thumbprint, agent_id),
+          ...(isAnother ? [{ delete: keys.idOfKey(thumbprint, named) }] : []),
+        ];
+        const { expires_at, ...lasting } = agent ?? {};
+        return planned('block', agent_id, { ...lasting, ...blocked }, [
+          { update: keys.agent(id), set: blocked, remove: ['expires_at'], when: asSeen(agent) },
+          { put: { ...keys.agentListed('blocked', agent_id), agent_id } },
+          { delete: keys.agentListed('active', agent_id) },
+          ...(key === undefined ? [] : onKey(key)),
+          ...ended,
+        ]);
+      }),
+
+    /** Lifts the block of an id and its key; other blocks of the key stay. @returns undefined if the id is not blocked */
+    unblock(by: Admin, { agentId, thumbprint }: FoundAgent): Promise<true | undefined> {
+      let seen: string | undefined;
+      return log.change<true | undefined>(by, async (read) => {
+        const [agent] = await read<AgentItem>([keys.agent(agentId)]);
+        // a later attempt must not lift a block that has come since
+        seen ??= agent?.block;
+        if (agent?.block === undefined || agent.block !== seen || isOfAnother(agent, thumbprint)) return noChange(undefined);
+        const key = keyOf(agent);
+        return planned('unblock', agent.agent_id, true, [
+          ...lift(keys.agent(agentId), agent),
+          { delete: keys.agentListed('blocked', agent.agent_id) },
+          ...(key === undefined ? [] : await liftFromKey(read, key, agent.block)),
+        ]);
+      });
+    },
+
+    /** Invalidates every PAT that the agent holds. @returns undefined if there is no such agent */
+    revoke: (by: Admin, { agentId, thumbprint }: FoundAgent): Promise<AgentItem | undefined> =>
+      log.change<AgentItem | undefined>(by, async (read) => {
+        const [agent] = await read<AgentItem>([keys.agent(agentId)]);
+        if (agent?.generation === undefined || isOfAnother(agent, thumbprint)) return noChange(undefined);
+        const revoked = { generation: newUlid(), revoked_at: Date.now() };
+        const write = { update: keys.agent(agentId), set: revoked, when: asSeen(agent) };
+        return planned('revoke', agent.agent_id, { ...agent, ...revoked }, [write]);
+      }),
+
+    /**
+     * Frees an id for another key, and invalidates every PAT issued to it; blocks stay. If the key only waits under the id, its request is removed.
+     * @returns undefined if no key has the id or waits
+     * @throws ApiError CONFLICT if no key has the id, several wait, and none is named
+     */
+    unbind(by: Admin, { agentId, thumbprint }: FoundAgent): Promise<true | undefined> {
+      let named = thumbprint;
+      return log.change<true | undefined>(by, async (read) => {
+        const [agent] = await read<AgentItem>([keys.agent(agentId)]);
+        const { agent_id = agentId, thumbprint } = agent ?? {};
+        // a later attempt must not take the id from a key that has got it since
+        named ??= thumbprint;
+        if (agent !== undefined && thumbprint !== undefined && named === thumbprint) {
+          const [key] = await read<AgentKeyItem>([keys.agentKey(thumbprint)]);
+          return planned('unbind', agent_id, true, [...free(agentId, agent, thumbprint), ...(key?.proof ? [forgetProof(thumbprint)] : [])]);
+        }
+        const key = named ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
+        if (key === undefined) return noChange(undefined);
+        const { wait, writes } = await planEnd(read, agentId, key);
+        if (!wait) return noChange(undefined);
+        return planned('unbind', wait.agent_id, true, [...writes, { delete: keys.idOfKey(key, wait.agent_id) }]);
+      });
+    },
+
+    /** Empties the queue for approval: earlier requests no longer count, and expire. */
+    clearWaiting: (by: Admin): Promise<void> =>
+      log.change<void>(by, async (read) => {
+        const [queue] = await read<QueueItem>([keys.waitingAgents()]);
+        const { items, lastKey } = await table.query<WaitingItem>(waitingPlaces);
+        if (!lastKey && !items.some((wait) => isWaiting(wait, queue, Date.now()))) return noChange(undefined);
+        const start = { update: keys.waitingAgents(), set: { cleared: queue?.asked, displaced: 0 } };
+        return planned('clear', 'pending', undefined, [start]);
+      }),
+  };
+}
+
+const only = (waiting: { thumbprint: string }[]): string | undefined => (waiting.length === 1 ? waiting[0]?.thumbprint : undefined);
+
+/** Without a key, nothing is left of the id. */
+function lift(key: Key, agent: AgentItem): Write[] {
+  const { agent_id, thumbprint, blocked_key } = agent;
+  const when = asSeen(agent);
+  if (thumbprint === undefined)
+    return [{ delete: key, when }, ...(blocked_key === undefined ? [] : [{ delete: keys.idOfKey(blocked_key, agent_id) }])];
+  const life = lifeFrom(Date.now());
+  return [
+    { update: key, set: life, remove: ['block', 'blocked_at', 'block_reason'], when },
+    ...listActive(agent_id, thumbprint, life.listed_until),
+  ];
+}
+
+async function liftFromKey(read: Read, thumbprint: string, block: string): Promise<Write[]> {
+  const [key] = await read<AgentKeyItem>([keys.agentKey(thumbprint)]);
+  const isLast = [...(key?.blocked_by ?? [])].every((one) => one === block);
+  const { expires_at } = lifeFrom(Date.now());
+  return [{ update: keys.agentKey(thumbprint), take: { blocked_by: new Set([block]) }, ...(isLast && { set: { expires_at } }) }];
+}
+
+function free(agentId: string, agent: AgentItem, thumbprint: string): Write[] {
+  const key = keys.agent(agentId);
+  const when = asSeen(agent);
+  if (agent.block !== undefined) return [{ update: key, set: { blocked_key: thumbprint }, remove: boundMembers, when }];
+  return [
+    { delete: key, when },
+    { delete: keys.agentListed('active', agent.agent_id) },
+    { delete: keys.idOfKey(thumbprint, agent.agent_id) },
+  ];
+}
+
+const forgetProof = (thumbprint: string): Write => ({
+  update: keys.agentKey(thumbprint),
+  remove: ['proof'],
+  when: [['exists', 'proof']],
+});

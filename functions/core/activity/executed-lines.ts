@@ -1,0 +1,69 @@
+import { gunzipSync } from 'node:zlib';
+import * as z from 'zod';
+import { type ErrorCode, errorTable } from '../../../schemas/errors.ts';
+import { log } from '../log.ts';
+
+/** The line `executed` of one execution, as far as it is counted; `receipt.ts` writes it. */
+const executedLine = z.object({
+  execution_id: z.ulid(),
+  agent_id: z.string().min(1),
+  outcome: z.enum(['OK', ...(Object.keys(errorTable) as ErrorCode[])]),
+  service_id: z.string().optional(),
+  intent_uid: z.string().optional(),
+  upstream_host: z.string().optional(),
+  upstream_status: z.int().optional(),
+  upstream_ms: z.number().min(0).optional(),
+  drift: z.literal(true).optional(),
+});
+
+/** One request to execute an intent, from the log. */
+export interface Executed extends z.infer<typeof executedLine> {
+  /** milliseconds since the epoch */
+  at: number;
+}
+
+/** What CloudWatch Logs passes to a function. */
+const delivery = z.object({ awslogs: z.object({ data: z.base64() }) });
+
+const batch = z.object({
+  messageType: z.string(),
+  logEvents: z.array(z.object({ timestamp: z.number(), message: z.string() })),
+});
+
+/** Whether an event of a function is a delivery of CloudWatch Logs. */
+export const isDelivery = (event: unknown): boolean => typeof event === 'object' && event !== null && 'awslogs' in event;
+
+/** Age up to which executions are counted, in milliseconds. Lambda keeps trying to deliver for six hours, CloudWatch Logs for a day. */
+export const countedMs = 2 * 24 * 3_600_000;
+
+/** How far the clocks of two functions may be apart, in milliseconds. */
+const skewMs = 5 * 60_000;
+
+/**
+ * The executions that a delivery of CloudWatch Logs reports. Lines that cannot be counted are left out, and logged by their number.
+ * @throws if it is no delivery of CloudWatch Logs
+ */
+export function readExecuted(event: unknown, nowMs: number): Executed[] {
+  const { awslogs } = delivery.parse(event);
+  const { messageType, logEvents } = batch.parse(JSON.parse(gunzipSync(Buffer.from(awslogs.data, 'base64')).toString()));
+  // CloudWatch Logs tries with a CONTROL_MESSAGE whether it reaches the function
+  if (messageType !== 'DATA_MESSAGE') return [];
+  const left = { malformed: 0, too_old: 0, in_future: 0 };
+  const executed = logEvents.flatMap(({ timestamp: at, message }) => {
+    const line = readLine(message);
+    const why = line === undefined ? 'malformed' : at < nowMs - countedMs ? 'too_old' : at > nowMs + skewMs ? 'in_future' : undefined;
+    if (why) left[why]++;
+    return line && !why ? [{ ...line, at }] : [];
+  });
+  if (executed.length < logEvents.length) log.warn('executions not counted', left);
+  return executed;
+}
+
+function readLine(message: string) {
+  try {
+    return executedLine.parse(JSON.parse(message));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
+}

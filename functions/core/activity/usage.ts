@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import type { StatsDimension } from '../../../schemas/stats.ts';
+import { type Key, keys } from '../table/keys.ts';
+import { pagesOf } from '../table/pages.ts';
+import type { Item, Table } from '../table/table.ts';
+import type { Executed } from './executed-lines.ts';
+import { addUpBy, type Counted, countOne, dimensionNames, type Level, levels, slotOf, type Totals } from './totals.ts';
+
+/** Says that totals of a slot are out of date. */
+type Mark = Key & Item & { slot: number; version: string };
+
+/** Writes that are made at the same time. */
+const batchSize = 25;
+
+/** One partition could not take all the executions of a busy gate in a minute. */
+const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+
+const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointAt(execution_id.length - 1) ?? 0) % shards.length;
+
+/**
+ * Counts executions from the log: each exactly once, although deliveries are repeated, come late and in any order, and every step may fail.
+ *
+ * 1. {@link Usage.keep} writes each execution under its id, so that a repetition changes nothing, and then marks its minute. It succeeds only if all
+ *    that is written: otherwise the delivery is repeated.
+ * 2. {@link Usage.rollUp}, once a minute, computes the totals of each marked minute from all its executions, puts them in place of the former ones,
+ *    marks the hour, and only then removes the mark of the minute, unless it has been set anew since it was read. Hours are made of minutes and
+ *    days of hours in the same way, once they are over.
+ *
+ * No total is ever increased, so that every step can be repeated. A slot only gains executions: totals with fewer of them are older and replace nothing.
+ */
+export interface Usage {
+  keep(executed: readonly Executed[]): Promise<void>;
+  rollUp(): Promise<void>;
+}
+
+export function openUsage(table: Table, now: () => number = Date.now): Usage {
+  const forEach = async <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => {
+    for (let at = 0; at < all.length; at += batchSize) await Promise.all(all.slice(at, at + batchSize).map(write));
+  };
+  const readAll = async <T extends Item>(pks: readonly string[]): Promise<T[]> =>
+    (await Promise.all(pks.map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
+  const mark = (key: Key, slot: number) => table.put({ ...key, slot, version: randomUUID() });
+  const unmark = ({ pk, sk, version }: Mark) => table.delete({ pk, sk }, { when: [['=', 'version', version]] });
+
+  async function putTotals(level: Level, dimension: StatsDimension, slot: number, counted: readonly Counted[]): Promise<void> {
+    const expires_at = Math.ceil((slot + levels[level].retentionMs) / 1_000);
+    const { pk, sk } = keys.stats(level, dimension, slot, '');
+    const present = (await Array.fromAsync(pagesOf<Totals>(table, pk, { range: ['>=', sk] }))).flat();
+    const executionsAt = new Map(present.map((item) => [item.sk, item.executions]));
+    const totals = addUpBy(dimension, counted).map(({ id, ...sum }) => ({
+      ...keys.stats(level, dimension, slot, id),
+      ...sum,
+      slot,
+      expires_at,
+    }));
+    await forEach(
+      totals.filter((item) => executionsAt.get(item.sk) !== item.executions),
+      (item) => table.put(item, { when: [['any', ['absent', 'pk'], ['<', 'executions', item.executions]]] }),
+    );
+  }
+
+  async function rollUpMinutes(): Promise<void> {
+    const marks = await readAll<Mark>(shards.map((shard) => keys.changedMinute(shard, 0).pk));
+    for (const [minute, own] of [...Map.groupBy(marks, ({ slot }) => slot)].sort(([one], [other]) => one - other)) {
+      const executed = await readAll<Item & Executed>(shards.map((shard) => keys.executed(minute, shard, '').pk));
+      const counted = executed.map(countOne);
+      for (const dimension of dimensionNames) await putTotals('minute', dimension, minute, counted);
+      await mark(keys.changedSlot('hour', slotOf('hour', minute)), slotOf('hour', minute));
+      await forEach(own, unmark);
+    }
+  }
+
+  /** Those that are not over are made of the level below whenever somebody reads them. */
+  async function rollUpSlots(level: 'hour' | 'day'): Promise<void> {
+    const { slotMs, below } = levels[level];
+    const marks = await readAll<Mark>([keys.changedSlot(level, 0).pk]);
+    for (const one of marks.filter(({ slot }) => slot + slotMs <= now())) {
+      for (const dimension of dimensionNames) {
+        await putTotals(level, dimension, one.slot, await readAll<Totals>([keys.stats(below, dimension, one.slot, '').pk]));
+      }
+      if (level === 'hour') await mark(keys.changedSlot('day', slotOf('day', one.slot)), slotOf('day', one.slot));
+      await unmark(one);
+    }
+  }
+
+  return {
+    keep: async (executed) => {
+      const kept = executed.map((one) => ({ ...one, minute: slotOf('minute', one.at) }));
+      await forEach(kept, ({ minute, ...one }) =>
+        table.put({
+          ...keys.executed(minute, shardOf(one), one.execution_id),
+          ...one,
+          expires_at: Math.ceil((minute + levels.minute.retentionMs) / 1_000),
+        }),
+      );
+      const minutes = [...Map.groupBy(kept, ({ minute }) => minute)];
+      await forEach(minutes, ([minute, [first]]) => mark(keys.changedMinute(first ? shardOf(first) : 0, minute), minute));
+    },
+
+    rollUp: async () => {
+      await rollUpMinutes();
+      await rollUpSlots('hour');
+      await rollUpSlots('day');
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { describeCause, log } from '../log.ts';
+import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
+
+/** Why AWS would refuse a deployment, and what to do about it. */
+export interface AccountProblem {
+  detail: string;
+  remedy: string;
+}
+
+/** Lambda keeps this many concurrent executions for functions without a reservation, and refuses reservations that would leave fewer. */
+const minUnreserved = 100;
+
+/**
+ * Checks a reservation against the account's quota.
+ * @param reserved - concurrent executions that the deployment reserves
+ * @param free - concurrent executions of the account that no function has reserved
+ */
+export function findConcurrencyProblem(reserved: number, free: number): AccountProblem | undefined {
+  if (reserved === 0 || free - reserved >= minUnreserved) return undefined;
+  return {
+    detail: `reservedConcurrency reserves ${reserved} concurrent executions and Lambda requires ${minUnreserved} to stay unreserved, but the account has only ${free} unreserved`,
+    remedy:
+      'lower reservedConcurrency for this stage in cdk.json (0 reserves nothing), or request a higher quota from Service Quotas (Lambda, concurrent executions)',
+  };
+}
+
+/** Checks that API Gateway can write logs: otherwise it refuses a stage that has them. */
+export function findLogRoleProblem(managesRole: boolean, hasRole: boolean): AccountProblem | undefined {
+  if (managesRole || hasRole) return undefined;
+  return {
+    detail: 'the account has no role with which API Gateway writes logs in this region',
+    remedy: 'set "manageApiLogRole": true for this stage in cdk.json',
+  };
+}
+
+/** What a deployment needs of the account. */
+export interface AccountNeeds {
+  reservedConcurrency: number;
+  managesApiLogRole: boolean;
+}
+
+/** Why this account would make a creation fail, minutes later. If the account cannot be read, the creation goes on. */
+export async function findAccountObjection({ reservedConcurrency, managesApiLogRole }: AccountNeeds): Promise<string | undefined> {
+  try {
+    const { unreserved, hasApiLogRole } = await readAccountLimits(process.env.AWS_REGION ?? '');
+    const problems = [findConcurrencyProblem(reservedConcurrency, unreserved), findLogRoleProblem(managesApiLogRole, hasApiLogRole)];
+    return problems.flatMap((problem) => (problem ? `${problem.detail}: ${problem.remedy}.` : [])).join(' ') || undefined;
+  } catch (error) {
+    log.warn('the limits of the account could not be read', { cause: describeCause(error) });
+    return undefined;
+  }
+}
+
+/** Reads from inside a function what the account allows: unreserved concurrent executions, and whether API Gateway has a role for logs. */
+async function readAccountLimits(region: string): Promise<{ unreserved: number; hasApiLogRole: boolean }> {
+  const read = async (service: string, path: string, headers: Record<string, string> = {}) => {
+    const url = new URL(`${serviceEndpoint(service, region)}${path}`);
+    const send = openSignedRequests(2_000, { service, region });
+    const { status, body } = await send({ method: 'GET', url, headers, body: '' });
+    if (status !== 200) throw new Error(`${service} answered ${status}`);
+    return JSON.parse(body);
+  };
+  const [lambda, gateway] = await Promise.all([
+    read('lambda', '/2016-08-19/account-settings'),
+    read('apigateway', '/account', { accept: 'application/json' }),
+  ]);
+  return { unreserved: lambda.AccountLimit.UnreservedConcurrentExecutions, hasApiLogRole: Boolean(gateway.cloudwatchRoleArn) };
+}

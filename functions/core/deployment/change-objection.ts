@@ -1,0 +1,45 @@
+import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
+import { type GuardedSettings, guardedSettings, isWayBack } from './guarded-settings.ts';
+
+/** A stack takes data and users over when it is created, or never: the domain of its user pool cannot pass to another pool. */
+function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: GuardedSettings): string | undefined {
+  const part = (['registryTable', 'activityTable', 'userPoolId'] as const).find((name) => then[name] !== now[name]);
+  if (!part) return undefined;
+  return then[part]
+    ? `adopt.${part}: this stack has taken over ${then[part]} and would leave it again. Keep it in the settings for as long as the stack stands; to leave it on purpose, delete the stack, which keeps it, and deploy a new one.`
+    : `adopt.${part}: this stack has its own. Only a new stack takes over what another left: delete this one, which keeps its data unless retainData is false, then deploy.`;
+}
+
+/** The key that signs has to stay in the list, and the one that is to sign has to have been published. */
+function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string | undefined {
+  const [standing, wanted] = [then.SigningKeys, now.SigningKeys];
+  const [signing = ''] = standing;
+  const [next = ''] = wanted;
+  const show = (names: string[]) => JSON.stringify(names);
+  const exchanged = standing.find((name) => wanted.includes(name) && then.Adopt.signingKeys[name] !== now.Adopt.signingKeys[name]);
+  if (exchanged)
+    return `adopt.signingKeys: "${exchanged}" would be another key than it is now. Leave it as it is, and give the other key a name of its own.`;
+  if (!wanted.includes(signing)) {
+    const step = standing.includes(next) ? [next, ...standing.filter((name) => name !== next)] : [...standing, next];
+    return `signingKeys: ${show(wanted)} leaves out "${signing}", which signs PATs now. Deploy ${show(step)} first.`;
+  }
+  if (!standing.includes(next))
+    return `signingKeys: "${next}" would sign PATs before it is published. Deploy ${show([...standing, next])} first, then move it to the front.`;
+  return undefined;
+}
+
+/**
+ * Why CloudFormation must not go on, because data or users would be exchanged for others, or because every PAT in circulation would become
+ * invalid. The reason says what to deploy instead.
+ * @returns undefined if it may go on
+ */
+export function findObjection(event: Pick<CloudFormationCustomResourceEvent, 'RequestType' | 'ResourceProperties'>): string | undefined {
+  if (event.RequestType !== 'Update' || !('OldResourceProperties' in event)) return undefined;
+  const now = guardedSettings.parse(event.ResourceProperties);
+  if ('PhysicalResourceId' in event && isWayBack(String(event.PhysicalResourceId), now)) return undefined;
+  const then = guardedSettings.parse(event.OldResourceProperties);
+  const exchangedData = findExchangedData(then, now);
+  if (exchangedData || now.VoidPats === 'true') return exchangedData;
+  const voiding = findVoidingChange(then, now);
+  return voiding && `${voiding} If every PAT is to become invalid at once, as after a compromise, set voidPats for this deployment.`;
+}

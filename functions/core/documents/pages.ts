@@ -1,0 +1,59 @@
+import type { Policy } from '../../../schemas/policy.ts';
+import { type ApiResponse, entityTag } from '../http/response.ts';
+import { describePolicy } from '../policy/describe.ts';
+
+/** Placeholders of the reference page and the console. */
+export const policyPlace = '<!-- policy -->';
+export const deploymentPlace = '<!-- deployment -->';
+
+/** What the console needs to know about the deployment. */
+export interface Deployment {
+  /** the gate's address for itself, which policies and proofs name */
+  publicUrl: string;
+  /** where admins sign in, if they can */
+  signIn?: {
+    /** of the user pool's sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
+    domain: string;
+    clientId: string;
+  };
+  /** people can sign in for programs, at a second address of the MCP server */
+  offersSignIn?: true;
+  /** hosts on the developer's own network that intents may call; in a local stack only */
+  localUpstreams?: readonly string[];
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
+
+export const listPolicy = (policy: Policy, baseUrl: string): string =>
+  describePolicy(policy, baseUrl)
+    .map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
+    .join('\n');
+
+export const fillPolicy = (page: string, policy: Policy, baseUrl: string): string =>
+  page.replace(policyPlace, () => listPolicy(policy, baseUrl));
+
+export const fillConsole = (page: string, deployment: Deployment): string =>
+  page.replace(deploymentPlace, () => escapeHtml(JSON.stringify(deployment)));
+
+/** An HTML page that runs its own files only. @param directives - of the Content-Security-Policy, besides those of every page */
+export const scriptedPage = (text: string, directives: readonly string[]): ApiResponse => ({
+  status: 200,
+  text,
+  headers: {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      ...directives,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'Referrer-Policy': 'no-referrer',
+    ETag: entityTag(text),
+    'Cache-Control': 'no-cache',
+  },
+});

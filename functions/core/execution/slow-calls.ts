@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { readEnvironment } from '../environment.ts';
+import { bounded } from '../invocation.ts';
+import { describeCause, log } from '../log.ts';
+import type { IntentRecord } from '../registry/records.ts';
+import { CallFailed } from '../relay/call-failure.ts';
+import { originOf } from '../relay/url-template.ts';
+import type { Update } from '../table/expression.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+
+/** How long a call takes until it is listed as slow, in milliseconds. */
+const slowMs = 3_000;
+
+/** The same for an origin that was crowded lately, so that few more calls begin before the list shows it. */
+const soonMs = 300;
+
+/** How long that is, in milliseconds. */
+const crowdedMs = 60_000;
+
+/** When a listed call is over even if its environment has crashed, in seconds: no invocation is longer. */
+const leaseSeconds = 30;
+
+/** How long a list outlives its last call, in seconds. */
+const sweepDelaySeconds = 3_600;
+
+/** Longest wait for each write about a slow call, in milliseconds. */
+const writeMs = 500;
+
+/** Most slow calls to an origin, so that their list is within one read unit. */
+const maxBound = 100;
+
+/** Without reserved concurrency the gate does not know what there is to share. */
+const defaultBound = 50;
+
+/** Slow calls to one origin may take a fifth of what is reserved for a function. */
+export const boundOf = (reserved: number | undefined): number =>
+  reserved === undefined ? defaultBound : Math.min(maxBound, Math.max(1, Math.floor(reserved / 5)));
+
+/** The slow calls that one function makes to one origin. */
+export interface SlowCallsItem extends Item {
+  /** `<seconds since the epoch at which it is over>.<name of the call>` of each */
+  leases?: Set<string>;
+  /** until when calls are listed sooner, because the origin was crowded; in milliseconds since the epoch */
+  crowded_until?: number;
+  expires_at: number;
+}
+
+/** What a call has to know of the slow calls to its origin. */
+export interface SlowOrigin {
+  /** @throws CallFailed `crowded` if too many slow calls to the origin are under way */
+  requireRoom(): void;
+  /** Lists the call if it becomes slow. @returns what ends that, to be awaited when the call is over */
+  watch(): () => Promise<void>;
+}
+
+/**
+ * Keeps one origin that hangs from taking all environments of a function. Only slow calls write, so an origin that answers in time costs a read.
+ * A list that cannot be written fails no call; then calls are not bounded.
+ * @param name - of the function, whose calls are bounded by themselves
+ * @param bound - most slow calls to one origin at the same time
+ */
+export function openSlowCalls(table: Pick<Table, 'update'>, name: string, bound: number, now: () => number = Date.now) {
+  const keyOf = ({ endpoint }: Pick<IntentRecord, 'endpoint'>): Key => keys.slowCalls(originOf(endpoint.url) ?? '', name);
+
+  const isOver = (lease: string): boolean => Number.parseInt(lease, 10) * 1_000 <= now();
+
+  const isCrowded = ({ leases = new Set() }: Partial<SlowCallsItem>): boolean =>
+    [...leases].filter((lease) => !isOver(lease)).length >= bound;
+
+  return {
+    /** The record to read with an intent. */
+    keyOf,
+
+    /** @param item - the record, as it was read */
+    of(intent: Pick<IntentRecord, 'endpoint'>, item: Item | undefined): SlowOrigin {
+      const key = keyOf(intent);
+      const seen = (item ?? {}) as Partial<SlowCallsItem>;
+
+      async function write(update: Update): Promise<Partial<SlowCallsItem>> {
+        try {
+          return (await bounded(writeMs, () => table.update<SlowCallsItem>(key, update))) || {};
+        } catch (error) {
+          log.warn('slow call not listed', { cause: describeCause(error) });
+          return {};
+        }
+      }
+
+      async function list(lease: string, expiresAt: number): Promise<void> {
+        const over = [...(seen.leases ?? [])].filter(isOver);
+        if (over.length > 0) await write({ take: { leases: new Set(over) } });
+        const listed = await write({
+          add: [['leases', new Set([lease])]],
+          set: { expires_at: expiresAt + sweepDelaySeconds },
+          when: [['any', ['absent', 'leases'], ['fewer', 'leases', 2 * bound]]],
+        });
+        const isNoted = (listed.crowded_until ?? 0) > now() + crowdedMs / 2;
+        if (isCrowded(listed) && !isNoted) await write({ set: { crowded_until: now() + crowdedMs } });
+      }
+
+      return {
+        requireRoom() {
+          if (isCrowded(seen)) throw new CallFailed('crowded');
+        },
+
+        watch() {
+          let listed: { lease: string; done: Promise<void> } | undefined;
+          const timer = setTimeout(
+            () => {
+              const expiresAt = Math.ceil(now() / 1_000) + leaseSeconds;
+              const lease = `${expiresAt}.${randomBytes(4).toString('base64url')}`;
+              listed = { lease, done: list(lease, expiresAt) };
+            },
+            (seen.crowded_until ?? 0) > now() ? soonMs : slowMs,
+          );
+          return async () => {
+            clearTimeout(timer);
+            if (listed === undefined) return;
+            await listed.done;
+            await write({ take: { leases: new Set([listed.lease]) } });
+          };
+        },
+      };
+    },
+  };
+}
+
+export type SlowCalls = ReturnType<typeof openSlowCalls>;
+
+export function slowCallsFromEnvironment(table: Table): SlowCalls {
+  const { reservedConcurrency } = readEnvironment([], ['reservedConcurrency']);
+  const reserved = reservedConcurrency === undefined ? undefined : Number(reservedConcurrency);
+  return openSlowCalls(table, process.env.AWS_LAMBDA_FUNCTION_NAME ?? '', boundOf(reserved));
+}

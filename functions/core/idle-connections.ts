@@ -1,0 +1,33 @@
+import { Agent, type AgentOptions } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+
+/*
+ * No client reuses a connection that its peer may have closed. While a Lambda environment is frozen, it sees no closing and runs no timer, so the
+ * clock decides, before each request.
+ */
+
+/** How long AWS services keep idle connections at least, in milliseconds. */
+const awsIdleMs = 4_000;
+
+/** When each idle connection may no longer be used, in milliseconds since the epoch. */
+const staleAtMs = new WeakMap<Socket, number>();
+
+/** Lets a connection that becomes idle be reused within this time. */
+export const allowIdle = (socket: Socket, idleMs: number): void => void staleAtMs.set(socket, Date.now() + idleMs);
+
+export const isStale = (socket: Socket): boolean => Date.now() >= (staleAtMs.get(socket) ?? 0);
+
+/** @param closed - the agent's name for a host of which all idle connections are closed */
+export function closeStale(agent: Agent, closed?: string): void {
+  for (const [name, sockets] of Object.entries(agent.freeSockets)) {
+    for (const socket of sockets ?? []) if (name === closed || isStale(socket)) socket.destroy();
+  }
+}
+
+/** Agents that keep connections to AWS services; see {@link closeStale}. */
+export function openAwsAgents(options: AgentOptions = {}): { plain: Agent; tls: TlsAgent } {
+  const agents = { plain: new Agent({ keepAlive: true, ...options }), tls: new TlsAgent({ keepAlive: true, ...options }) };
+  for (const agent of Object.values(agents)) agent.on('free', (socket) => allowIdle(socket, awsIdleMs));
+  return agents;
+}

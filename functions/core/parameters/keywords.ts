@@ -1,0 +1,170 @@
+import { canonicalText } from '../../../schemas/canonical.ts';
+import { headerValue } from '../../../schemas/header.ts';
+import { compareNumbers, isNumeric, isWhole, type Numeric, numberText } from '../../../schemas/number.ts';
+import type { KeywordName, KeywordValue, Parameter } from '../../../schemas/parameter.ts';
+import { characters } from '../../../schemas/text.ts';
+import { isObject } from '../json.ts';
+import { formats } from './formats.ts';
+import { compilePattern, type MatchingBudget, maxMatchedLength, openMatchingBudget, PatternError } from './pattern.ts';
+
+/** Problems of a value, as sentences that begin with "must". */
+export type Check = (value: unknown, budget?: MatchingBudget) => string[];
+
+export const types: Record<Parameter['type'], ValueRule> = {
+  string: { holds: (value) => typeof value === 'string', problem: 'must be a string' },
+  number: { holds: isNumeric, problem: 'must be a number' },
+  // JSON does not tell 1.0 from 1
+  integer: { holds: (value) => isNumeric(value) && isWhole(value), problem: 'must be an integer' },
+  boolean: { holds: (value) => typeof value === 'boolean', problem: 'must be true or false' },
+  array: { holds: Array.isArray, problem: 'must be an array' },
+  object: { holds: isObject, problem: 'must be an object' },
+  null: { holds: (value) => value === null, problem: 'must be null' },
+  any: { holds: (value) => value !== undefined, problem: 'must be a value' },
+};
+
+/** What each bound measures, and how it is compared. Values of other kinds pass, as in JSON Schema. */
+const bounds = {
+  minimum: [toNumber, (order: number) => order >= 0, 'must be at least'],
+  maximum: [toNumber, (order: number) => order <= 0, 'must be at most'],
+  exclusiveMinimum: [toNumber, (order: number) => order > 0, 'must be greater than'],
+  exclusiveMaximum: [toNumber, (order: number) => order < 0, 'must be less than'],
+  minLength: [toLength, (order: number) => order >= 0, 'must have at least', 'characters'],
+  maxLength: [toLength, (order: number) => order <= 0, 'must have at most', 'characters'],
+  minItems: [toCount, (order: number) => order >= 0, 'must have at least', 'items'],
+  maxItems: [toCount, (order: number) => order <= 0, 'must have at most', 'items'],
+} as const;
+
+type BoundName = keyof typeof bounds;
+
+export const boundNames = Object.keys(bounds) as BoundName[];
+
+function toNumber(value: unknown): Numeric | undefined {
+  return isNumeric(value) ? value : undefined;
+}
+function toLength(value: unknown): number | undefined {
+  return typeof value === 'string' ? characters(value) : undefined;
+}
+function toCount(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+/** A rule of values, and the problem of those that break it. */
+export interface ValueRule {
+  holds: (value: unknown) => boolean;
+  problem: string;
+}
+
+export function compileBound(name: BoundName, bound: Numeric): ValueRule {
+  const [measure, isRight, words, unit] = bounds[name];
+  const holds = (value: unknown) => {
+    const size = measure(value);
+    return size === undefined || isRight(compareNumbers(size, bound));
+  };
+  return { holds, problem: [words, numberText(bound), ...(unit === undefined ? [] : [unit])].join(' ') };
+}
+
+/** The canonical texts of the values that an `enum` allows, and the problem of all others. */
+export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<string>; problem: string } {
+  const spellings = allowed.map(canonicalText);
+  const all = spellings.join(', ');
+  const shown = spellings.slice(0, 10).join(', ').slice(0, 500);
+  return { texts: new Set(spellings), problem: `must be one of ${shown}${shown.length < all.length ? ' and others' : ''}` };
+}
+
+/** What a keyword of a parameter means. */
+interface Keyword<Value> {
+  /** the types to which it applies; all if not given */
+  types?: readonly Parameter['type'][];
+  /** what is wrong with the keyword itself, as a sentence that begins with "must" */
+  findProblem?: (value: Value, definition: Parameter) => string | undefined;
+  /** the check of values; compiled once, and never for a keyword that has a problem */
+  compile: (value: Value) => Check;
+}
+
+const toCheck =
+  ({ holds, problem }: ValueRule): Check =>
+  (value) =>
+    holds(value) ? [] : [problem];
+
+const isAtMost = (name: 'maximum' | 'maxLength') => (value: Numeric, definition: Parameter) =>
+  compareNumbers(value, definition[name] ?? value) > 0 ? `must not be greater than ${name}` : undefined;
+
+const compileBoundCheck = (name: BoundName) => (bound: Numeric) => toCheck(compileBound(name, bound));
+
+const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
+const textual: readonly Parameter['type'][] = ['string', 'any'];
+
+/** Every keyword that says which values a parameter takes: registration checks definitions with it, and execution checks values. */
+const keywords: { readonly [Name in KeywordName]: Keyword<KeywordValue<Name>> } = {
+  enum: { compile: compileEnumCheck },
+  minimum: { types: numeric, findProblem: isAtMost('maximum'), compile: compileBoundCheck('minimum') },
+  maximum: { types: numeric, compile: compileBoundCheck('maximum') },
+  minLength: { types: textual, findProblem: isAtMost('maxLength'), compile: compileBoundCheck('minLength') },
+  maxLength: { types: textual, compile: compileBoundCheck('maxLength') },
+  pattern: { types: textual, findProblem: findPatternProblem, compile: compilePatternCheck },
+  format: { types: textual, compile: (format) => ofText(formats[format].holds, `must be ${formats[format].description}`) },
+};
+
+export const keywordNames = Object.keys(keywords) as KeywordName[];
+
+/** A check for strings only. */
+const ofText = (holds: (text: string) => boolean, problem: string): Check =>
+  toCheck({ holds: (value) => typeof value !== 'string' || holds(value), problem });
+
+function compileEnumCheck(allowed: readonly unknown[]): Check {
+  const { texts, problem } = compileEnum(allowed);
+  return toCheck({ holds: (value) => texts.has(canonicalText(value)), problem });
+}
+
+function compilePatternCheck(pattern: string): Check {
+  const { matches, size } = compilePattern(pattern);
+  const mismatch = `must match the pattern ${pattern} and have at most ${maxMatchedLength} characters`;
+  return (value, budget = openMatchingBudget()) => {
+    if (typeof value !== 'string') return [];
+    if (value.length > maxMatchedLength) return [mismatch];
+    if (!budget.spend(size * value.length)) return [`must be shorter, because the pattern ${pattern} takes long to match; so must others`];
+    return matches(value) ? [] : [mismatch];
+  };
+}
+
+/** What is wrong with a pattern, as a sentence that begins with "must"; undefined if it can be matched in linear time. */
+export function findPatternProblem(pattern: string): string | undefined {
+  try {
+    compilePattern(pattern);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+    throw error;
+  }
+}
+
+/** A keyword of one definition, with its value filled in; undefined if the definition does not have it. */
+function readKeyword<Name extends KeywordName>(name: Name, definition: Parameter) {
+  const value = definition[name];
+  if (value === undefined) return undefined;
+  const { types, findProblem, compile }: Keyword<KeywordValue<Name>> = keywords[name];
+  return {
+    name,
+    applies: types === undefined || types.includes(definition.type),
+    findProblem: () => findProblem?.(value, definition),
+    compile: () => compile(value),
+  };
+}
+
+export const keywordsOf = (definition: Parameter) =>
+  keywordNames.map((name) => readKeyword(name, definition)).filter((keyword) => keyword !== undefined);
+
+export const mayBeHeader = (type: Parameter['type']): boolean => ['string', 'number', 'integer', 'boolean'].includes(type);
+
+/** Numbers, true and false are written as JSON, which is always the value of a field. */
+const checkField = ofText(
+  (text) => headerValue.safeParse(text).success,
+  'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field',
+);
+
+/** All checks of one definition. A value of the wrong type gets that one problem, every other value all the problems that apply. */
+export function compileDefinition(definition: Parameter): Check {
+  const type = types[definition.type];
+  const checks = [...(definition.in === 'header' ? [checkField] : []), ...keywordsOf(definition).map(({ compile }) => compile())];
+  return (value, budget) => (type.holds(value) ? checks.flatMap((check) => check(value, budget)) : [type.problem]);
+}

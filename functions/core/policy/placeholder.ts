@@ -1,2 +1,0 @@
-/** Stands in a policy file for the address that the gate is called by. */
-export const placeholder = '{base_url}';

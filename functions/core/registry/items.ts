@@ -1,0 +1,40 @@
+import type { IntentInput } from '../../../schemas/intent.ts';
+import { parseExact } from '../../../schemas/number.ts';
+import { type Key, keys } from '../table/keys.ts';
+import type { Item } from '../table/table.ts';
+import type { IntentRecord, RegistryRecord, ServiceRecord } from './records.ts';
+
+/** The item of a service. */
+export type ServiceItem = ServiceRecord & Item;
+
+/** The item of an intent. Its definition is JSON text, because DynamoDB's numbers are narrower than JSON's. */
+export interface IntentItem extends Item {
+  intent_uid: string;
+  service_id: string;
+  rev: number;
+  definition: string;
+}
+
+export const toServiceRecord = ({ pk, sk, ...record }: ServiceItem): ServiceRecord => record as ServiceRecord;
+
+export const readDefinition = ({ definition }: IntentItem): IntentInput => parseExact(definition) as IntentInput;
+
+export const toIntentRecord = (item: IntentItem): IntentRecord => ({
+  ...readDefinition(item),
+  kind: 'intent',
+  intent_uid: item.intent_uid,
+  service_id: item.service_id,
+  rev: item.rev,
+});
+
+export const toRecord = (item: Item): RegistryRecord =>
+  item.kind === 'intent' ? toIntentRecord(item as IntentItem) : toServiceRecord(item as ServiceItem);
+
+export const toIntentItem = (intent: IntentInput, serviceId: string, rev: number): Key & IntentItem => ({
+  ...keys.intent(intent.intent_uid),
+  kind: 'intent',
+  intent_uid: intent.intent_uid,
+  service_id: serviceId,
+  rev,
+  definition: JSON.stringify(intent),
+});

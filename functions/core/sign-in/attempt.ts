@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { authorizationParameters } from '../../../schemas/sign-in.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { ApiResponse } from '../http/response.ts';
+import { type AuthorizationRequest, toQuery } from './authorization-request.ts';
+import { OAuthError } from './oauth-error.ts';
+import { redirect } from './pages.ts';
+import { readCookie, writeCookie } from './session.ts';
+import type { Attempt, UserPool } from './user-pool.ts';
+
+/** How long a person may take at the user pool's sign-in page, in seconds. */
+const attemptSeconds = 15 * 60;
+
+/** Browsers keep cookies of 4,096 bytes with their attributes. */
+const maxCookieLength = 3_800;
+
+/** What the cookie holds while the person is at the user pool. */
+const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), verifier: z.string() });
+
+/**
+ * Leads a person to the user pool. The request is kept in the cookie, and nowhere else.
+ * @throws OAuthError if the request is too long for that
+ */
+export function beginSignIn(
+  userPool: Pick<UserPool, 'begin' | 'signInAddress'>,
+  request: ApiRequest,
+  asked: AuthorizationRequest,
+): ApiResponse {
+  const attempt = userPool.begin();
+  const remembered = new URLSearchParams([...toQuery(asked), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
+  if (remembered.length > maxCookieLength) throw new OAuthError('invalid_request', 'The request is too long. Shorten state and addresses.');
+  return redirect(userPool.signInAddress(attempt, request.baseUrl), writeCookie(request, remembered, attemptSeconds));
+}
+
+/**
+ * Reads what {@link beginSignIn} has left in the cookie.
+ * @param state - that the user pool has sent back
+ * @throws OAuthError access_denied if this browser has not begun this attempt
+ */
+export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: Attempt; asked: AuthorizationRequest } {
+  const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
+  if (!remembered.success || remembered.data.attempt !== state) {
+    throw new OAuthError('access_denied', 'This sign-in was not begun in this browser, or too long ago, or in another window since then.');
+  }
+  const { attempt, verifier, ...asked } = remembered.data;
+  return { attempt: { state: attempt, verifier }, asked };
+}

@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import type * as z from 'zod';
+import { refreshForm, revocationForm, tokenForm } from '../../../schemas/sign-in.ts';
+import type { RefreshGrant, RefreshTokens } from '../activity/refresh-tokens.ts';
+import type { AuthorizationGrant, SignIns } from '../activity/sign-ins.ts';
+import type { UsedJtis } from '../activity/used-jti.ts';
+import { ApiError } from '../api-error.ts';
+import type { ApiRequest } from '../http/request.ts';
+import { type ApiResponse, ok } from '../http/response.ts';
+import { personOf, signedInAgentId } from '../pat/holder.ts';
+import { type Applicant, type IssuerParts, type IssuerSettings, openIssuer } from '../pat/issue.ts';
+import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
+import { isResource } from './authorization-request.ts';
+import { OAuthError } from './oauth-error.ts';
+
+export interface TokenParts extends Omit<IssuerParts, 'settings'> {
+  findPolicy: FindPolicy;
+  signIns: Pick<SignIns, 'findGrant'>;
+  refreshTokens: RefreshTokens;
+  usedJtis: UsedJtis;
+  settings: Omit<IssuerSettings, 'isSharingAllowed'> & {
+    /** how long PATs may be renewed after the first one */
+    signInSeconds: number;
+  };
+}
+
+/**
+ * Issues the PATs of people who have accepted the policy for a client. A code is verified, then consumed by one conditional write, then used:
+ * of any number of requests with it, at most one gets a PAT. A refresh token is consumed last, so that no failure of the gate costs a client
+ * its token.
+ */
+export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, settings, ...parts }: TokenParts) {
+  const issue = openIssuer({ ...parts, settings: { ...settings, isSharingAllowed: false } });
+
+  /** @param steps - `complete` makes the refresh token that comes with the PAT */
+  async function issueTo(
+    { subject, clientId }: Pick<RefreshGrant, 'subject' | 'clientId'>,
+    steps: Pick<Applicant<string>, 'request' | 'policy' | 'nowMs' | 'check' | 'useUp' | 'complete'>,
+  ): Promise<ApiResponse> {
+    const agentId = signedInAgentId(subject, clientId);
+    const applicant = { agentId, thumbprint: personOf(subject), hasProof: false, clientId, countedFor: 'person and client' };
+    const { pat, claims, headers, completed } = await issue({ ...applicant, ...steps });
+    const { patLifeSeconds: expires_in } = settings;
+    return ok(
+      { access_token: pat, token_type: 'Bearer', expires_in, refresh_token: completed, scope: claims.scope.join(' ') },
+      { Pragma: 'no-cache', ...headers },
+    );
+  }
+
+  async function exchange(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
+    const asked = request.form(tokenForm);
+    const policy = findPolicy(request.baseUrl);
+    const found = await signIns.findGrant(asked.code, nowMs);
+    if (!found) throw invalidCode();
+    const { id, grant, family, expiresAt } = found;
+    checkGrant(asked, grant, policy, request.baseUrl);
+    const { subject } = grant.person;
+    const { clientId, resource } = grant;
+    return issueTo(
+      { subject, clientId },
+      {
+        request,
+        policy,
+        nowMs,
+        useUp: async () => {
+          if (await usedJtis.consume('code', id, expiresAt)) return;
+          // RFC 6749 section 4.1.2
+          await refreshTokens.endForGood(family, nowMs);
+          throw invalidCode();
+        },
+        complete: async (generation) => {
+          const first = { subject, clientId, resource, policy: grant.policy, generation };
+          const token = await refreshTokens.start(family, first, nowMs, settings.signInSeconds);
+          // the code was used again in the meantime
+          if (token === undefined) throw invalidCode();
+          return token;
+        },
+      },
+    );
+  }
+
+  async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
+    const asked = request.form(refreshForm);
+    const policy = findPolicy(request.baseUrl);
+    const found = await refreshTokens.findOrEnd(asked.refresh_token, nowMs);
+    // with another client_id, the token stays valid for its own client
+    if (!found || found.grant.clientId !== asked.client_id) throw invalidRefreshToken();
+    const { family, grant } = found;
+    if (asked.resource !== undefined && asked.resource !== grant.resource) throw wrongResource();
+    /** The family stays ended even if an admin undoes the reason, for example lifts a block. */
+    const endWith = async (error: unknown): Promise<never> => {
+      await refreshTokens.end(family);
+      throw error;
+    };
+    if (grant.policy !== policy.reference) return endWith(policyChanged());
+    return issueTo(grant, {
+      request,
+      policy,
+      nowMs,
+      check: async (generation) => generation === grant.generation || endWith(revoked()),
+      complete: async (generation) => {
+        if (generation !== grant.generation) throw revoked();
+        const next = await refreshTokens.rotate(found);
+        if (next === undefined) throw invalidRefreshToken();
+        return next;
+      },
+    }).catch((error: unknown) => (error instanceof ApiError && error.code === 'POLICY_REJECTED' ? endWith(error) : Promise.reject(error)));
+  }
+
+  /** The answer does not tell whether the token existed (RFC 7009 section 2.2). */
+  async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
+    const asked = request.form(revocationForm);
+    const found = await refreshTokens.findOrEnd(asked.token, nowMs);
+    if (found?.grant.clientId === asked.client_id) await refreshTokens.end(found.family);
+    return { status: 200, headers: { Pragma: 'no-cache' } };
+  }
+
+  return { exchange, renew, revoke };
+}
+
+/** @throws OAuthError if the code was issued for another request or policy */
+function checkGrant(asked: z.infer<typeof tokenForm>, grant: AuthorizationGrant, policy: CurrentPolicy, baseUrl: string): void {
+  const challenge = createHash('sha256').update(asked.code_verifier).digest('base64url');
+  if (grant.clientId !== asked.client_id || grant.redirectUri !== asked.redirect_uri || grant.codeChallenge !== challenge)
+    throw invalidCode();
+  if (grant.resource !== asked.resource || !isResource(grant.resource, baseUrl)) {
+    throw wrongResource();
+  }
+  if (grant.policy !== policy.reference) throw policyChanged();
+}
+
+const wrongResource = () => new OAuthError('invalid_target', 'The resource must be the one of the authorization request.');
+
+const policyChanged = () =>
+  new OAuthError('invalid_grant', 'The policy has changed since it was accepted. Ask the person again at /oauth/authorize.');
+
+const revoked = () =>
+  new OAuthError('invalid_grant', 'The operators of this gate have revoked what was accepted. Ask the person again at /oauth/authorize.');
+
+const invalidRefreshToken = () =>
+  new OAuthError(
+    'invalid_grant',
+    'The refresh token is not known, has been used or revoked, has expired, or was issued to another client_id. Ask the person again at /oauth/authorize.',
+  );
+
+const invalidCode = () =>
+  new OAuthError(
+    'invalid_grant',
+    'The code is not known, has been used, is older than a minute, or was issued to another client_id, redirect_uri or code_verifier. Ask for a new one at /oauth/authorize.',
+  );

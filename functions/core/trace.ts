@@ -1,0 +1,68 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
+
+/** The part of a request in its caller's trace (W3C Trace Context). */
+export interface Trace {
+  traceId: string;
+  /** identifies this request: the parent of the calls that it causes */
+  spanId: string;
+  /** two hexadecimal digits */
+  flags: string;
+  /** the caller's `tracestate` */
+  state?: string;
+}
+
+/** Travels with the asynchronous context, as the signal of the invocation does, so that every log line and call finds it. */
+const traces = new AsyncLocalStorage<{ trace: Trace | undefined }>();
+
+export const currentTrace = (): Trace | undefined => traces.getStore()?.trace;
+
+/** Runs the work of one invocation as part of its caller's trace, if it has one. */
+export const withinTrace = <T>(trace: Trace | undefined, work: () => T): T => traces.run({ trace }, work);
+
+/** Moves the rest of the invocation to the trace that its message names: an MCP host may share one connection among many traces. */
+export function continueTrace(trace: Trace): void {
+  const store = traces.getStore();
+  if (store) store.trace = trace;
+}
+
+/** Flags that may be passed on: sampled and random trace id (level 2, section 3.2.2.5). */
+const knownFlags = 0b11;
+
+/**
+ * Reads `traceparent` and `tracestate`. Versions after 00 may have more fields at the end.
+ * @returns undefined if `traceparent` is absent or invalid, which is no error (section 3.2.2)
+ */
+export function readTrace(traceparent: unknown, tracestate: unknown): Trace | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  const form = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-([\da-f]{2})(-|$)/;
+  const [, version, traceId, flags, end] = form.exec(traceparent) ?? [];
+  if (traceId === undefined || (version === '00' && end === '-')) return undefined;
+  return {
+    traceId,
+    spanId: randomBytes(8).toString('hex'),
+    flags: (Number.parseInt(flags ?? '', 16) & knownFlags).toString(16).padStart(2, '0'),
+    ...(isTraceState(tracestate) && { state: tracestate }),
+  };
+}
+
+/** A key and a value of visible characters (level 2, section 3.3.1.3). */
+const stateMember = /^([a-z\d][\w\-*/@]{0,255})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/;
+
+function isTraceState(state: unknown): state is string {
+  if (typeof state !== 'string' || state.length > 512) return false;
+  const members = state
+    .split(',')
+    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .filter((member) => member !== '');
+  const keys = new Set(members.map((member) => stateMember.exec(member)?.[1]));
+  return keys.size > 0 && keys.size === members.length && members.length <= 32 && !keys.has(undefined);
+}
+
+/** The headers that make a call part of the current trace. */
+export function traceHeaders(): Record<string, string> {
+  const trace = currentTrace();
+  if (!trace) return {};
+  const { traceId, spanId, flags, state } = trace;
+  return { traceparent: `00-${traceId}-${spanId}-${flags}`, ...(state !== undefined && { tracestate: state }) };
+}

@@ -1,0 +1,94 @@
+/** Entry of the npm package for CDK apps, which `npm run package` makes. */
+import { cpSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Annotations } from 'aws-cdk-lib';
+import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import type { IHostedZone } from 'aws-cdk-lib/aws-route53';
+import type { Construct } from 'constructs';
+import type * as z from 'zod';
+import { buildPages } from '../console/pages.ts';
+import { Gate, type GivenParts } from './gate.ts';
+import { namesOf } from './names.ts';
+import { readPolicy, warnOfPolicy } from './policy.ts';
+import type { Build } from './prepared-files.ts';
+import type { settingsObject } from './settings/options.ts';
+import { parseSettings, type Settings, SettingsError } from './settings.ts';
+
+export { EndpointFunction } from './endpoint-function.ts';
+export { type GivenParts, SettingsError };
+
+/** Settings that belong to the project's own stack or to its local stage, or that constructs take the place of. */
+type OwnSettings = 'policyFile' | 'tags' | 'allowLoopback' | 'localUpstreams' | 'hostedZoneId' | 'hostedZoneName' | 'vpc';
+
+/** The settings of docs/reference.md, under the same names, and what the app brings along. */
+export interface IntentGateProps extends Partial<Omit<z.output<typeof settingsObject>, OwnSettings>>, GivenParts {
+  /** the usage policy, or the path of its file */
+  policy: string | object;
+  /** zone of `domainName` */
+  hostedZone?: IHostedZone;
+  /** network of the functions that call intents */
+  vpc?: IVpc;
+  /** where in `vpc`; its private subnets if left out */
+  vpcSubnets?: SubnetSelection;
+  /** of those functions; created if left out */
+  securityGroups?: ISecurityGroup[];
+}
+
+const built = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+const packaged: Build = {
+  bundle: (names, folder) => {
+    for (const name of names) cpSync(built(`functions/${name}`), join(folder, name), { recursive: true });
+  },
+  buildPages: (protocol) => buildPages(protocol, JSON.parse(readFileSync(built('assets.json'), 'utf8'))),
+  wordVectors: built('word-vectors.bin'),
+};
+
+/** A gate in any CDK app. Its names in the account follow from those of its stack and of the construct, so an app may have several. */
+export class IntentGate extends Gate {
+  /** @throws SettingsError naming every mistake in the settings or the policy */
+  constructor(scope: Construct, id: string, props: IntentGateProps) {
+    const policyFile = typeof props.policy === 'string' ? props.policy : 'policy';
+    const settings = withConstructs(parseSettings({ ...withoutConstructs(props), policyFile }, findConflicts(props)), props);
+    const policy = readPolicy(settings, typeof props.policy === 'string' ? undefined : JSON.stringify(props.policy));
+    super(scope, id, { settings, policy, build: packaged, names: namesOf(scope, id), given: props });
+    for (const problem of warnOfPolicy(settings, policy)) Annotations.of(this).addWarningV2('intent-gate:policy', problem);
+  }
+}
+
+/** The settings in the form of cdk.json. Ids of constructs are often not known yet: others stand for them in the rules. */
+function withoutConstructs(props: IntentGateProps): Record<string, unknown> {
+  const { policy, userPool, userPoolDomain, alarmTopic, encryptionKey, permissionsBoundary, ...others } = props;
+  const { hostedZone, vpc, vpcSubnets, securityGroups, ...settings } = others;
+  return {
+    ...settings,
+    ...(hostedZone && { hostedZoneId: 'Z0', hostedZoneName: hostedZone.zoneName }),
+    ...(vpc && { vpc: { vpcId: 'vpc-00000000', subnetIds: ['subnet-00000000'] } }),
+  };
+}
+
+const withConstructs = (settings: Settings, { hostedZone, vpc, vpcSubnets, securityGroups }: IntentGateProps): Settings => ({
+  ...settings,
+  ...(hostedZone && settings.domain && { domain: { name: settings.domain.name, zone: hostedZone } }),
+  ...(vpc && {
+    vpc: {
+      vpcId: vpc.vpcId,
+      subnetIds: vpc.selectSubnets(vpcSubnets).subnetIds,
+      ...(securityGroups && { securityGroupIds: securityGroups.map(({ securityGroupId }) => securityGroupId) }),
+    },
+  }),
+});
+
+/** What is both given and made by a setting, or given in part. */
+function findConflicts({ userPool, userPoolDomain, encryptionKey, vpc, vpcSubnets, securityGroups, ...given }: IntentGateProps): string[] {
+  const rules: [isBroken: unknown, mistake: string][] = [
+    [userPool && given.adopt?.userPoolId, 'adopt.userPoolId: must be left out if userPool is given'],
+    [userPool && given.requireAdminMfa !== undefined, 'requireAdminMfa: must be left out if userPool is given, which has its own setting'],
+    [userPoolDomain && !userPool, 'userPoolDomain: needs userPool'],
+    [encryptionKey && given.customerManagedKey, 'customerManagedKey: must be left out if encryptionKey is given'],
+    [vpcSubnets && !vpc, 'vpcSubnets: needs vpc'],
+    [securityGroups && !vpc, 'securityGroups: needs vpc'],
+  ];
+  return rules.flatMap(([isBroken, mistake]) => (isBroken ? [mistake] : []));
+}

@@ -1,0 +1,252 @@
+import { join } from 'node:path';
+import { CfnRule, CustomResource, Duration, Fn, Stack, Stage } from 'aws-cdk-lib';
+import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IUserPool } from 'aws-cdk-lib/aws-cognito';
+import { type EventPattern, Rule, type RuleProps, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import { type IManagedPolicy, type IRole, PermissionsBoundary } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct, type IConstruct } from 'constructs';
+import { variables } from '../functions/core/environment.ts';
+import { acknowledge } from './acknowledge.ts';
+import { Admins, type GivenPool } from './admins.ts';
+import { Alarms } from './alarms.ts';
+import { Api } from './api.ts';
+import { createDashboard } from './dashboard.ts';
+import { encryptLogs, useDataKey } from './data-key.ts';
+import { EndpointFunction } from './endpoint-function.ts';
+import {
+  type BackgroundFunction,
+  backgroundFunctions,
+  backgroundWithCollection,
+  type Endpoint,
+  endpointsWith,
+  hasFunction,
+} from './endpoints.ts';
+import { environmentOf, type Parts } from './environment.ts';
+import { aliasNameOf, GradualDeployment, gradualFunctions } from './gradual-deployment.ts';
+import { passLogLines } from './log-lines.ts';
+import type { GateNames } from './names.ts';
+import { createNetwork, place } from './network.ts';
+import { grantNeeds, type Resources } from './permissions.ts';
+import { type Build, writeFunctions } from './prepared-files.ts';
+import { SearchCollection } from './search-collection.ts';
+import { type Settings, totalReserved } from './settings.ts';
+import { allowSigning, createSigningKeys } from './signing-keys.ts';
+import { createSnapshotBucket, indexSize } from './snapshots.ts';
+import { createTables, type Tables } from './tables.ts';
+
+const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
+
+/** What an embedding app may bring along instead of having the gate create it. */
+export interface GivenParts extends GivenPool {
+  /** notified by the alarms */
+  alarmTopic?: ITopic;
+  /** encrypts tables, snapshots and logs; its policy gets the statements that this takes, unless it is imported */
+  encryptionKey?: IKey;
+  /** of every role of the gate */
+  permissionsBoundary?: IManagedPolicy;
+}
+
+export interface GateProps {
+  settings: Settings;
+  /** text of the policy, already checked */
+  policy: string;
+  build: Build;
+  names: GateNames;
+  given?: GivenParts;
+}
+
+/** The whole gate: one Lambda for each row of the endpoint table, behind one API. */
+export class Gate extends Construct {
+  readonly api: SpecRestApi;
+  /** address of the API */
+  readonly url: string;
+  readonly tables: Tables;
+  /** by the names of their endpoints, such as `execute-intent` */
+  readonly functions: ReadonlyMap<string, EndpointFunction>;
+  readonly alarmTopic: ITopic;
+  readonly userPool: IUserPool;
+  /** app client with which people get admin tokens */
+  readonly adminClientId: string;
+  readonly dashboard: Dashboard;
+  /** the roles that sign PATs */
+  readonly signers: readonly IRole[];
+  private readonly settings: Settings;
+  private readonly rules: Rule[] = [];
+
+  constructor(scope: Construct, id: string, { settings, policy, build, names, given = {} }: GateProps) {
+    super(scope, id);
+    this.settings = settings;
+    const { name, slug } = names;
+
+    const dataKey = useDataKey(this, settings, given.encryptionKey);
+    const tables = createTables(this, settings, dataKey);
+    const signingKeys = createSigningKeys(this, settings, name);
+    const isCollection = settings.search === 'opensearch';
+    const snapshots = isCollection ? undefined : createSnapshotBucket(this, settings, dataKey);
+    const collection = isCollection ? new SearchCollection(this, 'SearchCollection', settings) : undefined;
+    const admins = new Admins(this, 'Admins', settings, slug, given);
+    const credentialPrefix = `intent-gate/${slug}/services/`;
+    const functions = this.createFunctions(
+      {
+        tableNames: { registry: tables.registry.tableName, activity: tables.activity.tableName },
+        signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
+        snapshotBucketName: snapshots?.bucketName,
+        searchCollectionEndpoint: collection?.endpoint,
+        credentialPrefix,
+        userPoolId: admins.pool.userPoolId,
+        adminClientIds: [
+          ...[admins.people, ...admins.machines].map((client) => client.userPoolClientId),
+          ...(admins.console ? [admins.console.clientId] : []),
+        ],
+        console: admins.console,
+        adminScope: admins.scope,
+        signIn: admins.signIn,
+      },
+      { tables, signingKeys, credentialPrefix, snapshots, collection },
+      [tables.registry, tables.activity, admins, ...signingKeys],
+      this.bundle(policy, build, name),
+      aliasNameOf(policy, settings),
+    );
+    const api = new Api(this, 'Api', functions, settings, name);
+    const { rest, accessLog } = api;
+    // If the creation fails before, no function has written to the bucket, which could not be deleted.
+    for (const rule of this.rules) rule.node.addDependency(api);
+    const alarms = new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: name, settings, topic: given.alarmTopic });
+    if (settings.gradualDeployment) new GradualDeployment(this, 'GradualDeployment', functions, (wanted) => alarms.named(wanted));
+    if (dataKey) encryptLogs(this, dataKey);
+    if (given.permissionsBoundary) this.bound(given.permissionsBoundary);
+
+    this.api = rest;
+    this.url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
+    this.tables = tables;
+    this.functions = functions;
+    this.alarmTopic = alarms.topic;
+    this.userPool = admins.pool;
+    this.adminClientId = admins.people.userPoolClientId;
+    this.dashboard = createDashboard(this, { rest, tables, functions, namespace: name });
+    this.signers = this.rows.endpoints.flatMap((row) => (row.needs.kms?.includes('sign') ? (functions.get(row.name)?.role ?? []) : []));
+  }
+
+  /** Bounds every role, also that of the CDK's function that empties buckets, which belongs to the stack. */
+  private bound(boundary: IManagedPolicy): void {
+    const emptying = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
+    for (const roles of [this, ...(emptying ? [emptying] : [])]) PermissionsBoundary.of(roles).apply(boundary);
+  }
+
+  /** The functions to deploy, with the needs that the search engine gives them. */
+  private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
+    const deployed = endpointsWith(this.settings).filter(hasFunction);
+    if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions };
+    const withCollection = deployed.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
+    return { endpoints: withCollection, background: backgroundWithCollection };
+  }
+
+  /** @param data - what a deployment that is refused must not have created by then */
+  private createFunctions(
+    parts: Parts,
+    resources: Resources,
+    data: readonly IConstruct[],
+    codeOf: (name: string) => Code,
+    aliasName: string,
+  ): Map<string, EndpointFunction> {
+    const { settings } = this;
+    const network = createNetwork(this, settings);
+    const functions = new Map<string, EndpointFunction>();
+    const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
+      const reserved = isReserved(row.name) ? settings.reservedConcurrency[row.name] : 0;
+      const made = new EndpointFunction(this, row.name, {
+        ...row,
+        code: codeOf(row.name),
+        environment: {
+          ...environmentOf(row.needs, credential, settings, { ...parts, functions }),
+          ...(reserved > 0 && { [variables.reservedConcurrency]: String(reserved) }),
+        },
+        settings,
+        ...(row.needs.snapshots && indexSize(settings, row.memoryMb)),
+        reservedConcurrency: reserved,
+      });
+      grantNeeds(made, row.needs, { ...resources, functions });
+      if (network && row.needs.egress === 'intents') place(made, network);
+      if (settings.gradualDeployment && gradualFunctions[row.name]) made.publish(aliasName);
+      if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
+      return made;
+    };
+    for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));
+    for (const row of this.rows.background) {
+      const made = create(row, 'none');
+      functions.set(row.name, made);
+      if (row.everyMinutes) this.run(made, 'Schedule', row.summary, { schedule: Schedule.rate(Duration.minutes(row.everyMinutes)) });
+      if (row.logLines) passLogLines(made, row.logLines, functions);
+      if (row.afterDeployment) this.run(made, 'AfterDeployment', row.summary, { eventPattern: this.deployed });
+    }
+    for (const { name, guardsDeployment } of this.rows.background) {
+      const guard = functions.get(name);
+      if (!guardsDeployment || !guard) continue;
+      const isAgreed = this.ask(guard);
+      for (const one of [...functions.values(), ...data]) if (one !== guard) one.node.addDependency(isAgreed);
+    }
+    return functions;
+  }
+
+  /** Asks a function whether the deployment may go on, as soon as it has been deployed itself. */
+  private ask(guard: EndpointFunction): CustomResource {
+    const { signingKeys, voidPats, adopt, reservedConcurrency, manageApiLogRole } = this.settings;
+    return new CustomResource(this, 'SigningKeyGuard', {
+      resourceType: 'Custom::SigningKeyGuard',
+      serviceToken: guard.lambda.functionArn,
+      serviceTimeout: Duration.minutes(2),
+      properties: {
+        SigningKeys: signingKeys,
+        VoidPats: String(voidPats),
+        ReservedConcurrency: String(totalReserved(reservedConcurrency)),
+        ManageApiLogRole: String(manageApiLogRole),
+        ...(adopt && { Adopt: adopt }),
+      },
+    });
+  }
+
+  /** CloudFormation's own event at the end of a deployment of this stack. */
+  private get deployed(): EventPattern {
+    return {
+      source: ['aws.cloudformation'],
+      detailType: ['CloudFormation Stack Status Change'],
+      detail: { 'stack-id': [Stack.of(this).stackId], 'status-details': { status: ['CREATE_COMPLETE', 'UPDATE_COMPLETE'] } },
+    };
+  }
+
+  private run(scheduled: EndpointFunction, id: string, summary: string, when: Pick<RuleProps, 'schedule' | 'eventPattern'>): void {
+    const targets = [new LambdaTarget(scheduled.lambda, { retryAttempts: 2 })];
+    const rule = new Rule(scheduled, id, { description: `Intent Gate: ${summary}`, ...when, targets });
+    this.rules.push(rule);
+    acknowledge(rule, {
+      'Serverless-EventBusDLQ': 'The next run does all that a failed one left undone, and an alarm tells of failures.',
+    });
+  }
+
+  /** Bundles the functions beside the template, unless this synthesis does without (context `aws:cdk:bundling-stacks`). */
+  private bundle(policy: string, build: Build, name: string): (name: string) => Code {
+    if (!Stack.of(this).bundlingRequired) return this.refuseDeployment();
+    const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist', name);
+    writeFunctions([...this.rows.endpoints, ...this.rows.background], folder, { policy, settings: this.settings, build });
+    return (row) => Code.fromAsset(join(folder, row));
+  }
+
+  /** The output of `cdk ls` and `cdk bootstrap` contains no code. CloudFormation refuses to deploy it before it changes anything. */
+  private refuseDeployment(): (name: string) => Code {
+    new CfnRule(this, 'HasCode', {
+      assertions: [
+        {
+          assert: Fn.conditionEquals('synthesized without code', 'deployable'),
+          assertDescription:
+            'This template was synthesized without the code of its functions. Run "npx cdk deploy", which synthesizes it anew.',
+        },
+      ],
+    });
+    return () => Code.fromInline('// synthesized without code');
+  }
+}

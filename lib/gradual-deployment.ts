@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import { acknowledge } from './acknowledge.ts';
+import type { EndpointFunction } from './endpoint-function.ts';
+import type { Settings } from './settings.ts';
+
+/** The functions whose new versions get few requests at first, each with the alarm for its new version. */
+export const gradualFunctions: Readonly<Record<string, string>> = { 'execute-intent': 'ExecuteRollout', 'issue-pat': 'IssueRollout' };
+
+/** Alarms for the failures of the whole gate, which also roll back. */
+const commonAlarms = ['ApiErrors', 'Unavailable', 'GatewayErrors', 'IssueFailures'];
+
+/**
+ * Name of the alias that requests run. It changes with all that makes PATs invalid: versions that do not accept the same PATs never run beside each
+ * other, because a new alias gets all requests when the API is deployed.
+ */
+export function aliasNameOf(policy: string, { signingKeys, protocol, publicBaseUrl, billing }: Settings): string {
+  const digest = createHash('sha256').update(JSON.stringify([policy, signingKeys, protocol, publicBaseUrl, billing]));
+  return `live-${digest.digest('hex').slice(0, 12)}`;
+}
+
+/** Lets CodeDeploy move requests to new versions, and back if an alarm fires meanwhile. */
+export class GradualDeployment extends Construct {
+  /** @param alarmsOf - finds alarms by their names */
+  constructor(
+    scope: Construct,
+    id: string,
+    functions: ReadonlyMap<string, EndpointFunction>,
+    alarmsOf: (names: readonly string[]) => Alarm[],
+  ) {
+    super(scope, id);
+    const application = new LambdaApplication(this, 'Application');
+    const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('codedeploy.amazonaws.com') });
+    acknowledge(role, {
+      'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]':
+        'AWS defines this policy for CodeDeploy with Lambda; it may change aliases and read alarms.',
+    });
+    for (const [name, ownAlarm] of Object.entries(gradualFunctions)) {
+      const alias = functions.get(name)?.alias;
+      if (!alias) continue;
+      // The alarm has to watch the new version before it gets its first request.
+      alias.node.addDependency(...alarmsOf([ownAlarm]));
+      new LambdaDeploymentGroup(this, name, {
+        application,
+        role,
+        alias,
+        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_15MINUTES,
+        alarms: alarmsOf([ownAlarm, ...commonAlarms]),
+        autoRollback: { deploymentInAlarm: true, failedDeployment: true, stoppedDeployment: true },
+      });
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { CfnPermission } from 'aws-cdk-lib/aws-lambda';
+import { FilterPattern, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
+import type { EndpointFunction } from './endpoint-function.ts';
+import type { BackgroundFunction } from './endpoints.ts';
+
+/** Has CloudWatch Logs pass lines of functions' logs to another function. Its log groups alone, and no other account's, may run it. */
+export function passLogLines(
+  target: EndpointFunction,
+  { message, of }: NonNullable<BackgroundFunction['logLines']>,
+  functions: ReadonlyMap<string, EndpointFunction>,
+): void {
+  const { account, stackName } = Stack.of(target);
+  // One permission for all: the names of log groups begin with that of the stack.
+  const permission = new CfnPermission(target, 'Lines', {
+    action: 'lambda:InvokeFunction',
+    functionName: target.lambda.functionArn,
+    principal: new ServicePrincipal('logs.amazonaws.com').service,
+    sourceAccount: account,
+    sourceArn: Stack.of(target).formatArn({
+      service: 'logs',
+      resource: 'log-group',
+      resourceName: `${stackName}-*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    }),
+  });
+  for (const name of of) {
+    const source = functions.get(name);
+    if (!source) throw new TypeError(`there is no function ${name} whose log could be read`);
+    const filter = new SubscriptionFilter(target, name, {
+      logGroup: source.logGroup,
+      destination: { bind: () => ({ arn: target.lambda.functionArn }) },
+      filterPattern: FilterPattern.stringValue('$.message', '=', message),
+    });
+    // CloudWatch Logs refuses a destination that it cannot reach.
+    filter.node.addDependency(permission);
+  }
+}

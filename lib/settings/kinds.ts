@@ -1,0 +1,65 @@
+import { isIP } from 'node:net';
+import * as z from 'zod';
+import { isOnLocalNetwork } from '../../functions/core/relay/addresses.ts';
+import { isLoopbackHost, targetOf } from '../../functions/core/relay/egress.ts';
+
+/** Command lines (`-c name=value`) give strings and cdk.json gives values: both are read. */
+export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], 'must be true or false');
+
+export const wholeNumber = (minimum: number, maximum: number) => {
+  const problem = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)], problem)
+    .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, problem);
+};
+
+/** A list in cdk.json, or a text with commas. */
+export const list = <T extends z.ZodType>(entry: T) =>
+  z.preprocess(
+    (value) => (typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value),
+    z.array(entry, 'must be a list'),
+  );
+
+/** An object in cdk.json, or its JSON text. */
+export const object = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'string') return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      return value;
+    }
+  }, schema);
+export const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
+
+/** Whether a text is a host name, or an address of a private network, spelt as URLs have it. */
+export function isLocalUpstream(text: string): boolean {
+  const url = URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`);
+  const isName = isIP(text) === 0 && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(text);
+  return url !== null && targetOf(url).hostname === text && (isName || isOnLocalNetwork(text));
+}
+
+/** What keeps a text from being an origin that may lead to a private network, as a sentence that begins with "must"; undefined if nothing does. */
+export function findOriginProblem(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (text.includes('*')) return 'must name one host: wildcards are not supported';
+  if (url?.protocol !== 'https:') return 'must begin with https://';
+  if (url.hostname.endsWith('.') || url.origin !== text)
+    return 'must be an origin such as https://orders.internal:8443, in lower case, without path, default port or dot after the host';
+  if (isLoopbackHost(url.hostname)) return 'must not name this machine';
+  const { hostname } = targetOf(url);
+  return isIP(hostname) === 0 || isOnLocalNetwork(hostname)
+    ? undefined
+    : 'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service';
+}
+
+/** Whether an address is spelt in the one form that all its spellings stand for: PATs and policies name it. */
+export function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    text === `${url.origin}${url.pathname.replace(/\/$/, '')}` &&
+    !url.hostname.endsWith('.')
+  );
+}

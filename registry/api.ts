@@ -1,0 +1,68 @@
+import type * as z from 'zod';
+import { Refusal, UnexpectedAnswer } from '../client/errors.ts';
+import { type Exchange, type ExchangeOptions, openHttp } from '../client/http.ts';
+import { parseExact } from '../schemas/number.ts';
+import { CliFailure } from './failure.ts';
+
+export interface Tokens {
+  /** The admin's access token, renewed if it is about to expire or if `renew` is set. */
+  get(renew?: boolean): Promise<string>;
+}
+
+export interface ApiCallOptions extends ExchangeOptions {
+  /** Sends the admin's token. `if signed in` repeats a refused read without it. */
+  isAdmin?: boolean | 'if signed in';
+}
+
+export type Api = ReturnType<typeof openApi>;
+
+/** Large changes wait for the gate rather than fail. */
+const patience = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
+
+export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) => Promise<unknown>) {
+  const http = openHttp({ url: baseUrl, ...patience, parse: parseExact, sleep });
+  return {
+    baseUrl,
+    http,
+    /**
+     * Calls the gate, and retries 429, 503, 504 and broken connections after the time that the gate gives.
+     * @throws IntentGateError
+     */
+    async call(method: string, path: string, { isAdmin = false, ...options }: ApiCallOptions = {}): Promise<Exchange> {
+      const anonymously = () => http.send(method, path, options);
+      if (!isAdmin) return anonymously();
+      const send = async (renew: boolean) => http.send(method, path, { ...options, bearer: await tokens.get(renew) });
+      try {
+        return await send(false).catch((error: unknown) => {
+          if (!(error instanceof Refusal) || error.status !== 401) throw error;
+          return send(true);
+        });
+      } catch (error) {
+        const isRefused = error instanceof Refusal ? [401, 403].includes(error.status) : error instanceof CliFailure;
+        if (isAdmin !== true && isRefused) return anonymously();
+        throw error;
+      }
+    },
+  };
+}
+
+export interface Progress {
+  step(): void;
+  end(): void;
+}
+
+export interface RegistryContext {
+  readonly api: Api;
+  terminal: {
+    progress(what: string, total: number): Progress;
+    /** Until `end`, the first Ctrl-C only sets a flag. */
+    watchInterrupt?(): { isInterrupted(): boolean; end(): void };
+  };
+}
+
+/** @throws UnexpectedAnswer if the body does not match the schema */
+export function readAnswer<T extends z.ZodType>(schema: T, answer: Exchange): z.output<T> {
+  const { success, data } = schema.safeParse(answer.body);
+  if (!success) throw new UnexpectedAnswer(answer);
+  return data;
+}

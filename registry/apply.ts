@@ -1,0 +1,201 @@
+import { Refusal } from '../client/errors.ts';
+import { stringifyJson } from '../client/json.ts';
+import type { Issue } from '../schemas/errors.ts';
+import { type IntentInput, maxChangedIntents } from '../schemas/intent.ts';
+import { type ServiceInput, savedService } from '../schemas/service.ts';
+import { type Api, type RegistryContext, readAnswer } from './api.ts';
+import type { ServiceChanges } from './compare.ts';
+import { changedMembers } from './describe.ts';
+import { findDifferences } from './differences.ts';
+import { CliFailure } from './failure.ts';
+import { normalizeIntent, normalizeService } from './normal-form.ts';
+import { findIntent, findServiceByName, listAllIntents, servicePath } from './read.ts';
+
+export interface Failed {
+  intent_uid: string;
+  message: string;
+  issues: readonly Issue[];
+}
+
+export interface Applied {
+  service_id: string;
+  created: number;
+  updated: number;
+  removed: number;
+  failed: Failed[];
+  /** changed members of the service's record */
+  service_changed?: string[];
+}
+
+type Step = { uid: string; etag: string | undefined } & (
+  | { list: 'create' | 'replace'; value: IntentInput }
+  | { list: 'delete'; value: string }
+);
+
+const countOf = { create: 'created', replace: 'updated', delete: 'removed' } as const;
+
+/** The gate accepts 256 KiB, including uids and entity tags. */
+const maxBatchBytes = 240 * 1024;
+
+const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
+
+const takenMessage =
+  'Another service has taken this name since the plan was made, so nothing was changed. Run the command or read the document again to see what would change in that service.';
+
+const racedMessages = {
+  create: 'Someone else has just created a different intent with this uid. Run the command again to see the difference.',
+  replace: 'Someone else has changed this intent since it was compared. Run the command again to see the difference.',
+  delete: 'Someone else has changed this intent since it was compared. Run the command again to see whether it should still be removed.',
+};
+
+/**
+ * Brings a service into the wanted state; removes intents only if `isPruning`. Intents are changed in batches, each all or nothing; intents that the gate
+ * refuses are left out, and the rest is sent again. Running it again completes an interrupted run and recognises batches whose response was lost.
+ * @throws Refusal CONFLICT if the name of a new service has been taken; nothing is changed then
+ * @throws CliFailure or IntentGateError if it is interrupted, the token is refused, nothing answers, or the service itself cannot be saved
+ */
+export async function applyChanges({ api, terminal }: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
+  const serviceId = await saveService(api, changes);
+  const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
+  const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
+  if (changes.service.kind === 'update') applied.service_changed = changedMembers(changes);
+  const steps = stepsOf(changes, isPruning);
+  let left = steps.length;
+  const progress = terminal.progress('Applying', steps.length);
+  const interruption = terminal.watchInterrupt?.();
+
+  const settle = (step: Step, failure?: Omit<Failed, 'intent_uid'>) => {
+    left--;
+    progress.step();
+    if (failure) failed.push({ intent_uid: step.uid, message: failure.message, issues: failure.issues });
+    else applied[countOf[step.list]]++;
+  };
+
+  async function send(batch: readonly Step[]): Promise<void> {
+    const refusal = await findRefusal(() => api.call('POST', `${servicePath(serviceId)}/changes`, { body: toBody(batch), isAdmin: true }));
+    const refused = refusal ? refusedBy(refusal, batch) : undefined;
+    if (!refusal || !refused) for (const step of batch) settle(step);
+    else if (refused.size > 0) {
+      for (const [step, issues] of refused) settle(step, await explain(api, serviceId, step, refusal, issues));
+      const rest = batch.filter((step) => !refused.has(step));
+      if (rest.length > 0) await send(rest);
+    } else if (refusal.status === 404) throw refusal;
+    else if (batch.length === 1 || refusal.status >= 500) for (const step of batch) settle(step, refusal);
+    else {
+      // the batch is refused as a whole, but some of its steps may be accepted
+      const middle = Math.ceil(batch.length / 2);
+      await send(batch.slice(0, middle));
+      await send(batch.slice(middle));
+    }
+  }
+
+  try {
+    for (const batch of batchesOf(steps)) if (!interruption?.isInterrupted()) await send(batch);
+  } finally {
+    progress.end();
+    interruption?.end();
+  }
+  if (left > 0) {
+    const made = applied.created + applied.updated + applied.removed;
+    const failures = steps.length - left - made;
+    const done = `${made} of ${steps.length} changes to ${changes.name} were made${failures > 0 ? `, ${failures} failed` : ''}`;
+    throw new CliFailure('interrupted', `Stopped: ${done}, ${left} remain. Run the same command again to finish.`);
+  }
+  failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
+  return applied;
+}
+
+async function saveService(api: Api, { serviceId, service }: ServiceChanges): Promise<string> {
+  const { kind, input, etag } = service;
+  if (serviceId === undefined) return createService(api, input);
+  if (kind === 'update')
+    await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
+  return serviceId;
+}
+
+/**
+ * Never changes a service that the plan has not shown. A service without intents that matches the input is taken as created here: the response to an earlier
+ * attempt was lost.
+ */
+async function createService(api: Api, input: ServiceInput): Promise<string> {
+  try {
+    return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
+    const found = await findServiceByName(api, input.service_name);
+    if (found && findDifferences(normalizeService(found.record), normalizeService(input)).length === 0) {
+      const intents = await listAllIntents(api, found.record.service_id);
+      if (intents.length === 0) return found.record.service_id;
+    }
+    throw new Refusal({ ...error, message: takenMessage });
+  }
+}
+
+const stepsOf = ({ intents, extra, tags }: ServiceChanges, isPruning: boolean): Step[] => [
+  ...intents.map(
+    ({ kind, input, etag }): Step => ({ uid: input.intent_uid, list: kind === 'create' ? 'create' : 'replace', value: input, etag }),
+  ),
+  ...(isPruning ? extra : []).map((uid): Step => ({ uid, list: 'delete', value: uid, etag: tags.get(uid) })),
+];
+
+function batchesOf(steps: readonly Step[]): Step[][] {
+  const batches: Step[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const step of steps) {
+    const more = new TextEncoder().encode(stringifyJson(step.value)).length;
+    bytes += more;
+    if (bytes > maxBatchBytes || batches.at(-1)?.length === maxChangedIntents) {
+      batches.push([]);
+      bytes = more;
+    }
+    batches.at(-1)?.push(step);
+  }
+  return batches;
+}
+
+function toBody(batch: readonly Step[]) {
+  const valuesOf = (list: Step['list']) => batch.filter((step) => step.list === list).map(({ value }) => value);
+  const known = batch.flatMap(({ uid, etag = '*' }) => (etag === '*' ? [] : [[uid, etag]]));
+  return { create: valuesOf('create'), replace: valuesOf('replace'), delete: valuesOf('delete'), if_match: Object.fromEntries(known) };
+}
+
+const stepPattern = /^\/(create|replace|delete)\/(\d+)(.*)$/s;
+
+/** @throws errors that affect all other intents as well, such as a refused token */
+async function findRefusal(attempt: () => Promise<unknown>): Promise<Refusal | undefined> {
+  try {
+    await attempt();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status === 401) throw error;
+    if (error.status === 403 && !error.issues.some(({ path }) => stepPattern.test(path))) throw error;
+    return error;
+  }
+}
+
+/** The steps that a refusal names, with the places inside their intents. */
+function refusedBy({ issues }: Refusal, batch: readonly Step[]): Map<Step, Issue[]> {
+  const refused = new Map<Step, Issue[]>();
+  for (const { path, problem } of issues) {
+    const [, list, at, place = ''] = stepPattern.exec(path) ?? [];
+    const step = batch.filter((one) => one.list === list)[Number(at)];
+    if (step) refused.set(step, [...(refused.get(step) ?? []), ...(place ? [{ path: place, problem }] : [])]);
+  }
+  return refused;
+}
+
+/** Why a change failed; undefined if its result is already in place, for example because the response to an earlier request was lost. */
+async function explain(
+  api: Api,
+  serviceId: string,
+  { list, uid, value }: Step,
+  { status, message }: Refusal,
+  issues: Issue[],
+): Promise<Omit<Failed, 'intent_uid'> | undefined> {
+  if (list === 'delete' && status === 404) return undefined;
+  const stands = status === 409 ? await findIntent(api, uid) : undefined;
+  if (stands === undefined) return { message, issues };
+  if (stands.record.service_id !== serviceId) return { message: foreignMessage, issues };
+  const isAsWanted = list !== 'delete' && findDifferences(normalizeIntent(stands.record), normalizeIntent(value)).length === 0;
+  return isAsWanted ? undefined : { message: racedMessages[list], issues };
+}

@@ -1,0 +1,42 @@
+import type { Service } from '../schemas/service.ts';
+import type { RegistryContext } from './api.ts';
+import { compareService, readRegistered, type ServiceChanges } from './compare.ts';
+import { openHeaders } from './document-rule.ts';
+import type { ImportPlan } from './import/plan.ts';
+import { keepOlder, keepUids } from './keep-uids.ts';
+
+export interface DocumentChoices {
+  /** import into this service, and leave its record as it is */
+  into?: Service | undefined;
+  /** header fields given by the admin */
+  headers?: Record<string, string>;
+  /** as requested; see {@link keepUids} */
+  version?: string | undefined;
+  /** the name was given by the admin, overriding the document's */
+  isNamed?: boolean;
+  isDraft?: boolean | undefined;
+  isDeprecating?: boolean | undefined;
+  /** see {@link compareService} */
+  isThorough: boolean;
+  concurrency: number;
+}
+
+/**
+ * Compares what a document describes with the registry. Nothing is changed.
+ * @param planWith - plans the document with these header fields in every call
+ */
+export async function compareDocument<Plan extends ImportPlan>(
+  context: RegistryContext,
+  planWith: (headers: Record<string, string>) => Plan | Promise<Plan>,
+  { into, headers = {}, version, isNamed = false, isDraft, isDeprecating = false, isThorough, concurrency }: DocumentChoices,
+): Promise<{ planned: Plan; plan: ImportPlan; changes: ServiceChanges }> {
+  const first = await planWith(into?.headers ?? headers);
+  const registered = await readRegistered(context, { ...first, into, isOfDocument: true }, concurrency);
+  const kept = openHeaders(first.service, registered.service?.record);
+  const planned = into === undefined && Object.keys(kept).length > 0 ? await planWith({ ...kept, ...headers }) : first;
+  const plan = keepUids(planned, registered.intents, version);
+  const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
+  const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed };
+  const compared = await compareService(context, wanted, concurrency, isThorough, registered);
+  return { planned, plan, changes: keepOlder(compared, plan.intents, registered.intents, isDeprecating) };
+}

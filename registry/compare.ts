@@ -1,0 +1,182 @@
+import { originOf } from '../functions/core/relay/url-template.ts';
+import type { FullIntent, IntentInput } from '../schemas/intent.ts';
+import type { Service, ServiceInput } from '../schemas/service.ts';
+import type { Api, RegistryContext } from './api.ts';
+import { callOf, pathCallOf } from './calls.ts';
+import { withProgress } from './concurrently.ts';
+import { type Difference, findDifferences } from './differences.ts';
+import { combineIntent, combineService } from './document-rule.ts';
+import { CliFailure } from './failure.ts';
+import { normalizeIntent, normalizeService } from './normal-form.ts';
+import { type Found, findIntent, findService, findServiceByName, listAllIntents } from './read.ts';
+
+export interface Wanted {
+  service: ServiceInput;
+  intents: readonly IntentInput[];
+  /** import into this service, and leave its record as it is */
+  into?: Service | undefined;
+  /** from a document, whose omissions change nothing; a registry file is complete */
+  isOfDocument?: boolean;
+  /** the name was given by the admin, overriding the document's */
+  isNamed?: boolean;
+}
+
+export interface Change<T> {
+  kind: 'create' | 'update' | 'same';
+  input: T;
+  /** of an update */
+  differences: Difference[];
+  etag?: string;
+}
+
+export interface ServiceChanges {
+  name: string;
+  /** undefined for a new service */
+  serviceId: string | undefined;
+  service: Change<ServiceInput>;
+  intents: Change<IntentInput>[];
+  unchanged: number;
+  /** uids of existing intents that are not wanted */
+  extra: string[];
+  /** of the existing intents, by uid */
+  tags: ReadonlyMap<string, string>;
+  /** wanted uids that belong to another service */
+  foreign: string[];
+  /** differences that stay, because the document does not decide them */
+  kept: Kept;
+  /** origins of wanted intents other than that of service_url */
+  otherOrigins: string[];
+}
+
+/** JSON pointers to members that stay. */
+export interface Kept {
+  service: string[];
+  intents: { intent_uid: string; members: string[] }[];
+}
+
+const maxProbes = 20;
+
+/** Finds a service by its name, else by a majority of its intents with the same calls: another API at the same host may share a few uids. */
+async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
+  if (into !== undefined) return findService(api, into.service_id);
+  const named = await findServiceByName(api, service.service_name);
+  if (named) return named;
+  const probes = intents.filter((_, at) => at % Math.ceil(intents.length / maxProbes) === 0);
+  const holders: string[] = [];
+  for (const probe of probes) {
+    const found = await findIntent(api, probe.intent_uid);
+    if (found && callOf(found.record) === callOf(probe)) holders.push(found.record.service_id);
+  }
+  for (const [id, { length }] of Map.groupBy(holders, (id) => id)) if (length * 2 > probes.length) return findService(api, id);
+  return undefined;
+}
+
+/** The current state of a service, with its intents ordered by uid. */
+export interface Registered {
+  service: Found<Service> | undefined;
+  intents: ReadonlyMap<string, Found<FullIntent>>;
+}
+
+/** @throws CliFailure if a document describes another API than the service with its name */
+export async function readRegistered({ api, terminal }: RegistryContext, wanted: Wanted, concurrency: number): Promise<Registered> {
+  const service = await findWanted(api, wanted);
+  const listed = service === undefined ? [] : await listAllIntents(api, service.record.service_id);
+  const found = new Map<string, Found<FullIntent>>();
+  await withProgress(terminal, 'Reading', listed, concurrency, async ({ intent_uid }) => {
+    const intent = await findIntent(api, intent_uid);
+    if (intent) found.set(intent_uid, intent);
+  });
+  const registered = { service, intents: new Map([...found].sort(([left], [right]) => (left < right ? -1 : 1))) };
+  if (wanted.isOfDocument && !wanted.into) requireSameApi(wanted, registered);
+  return registered;
+}
+
+/** Titles such as "API" are common: another origin with other calls is another API. */
+function requireSameApi({ service, intents }: Wanted, { service: found, intents: registered }: Registered): void {
+  if (found === undefined || registered.size === 0) return;
+  if (new URL(service.service_url).origin === new URL(found.record.service_url).origin) return;
+  const calls = new Set([...registered.values()].map(({ record }) => pathCallOf(record)));
+  if (intents.filter((intent) => calls.has(pathCallOf(intent))).length * 2 > intents.length) return;
+  const { service_id: id } = found.record;
+  throw new CliFailure(
+    'failure',
+    `Another API is registered under this name at a different address: ${id}. Nothing was changed. Give this one a different name with --name or, if the API has moved, run "intent-gate services update ${id} --address <url>" first.`,
+  );
+}
+
+/**
+ * Compares the wanted state with the registry. Nothing is changed.
+ * @param known - the current state, if it has been read
+ * @param isThorough - also checks whether new uids belong to other services, instead of finding out when they are created
+ */
+export async function compareService(
+  { api, terminal }: RegistryContext,
+  wanted: Wanted,
+  concurrency: number,
+  isThorough: boolean,
+  known?: Registered,
+): Promise<ServiceChanges> {
+  const { service: found, intents: registered } = known ?? (await readRegistered({ api, terminal }, wanted, concurrency));
+  const serviceId = found?.record.service_id;
+  const wantedUids = new Set(wanted.intents.map(({ intent_uid }) => intent_uid));
+  const service = compareRecord(found, found ? chooseService(wanted, found.record) : wanted.service, normalizeService);
+  const changes: ServiceChanges = {
+    name: service.input.service_name,
+    serviceId,
+    service,
+    intents: [],
+    unchanged: 0,
+    extra: [...registered.keys()].filter((uid) => !wantedUids.has(uid)),
+    tags: new Map([...registered].map(([uid, { etag }]) => [uid, etag])),
+    foreign: [],
+    kept: { service: [], intents: [] },
+    otherOrigins: findOtherOrigins(wanted),
+  };
+  await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
+    const stands = registered.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
+    const input = wanted.isOfDocument && stands ? combineIntent(intent, normalizeIntent(stands.record)) : intent;
+    const change = compareRecord(stands, input, normalizeIntent);
+    if (stands !== undefined && stands.record.service_id !== serviceId) return void changes.foreign.push(intent.intent_uid);
+    if (change.kind === 'same') changes.unchanged++;
+    else changes.intents.push(change);
+    const members = findKept(normalizeIntent(intent), normalizeIntent(input));
+    if (members.length > 0) changes.kept.intents.push({ intent_uid: intent.intent_uid, members });
+  });
+  if (wanted.isOfDocument && !wanted.into)
+    changes.kept.service = findKept(normalizeService(wanted.service), normalizeService(service.input));
+  changes.kept.intents.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
+  changes.intents.sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
+  return changes;
+}
+
+/**
+ * The namespace of a service never changes once it is set, so a registry file may leave it out. A service stays paused unless the file says otherwise: a
+ * pipeline that applies a file must not resume it.
+ */
+function chooseService({ service, into, isOfDocument, isNamed }: Wanted, record: Service): ServiceInput {
+  const registered = normalizeService(record);
+  if (into) return registered;
+  if (isOfDocument) return combineService(service, registered, isNamed);
+  const { namespace, paused } = registered;
+  return { ...(namespace !== undefined && { namespace }), ...(paused && { paused }), ...service };
+}
+
+const findKept = (stated: unknown, chosen: unknown): string[] =>
+  findDifferences(stated, chosen)
+    .filter(({ after }) => after !== undefined)
+    .map(({ path }) => path);
+
+function findOtherOrigins({ service, intents, into }: Wanted): string[] {
+  const home = new URL((into ?? service).service_url).origin;
+  const origins = new Set(intents.map(({ endpoint }) => originOf(endpoint.url) ?? ''));
+  return [...origins].filter((origin) => origin !== home).sort();
+}
+
+function compareRecord<T, Registered extends T>(found: Found<Registered> | undefined, input: T, normalize: (record: T) => T): Change<T> {
+  if (found === undefined) return { kind: 'create', input, differences: [] };
+  const differences = findDifferences(normalize(found.record), normalize(input));
+  return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag };
+}
+
+export const hasDifferences = ({ service, intents, extra, foreign }: ServiceChanges): boolean =>
+  service.kind !== 'same' || intents.length + extra.length + foreign.length > 0;

@@ -1,0 +1,31 @@
+import type { RegistryContext } from './api.ts';
+
+/** Processes items, up to `concurrency` at a time, in no particular order. After the first failure, no further item is started. */
+export async function concurrently<T>(items: Iterable<T>, concurrency: number, work: (item: T) => Promise<void>): Promise<void> {
+  // shared by all workers: a failure ends the loop of one, which closes the queue
+  const queue = Iterator.from(items).map((item) => item);
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: concurrency }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+export async function withProgress<T>(
+  { progress: open }: RegistryContext['terminal'],
+  what: string,
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const progress = open(what, items.length);
+  try {
+    await concurrently(items, concurrency, async (item) => {
+      await work(item);
+      progress.step();
+    });
+  } finally {
+    progress.end();
+  }
+}

@@ -1,0 +1,40 @@
+import type { Kept, ServiceChanges } from './compare.ts';
+
+export const changedMembers = ({ service }: Pick<ServiceChanges, 'service'>): string[] => [
+  ...new Set(service.differences.map(({ path }) => path.split('/')[1] ?? '')),
+];
+
+/**
+ * The sentence before the uids of intents that are no longer in the source, in the words of both command line and console.
+ * @param source - such as "the document"
+ * @param hint - how they can be removed
+ */
+export function describeGone(count: number, fate: 'stay' | 'go' | 'gone', source = 'the document', hint = ''): string {
+  const [noun, are, were] = count === 1 ? ['intent', 'is', 'was'] : ['intents', 'are', 'were'];
+  const end = {
+    stay: `and ${are} kept${hint}:`,
+    go: `and will be removed:`,
+    gone: `and ${were} removed:`,
+  }[fate];
+  return `${count} ${noun} ${are} not in ${source} ${end}`;
+}
+
+const maxNamed = 3;
+
+/** A line for each kept member, in the words of both command line and console. */
+export function describeKept({ service, intents }: Kept): string[] {
+  const byMember = Map.groupBy(
+    intents.flatMap(({ intent_uid, members }) => members.map((member) => ({ intent_uid, member }))),
+    ({ member }) => member,
+  );
+  return [
+    ...service.map((member) => `${member.slice(1)} of the service`),
+    ...[...byMember].map(([member, holders]) => {
+      const named = holders.slice(0, maxNamed).map(({ intent_uid }) => intent_uid);
+      const others = holders.length > maxNamed ? ` and ${holders.length - maxNamed} more` : '';
+      return `${member.slice(1)} of ${named.join(', ')}${others}`;
+    }),
+  ];
+}
+
+export const keptTitle = 'Kept as they are, because you decide them or the document does not set them:';

@@ -1,0 +1,186 @@
+import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
+import type { IntentEndpoint } from '../../schemas/intent.ts';
+import type { Parameter } from '../../schemas/parameter.ts';
+import { anything, type Facts } from './facts.ts';
+import { follow, isNode, type Node, node, pathOf, resolve, type TakeNote, text, Unfit } from './node.ts';
+import { type Form, type Operation, type Reading, readForms } from './operation.ts';
+
+export interface Input {
+  name: string;
+  in: 'path' | 'query' | 'header' | 'body';
+  isRequired: boolean;
+  /** how a list or object is serialised, if not in the usual way */
+  style?: Parameter['style'];
+  facts: Facts;
+  path: string;
+}
+
+export interface BodyInputs {
+  contentType: string;
+  /** no body, made of its members, or one input as a whole */
+  kind: 'none' | 'members' | 'whole';
+  inputs: Input[];
+  /** the body as one input, if its members cannot be inputs */
+  asWhole?: () => BodyInputs;
+}
+
+const json = 'application/json';
+const octets = 'application/octet-stream';
+const none: BodyInputs = { contentType: json, kind: 'none', inputs: [] };
+
+const isPatchList = (mediaType: string): boolean => mediaType === 'application/json-patch+json';
+const isText = (mediaType: string): boolean =>
+  /^text\/|^application\/([a-z0-9.-]+\+)?(xml|yaml)$|^application\/(x-yaml|x-ndjson|jsonl|graphql|sql|javascript)$/.test(mediaType);
+const isBytes = (mediaType: string): boolean => !isJsonType(mediaType) && !isText(mediaType) && !isForm(mediaType);
+const isForm = (mediaType: string): boolean => isFormType(mediaType) || isMultipartType(mediaType);
+
+/** Content types by preference. JSON Patch comes late, because other types show what is changed. */
+const sendable: ((mediaType: string) => boolean)[] = [
+  (mediaType) => mediaType === json,
+  (mediaType) => mediaType === 'application/merge-patch+json',
+  (mediaType) => isJsonType(mediaType) && !isPatchList(mediaType),
+  (mediaType) => ['*/*', 'application/*'].includes(mediaType),
+  isFormType,
+  isMultipartType,
+  isPatchList,
+  isText,
+  () => true,
+];
+
+/** @throws Unfit if a call cannot send the body */
+export function readBodyInputs({ method, node: operation }: Operation, reading: Reading): BodyInputs {
+  if (operation.requestBody === undefined) return none;
+  const body = resolve(operation.requestBody);
+  const forms = readForms(body);
+  if (forms.length === 0) return none;
+  const isRequired = body.required === true;
+  const read = readBest(forms, body, isRequired, reading);
+  if (method !== 'GET' || isRequired) return read;
+  if (read.inputs.length > 0) reading.take(pathOf(body), 'the body was left out: a call with GET sends none unless it has to');
+  return none;
+}
+
+function readBest(forms: readonly Form[], body: Node, isRequired: boolean, reading: Reading): BodyInputs {
+  const known = sendable.map((suits) => forms.find(({ mediaType }) => suits(mediaType))).filter((form) => form !== undefined);
+  const obstacles: Unfit[] = [];
+  for (const form of known) {
+    try {
+      return readForm(form, isRequired, reading, text(body.description));
+    } catch (error) {
+      if (!(error instanceof Unfit)) throw error;
+      obstacles.push(error);
+    }
+  }
+  throw obstacles[0];
+}
+
+function readForm(form: Form, isRequired: boolean, reading: Reading, description: string | undefined): BodyInputs {
+  const facts = reading.readSchema(form.schema);
+  const isAny = form.mediaType.includes('*');
+  const isFile = isAny ? facts.isBinary === true || !['*/*', 'application/*'].includes(form.mediaType) : isBytes(form.mediaType);
+  const contentType = isAny ? (isFile ? octets : json) : form.mediaType;
+  const path = pathOf(form.schema) || pathOf(form.node);
+  const whole = (facts: Facts): BodyInputs => ({
+    contentType,
+    kind: 'whole',
+    inputs: [{ name: 'body', in: 'body', isRequired, facts: { ...facts, description: facts.description ?? description }, path }],
+  });
+  if (isFile) {
+    const { kind, inputs } = whole({ ...anything, types: new Set(['string']), description: facts.description ?? description });
+    return { contentType, kind, inputs: inputs.map(asFile) };
+  }
+  if (!isForm(contentType) && !isJsonType(contentType)) {
+    return whole({ ...anything, types: new Set(['string']), description: description ?? `Text of the type ${contentType}` });
+  }
+  const types = [...(facts.types ?? ['object'])].filter((type) => type !== 'null');
+  const isOneObject = types.length === 1 && types[0] === 'object';
+  if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is no object (${types.join(' or ')})`);
+  if (!isForm(contentType) && !isOneObject && facts.properties.size === 0) return whole(facts);
+  if (!isForm(contentType) && types.length > 1) return whole(facts);
+  // required members of an optional body are not required themselves
+  if (!isForm(contentType) && !isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
+  const object: Facts = { ...facts, types: new Set(['object']) };
+  if (facts.properties.size === 0)
+    return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
+  const members = readMembers(facts, path);
+  const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.take)) : members;
+  if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');
+  return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
+}
+
+/** Whether a schema allows no members, rather than not describing them. */
+function isEmpty(schema: unknown): boolean {
+  const found = follow(schema);
+  return isNode(found) && (isNode(found.properties) || found.additionalProperties === false || found.maxProperties === 0);
+}
+
+const readMembers = (facts: Facts, path: string): Input[] =>
+  [...facts.properties].flatMap(([name, read]) => {
+    const member = read();
+    if (member.isReadOnly) return [];
+    return [{ name, in: 'body' as const, isRequired: facts.required.has(name), facts: member, path }];
+  });
+
+/** As `encoding` says, else lists repeated and objects in brackets, or JSON in parts. */
+function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['content_type'], take: TakeNote): Input[] {
+  const path = input.facts.path ?? input.path;
+  const isMultipart = isMultipartType(contentType);
+  const encoding = node(node(form.node.encoding)[input.name]);
+  if (isBinary(input.facts, encoding)) {
+    return isMultipart ? [asFile(input)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', take);
+  }
+  if (!isCompound(input.facts)) return [input];
+  const asked = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
+  if (asked === 'other') return leaveOut({ ...input, path }, joinedOtherwise, take);
+  if (asked !== undefined) return [{ ...input, ...asked }];
+  if (isJsonType(mainType(encoding.contentType))) return [{ ...input, style: 'json' }];
+  return [isMultipart || !hasObjects(input.facts) ? input : { ...input, style: 'brackets' }];
+}
+
+/** The constraints on the bytes do not apply to their base64. */
+function asFile(input: Input): Input {
+  const { description, types, items } = input.facts;
+  const isList = types?.has('array') === true;
+  const explained = [description, isList ? 'Each item is the bytes of a file in base64.' : 'The bytes in base64.']
+    .filter(Boolean)
+    .join(' ');
+  const facts: Facts = { ...anything, types: new Set([isList ? 'array' : 'string']), description: explained, ...(isList && { items }) };
+  return { ...input, style: 'base64', facts };
+}
+
+const mainType = (contentType: unknown): string => (text(contentType)?.split(/[;,]/)[0] ?? '').trim().toLowerCase();
+
+/** Whether a form field has to carry bytes. */
+function isBinary(facts: Facts, encoding: Node): boolean {
+  const type = mainType(encoding.contentType);
+  return facts.isBinary === true || facts.items?.().isBinary === true || (type !== '' && isBytes(type));
+}
+
+/** Whether a value may contain objects, whose members repeated keys could not tell apart. */
+const hasObjects = ({ types, items }: Facts): boolean => types?.has('object') === true || isCompound(items?.() ?? anything);
+
+export const joinedOtherwise = 'its values are joined in a way that a call does not use';
+
+/** Whether a value may be a list or object; one that may be anything usually is neither. */
+export const isCompound = ({ types }: Facts): boolean => types !== undefined && (types.has('array') || types.has('object'));
+
+/** The `style` and `explode` of OpenAPI as the style of a parameter; empty if usual. */
+export function readStyle({ style, explode }: Node, usual: 'form' | 'simple'): { style?: NonNullable<Parameter['style']> } | 'other' {
+  const said = text(style) ?? usual;
+  if (said === 'form') return explode === false ? { style: 'commas' } : {};
+  if (said === 'simple') return usual === 'simple' ? {} : 'other';
+  if (said === 'deepObject') return { style: 'brackets' };
+  const separated = { spaceDelimited: 'spaces', pipeDelimited: 'pipes' } as const;
+  if (said !== 'spaceDelimited' && said !== 'pipeDelimited') return 'other';
+  return explode === true ? {} : { style: separated[said] };
+}
+
+/** Leaves out an optional input. @throws Unfit if it is required */
+export function leaveOut({ name, isRequired, path }: Pick<Input, 'name' | 'isRequired' | 'path'>, reason: string, take: TakeNote): [] {
+  if (isRequired) throw new Unfit(path, `needs the parameter ${name}, but ${reason}`);
+  take(path, `the parameter ${name} was left out: ${reason}`);
+  return [];
+}
+
+export const carriesByDefault = (method: IntentEndpoint['method'], { kind }: BodyInputs): 'query' | 'body' =>
+  kind === 'members' && hasBody(method) ? 'body' : 'query';

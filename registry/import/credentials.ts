@@ -1,0 +1,59 @@
+import { headerName } from '../../schemas/header.ts';
+import { follow, list, type Node, node, text } from './node.ts';
+import type { CredentialPlace } from './plan.ts';
+
+export const describeCredentials = (schemes: Node): string[] =>
+  Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(follow(scheme)))}`);
+
+const isBasic = ({ type, scheme }: Node): boolean => /^basic$/i.test(String(scheme ?? type));
+
+function describeScheme(given: Node): string {
+  const { type, in: place, name, scheme } = given;
+  switch (type) {
+    case 'apiKey':
+      if (place === 'header') return `a key in the header ${name}`;
+      return `a key in the ${place} (${name})${place === 'query' ? '' : ", which a service's credential cannot be"}`;
+    case 'http':
+    case 'basic':
+      return isBasic(given)
+        ? 'the header Authorization: Basic <name and password>'
+        : `the header Authorization: ${text(scheme) ?? 'Bearer'} <credentials>`;
+    case 'oauth2':
+    case 'openIdConnect':
+      return 'the header Authorization: Bearer <access token>, which has to be renewed';
+    default:
+      return Object.keys(given).length > 0 ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is described elsewhere';
+  }
+}
+
+/**
+ * The places of the credential: all in the first usual requirement of the document, else the first usable scheme, else headers that can only be a credential.
+ */
+export function findCredentialPlaces(schemes: Node, security: unknown, headers: ReadonlySet<string>): CredentialPlace[] {
+  const required = list(security).map((requirement) => Object.keys(node(requirement)));
+  const names = Object.keys(schemes);
+  // several keys in the query do no harm, and documents often list as alternatives keys that belong together
+  const keys = [...new Set(required.flat())];
+  const isInQuery = ({ type, in: place }: Node): boolean => type === 'apiKey' && place === 'query';
+  const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
+  const choices = [...(isAllKeys ? [keys] : []), ...required, ...names.map((name) => [name])];
+  const places = choices.map((some) => some.map((name) => placeOf(node(follow(schemes[name])))));
+  const likely = [...headers].map((name) => placeOf({ type: 'apiKey', in: 'header', name }));
+  const chosen = [...places, likely].find((some) => some.length > 0 && some.every((place) => place !== undefined)) ?? [];
+  return [...new Map(chosen.flatMap((place) => (place ? [[credentialOption(place), place]] : []))).values()];
+}
+
+function placeOf({ type, in: kind, name = '', scheme }: Node): CredentialPlace | undefined {
+  if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) {
+    const written = type === 'http' ? String(scheme).toLowerCase() : type === 'basic' ? 'basic' : 'bearer';
+    return { kind: 'header', name: 'Authorization', ...((written === 'bearer' || written === 'basic') && { scheme: written }) };
+  }
+  if (type !== 'apiKey') return undefined;
+  if (kind === 'header') return headerName.safeParse(name).success ? { kind, name: String(name) } : undefined;
+  return kind === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? { kind, name: String(name) } : undefined;
+}
+
+/** The option of `services credential set`. */
+export const credentialOption = ({ kind, name, scheme }: CredentialPlace): string => (scheme ? `--${scheme}` : `--${kind} ${quote(name)}`);
+
+const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

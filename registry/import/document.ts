@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer';
+import { isScalar, parseDocument, visit } from 'yaml';
+import type { Issue } from '../../schemas/errors.ts';
+import { parseExact } from '../../schemas/number.ts';
+import { CliFailure } from '../failure.ts';
+import { withExactNumbers } from '../yaml-numbers.ts';
+
+export class DocumentError extends CliFailure {
+  constructor(message: string, issues: readonly Issue[] = []) {
+    super('usage', message, { issues });
+  }
+}
+
+/** @throws DocumentError if the bytes are not UTF-8 */
+export function decodeText(bytes: Uint8Array): string {
+  if (isUtf8(bytes) && !bytes.includes(0)) return new TextDecoder().decode(bytes);
+  throw new DocumentError(
+    'The document is not in UTF-8. Convert it first, for example with "iconv -f ISO-8859-1 -t UTF-8" if it is in Latin-1, or -f UTF-16.',
+  );
+}
+
+/**
+ * Reads JSON or YAML 1.2, keeping every digit. Texts that begin with a brace or bracket are read as JSON first, which is much faster.
+ * @throws DocumentError that names the line
+ */
+export function readDocument(text: string): unknown {
+  const content = text.replace(/^\ufeff/, '');
+  if (content.trim() === '') throw new DocumentError('The document is empty.');
+  return /^\s*[{[]/.test(content) ? readJson(content) : readYaml(content);
+}
+
+/** YAML has braces as well, so invalid JSON may be YAML. */
+function readJson(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch (error) {
+    // too deep for reading number by number; refused later
+    if (error instanceof RangeError) return JSON.parse(text);
+    if (text.length > 1_000_000) throw new DocumentError(`The document is not JSON: ${(error as Error).message}`);
+    return readYaml(text);
+  }
+}
+
+const tooDeep = 'The YAML document is nested too deeply to be read.';
+
+function readYaml(text: string): unknown {
+  const document = parseYaml(text);
+  const [error] = document.errors;
+  if (error && /call stack/.test(error.message)) throw new DocumentError(tooDeep);
+  if (error) throw new DocumentError(`The document is neither JSON nor YAML: ${error.message.trim()}`);
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: 1000 });
+    // an alias may refer to its own ancestor, which has no JSON form
+    if (text.includes('*')) JSON.stringify(value);
+    return value;
+  } catch (error) {
+    throw new DocumentError(`The aliases of the YAML document cannot be followed: ${(error as Error).message.split('\n')[0]}`);
+  }
+}
+
+function parseYaml(text: string) {
+  try {
+    // the parser's own check compares each key with all before it: a minute for 40,000 keys
+    const options = { merge: true, prettyErrors: true, logLevel: 'error', uniqueKeys: false, customTags: withExactNumbers } as const;
+    const document = parseDocument(text, options);
+    visit(document, { Map: (_, { items }) => requireUnique(items, text) });
+    return document;
+  } catch (error) {
+    // the parser is recursive
+    if (error instanceof RangeError) throw new DocumentError(tooDeep);
+    throw error;
+  }
+}
+
+function requireUnique(items: readonly { key: unknown }[], text: string): void {
+  const seen = new Set<unknown>();
+  for (const { key } of items) {
+    const name = isScalar(key) ? key.value : key;
+    if (seen.has(name)) {
+      const before = text.slice(0, isScalar(key) ? key.range?.[0] : 0).split('\n');
+      throw new DocumentError(
+        `The document is neither JSON nor YAML: Map keys must be unique at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`,
+      );
+    }
+    seen.add(name);
+  }
+}

@@ -1,0 +1,122 @@
+import { canonicalText } from '../../schemas/canonical.ts';
+import { compareNumbers, type Numeric } from '../../schemas/number.ts';
+import type { KeywordName, KeywordValue } from '../../schemas/parameter.ts';
+import { once } from '../once.ts';
+
+export type Constraints = { [Name in KeywordName]?: KeywordValue<Name> | undefined };
+
+/** The constraints on a value, with references and combinations resolved. */
+export interface Facts extends Constraints {
+  /** undefined: any */
+  types?: ReadonlySet<string> | undefined;
+  default?: unknown;
+  description?: string | undefined;
+  isReadOnly?: true | undefined;
+  isWriteOnly?: true | undefined;
+  /** bytes rather than text */
+  isBinary?: true | undefined;
+  items?: (() => Facts) | undefined;
+  /** of members that are not named */
+  values?: (() => Facts) | undefined;
+  exclusiveMinimum?: Numeric | undefined;
+  exclusiveMaximum?: Numeric | undefined;
+  multipleOf?: Numeric | undefined;
+  minItems?: number | undefined;
+  maxItems?: number | undefined;
+  path?: string | undefined;
+  /** read on demand, since a schema may contain itself */
+  properties: ReadonlyMap<string, () => Facts>;
+  required: ReadonlySet<string>;
+}
+
+export const anything: Facts = { properties: new Map(), required: new Set() };
+
+/** @param isSure - whether all schemas apply (`allOf`); if only one does, the result is what certainly applies */
+type Combine<Value> = (values: Value[], isSure: boolean) => Value | undefined;
+
+const sameJson = (left: unknown, right: unknown): boolean => canonicalText(left) === canonicalText(right);
+const unique = (values: unknown[]): unknown[] => [...new Map(values.map((value) => [canonicalText(value), value])).values()];
+const commonValues = (left: readonly unknown[], right: readonly unknown[]) =>
+  left.filter((value) => right.some((other) => sameJson(value, other)));
+const union = (sets: ReadonlySet<string>[]): ReadonlySet<string> => new Set(sets.flatMap((set) => [...set]));
+const intersection = (left: ReadonlySet<string>, right: ReadonlySet<string>) => new Set([...left].filter((item) => right.has(item)));
+
+/** If only one schema applies, the value on which all agree. */
+const agreed = <T>(values: T[], isSure: boolean): T | undefined =>
+  isSure || values.every((value) => value === values[0] || sameJson(value, values[0])) ? values[0] : undefined;
+
+export const most = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) >= 0 ? one : other));
+export const least = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) <= 0 ? one : other));
+const lowerBound = <T extends Numeric>(values: T[], isSure: boolean): T => (isSure ? most : least)(values);
+const upperBound = <T extends Numeric>(values: T[], isSure: boolean): T => (isSure ? least : most)(values);
+
+type FactName = keyof Facts;
+type FactValue<Name extends FactName> = NonNullable<Facts[Name]>;
+
+const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = {
+  types: (sets, isSure) => (isSure ? sets.reduce(commonTypes) : union(sets)),
+  enum: (lists, isSure) => (isSure ? lists.reduce(commonValues) : unique(lists.flat())),
+  minimum: lowerBound,
+  maximum: upperBound,
+  minLength: lowerBound,
+  maxLength: upperBound,
+  pattern: agreed,
+  format: agreed,
+  default: agreed,
+  description: agreed,
+  isReadOnly: agreed,
+  isWriteOnly: agreed,
+  isBinary: agreed,
+  items: combineReaders,
+  values: combineReaders,
+  exclusiveMinimum: lowerBound,
+  exclusiveMaximum: upperBound,
+  multipleOf: agreed,
+  minItems: lowerBound,
+  maxItems: upperBound,
+  path: ([path]) => path,
+  properties: (maps, isSure) => joinProperties(maps, (members) => combineAll(members, isSure)),
+  required: (sets, isSure) => (isSure ? union(sets) : sets.reduce(intersection)),
+};
+
+function combineReaders(readers: (() => Facts)[], isSure: boolean): () => Facts {
+  return once(() =>
+    combineAll(
+      readers.map((read) => read()),
+      isSure,
+    ),
+  );
+}
+
+/** An integer is also a number. */
+function commonTypes(left: ReadonlySet<string>, right: ReadonlySet<string>): ReadonlySet<string> {
+  const widen = (types: ReadonlySet<string>) => (types.has('number') ? union([types, new Set(['integer'])]) : types);
+  const common = intersection(widen(left), widen(right));
+  if (common.has('number')) common.delete('integer');
+  return common;
+}
+
+function joinProperties(maps: Facts['properties'][], join: (members: Facts[]) => Facts): Facts['properties'] {
+  const readers = Map.groupBy(
+    maps.flatMap((map) => [...map]),
+    ([name]) => name,
+  );
+  return new Map([...readers].map(([name, found]) => [name, once(() => join(found.map(([, read]) => read())))]));
+}
+
+function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSure: boolean): Facts[Name] | undefined {
+  const values = all.map((facts) => facts[name]).filter((value) => value !== undefined) as FactValue<Name>[];
+  const isSaid = values.length > 0 && (isSure || values.length === all.length);
+  return isSaid ? combinations[name](values, isSure) : undefined;
+}
+
+function combineAll(all: readonly Facts[], isSure: boolean): Facts {
+  if (all.length < 2) return all[0] ?? anything;
+  const combined = Object.keys(combinations).map((name) => [name, combine(name as FactName, all, isSure)]);
+  return { ...anything, ...Object.fromEntries(combined) };
+}
+
+export const allOf = (parts: readonly Facts[]): Facts => combineAll(parts, true);
+
+/** `oneOf` and `anyOf`: what certainly applies. */
+export const oneOf = (branches: readonly Facts[]): Facts => combineAll(branches, false);

@@ -1,0 +1,52 @@
+import { DialError, dial, resolveBySystem } from '../../functions/core/relay/dial.ts';
+import { checkOrigin, type EgressRules } from '../../functions/core/relay/egress.ts';
+import { openHttpClient } from '../../functions/core/relay/http-client.ts';
+import { CliFailure, usageFailure } from '../failure.ts';
+
+const connectTimeoutMs = 5_000;
+const deadlineMs = 60_000;
+const maxBytes = 100 * 1024 * 1024;
+
+const complaints: Record<DialError['failure'], string> = {
+  no_address: 'its host has no address',
+  refused_address: 'its host has an address that may not be called: only public addresses are',
+  unreachable: 'it cannot be reached',
+  tls_failed: 'its certificate is not valid for its name',
+};
+
+export interface Fetcher {
+  /** Fetches a file under the rules for calls: https, public addresses checked on the connection, no redirects. */
+  fetch(address: string): Promise<Uint8Array>;
+  close(): void;
+}
+
+export function openFetcher(rules: EgressRules): Fetcher {
+  const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);
+  return {
+    async fetch(address) {
+      const url = URL.parse(address);
+      const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);
+      if (url === null || problems.length > 0) throw usageFailure(`The address of the document ${problems.join(', ')}.`);
+      try {
+        const { status, headers, body } = await client.send({
+          method: 'GET',
+          url,
+          headers: { accept: 'application/json, application/yaml, */*;q=0.1', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' },
+          signal: AbortSignal.timeout(deadlineMs),
+        });
+        if (status === 200) return body;
+        const { location } = headers;
+        const hint =
+          status >= 300 && status < 400 && location !== undefined ? ` It leads to ${location}; give that address if you trust it.` : '';
+        throw new CliFailure('failure', `The document was answered with status ${status}.${hint}`);
+      } catch (error) {
+        if (error instanceof CliFailure) throw error;
+        const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke, took too long or sent too much';
+        throw new CliFailure('failure', `The document was not fetched: ${reason}.`, { cause: error });
+      }
+    },
+    close: client.close,
+  };
+}
+
+const originOf = (address: string): string => /^[^/]*\/\/[^/?#]*/.exec(address)?.[0] ?? address;

@@ -1,0 +1,142 @@
+import { mayBeHeader } from '../../functions/core/parameters/keywords.ts';
+import { headerValue, publicHeaderName } from '../../schemas/header.ts';
+import type { Numeric } from '../../schemas/number.ts';
+import type { Parameter } from '../../schemas/parameter.ts';
+import { type Input, isCompound } from './body.ts';
+import { anything, type Facts } from './facts.ts';
+import { follow, list, type Node, node, pathOf, type TakeNote, Unfit, written } from './node.ts';
+import { type Operation, readParameters } from './operation.ts';
+
+/** Headers that the gate sends itself, or that no API needs from callers. */
+const suppliedHeaders = [
+  'accept',
+  'content-type',
+  'user-agent',
+  'x-request-id',
+  'accept-encoding',
+  'host',
+  'content-length',
+  'traceparent',
+  'tracestate',
+];
+
+const credentialHeader =
+  /^(authorization|token|(x-)?(.*-)?(api|access|auth|subscription)[-_]?(key|token)|x-functions-key|x-api-secret|private-token)$/;
+
+/** Names of header fields (in lower case), query parameters and cookies that carry credentials. */
+export interface CredentialNames {
+  header: ReadonlySet<string>;
+  query: ReadonlySet<string>;
+  cookie: ReadonlySet<string>;
+}
+
+export interface HeaderRules {
+  credentials: CredentialNames;
+  /** sent with every call, by name in lower case */
+  fixed: ReadonlyMap<string, { name: string; value: string }>;
+  /** left out, in lower case */
+  ignored: ReadonlySet<string>;
+}
+
+/** Callers may not choose headers that steer the connection or identify the caller. */
+const mayBeField = (name: string): boolean => publicHeaderName.safeParse(name).success;
+
+const lower = (parameter: Node): string => String(parameter.name).toLowerCase();
+
+/** Header parameters of all operations. Unreadable ones are reported with their operation. */
+function headersOf(operations: readonly Operation[]): Node[] {
+  return operations.flatMap(({ pathItem, node: operation }) => {
+    try {
+      return readParameters(pathItem, operation).filter((parameter) => parameter.in === 'header');
+    } catch (error) {
+      if (error instanceof Unfit) return [];
+      throw error;
+    }
+  });
+}
+
+/** The only value of a header parameter; the default of a version counts. */
+function constantOf(parameter: Node): string | Numeric | undefined {
+  const schema = node(follow(parameter.schema ?? parameter));
+  const allowed = list(schema.enum);
+  const value = schema.const ?? (allowed.length === 1 ? allowed[0] : /version/.test(lower(parameter)) ? schema.default : undefined);
+  return headerValue.safeParse(written(value)).success ? (value as string | Numeric) : undefined;
+}
+
+/**
+ * Header fields that most operations have, always with the same value.
+ * @param given - by the admin, which take precedence
+ */
+export function findFixedHeaders(
+  operations: readonly Operation[],
+  credentials: CredentialNames,
+  given: Readonly<Record<string, string>>,
+): HeaderRules['fixed'] {
+  const fixed = new Map<string, { name: string; value: string }>();
+  for (const [name, parameters] of Map.groupBy(headersOf(operations), lower)) {
+    if (parameters.length * 2 < operations.length || isHandled(name, credentials)) continue;
+    const [value, ...others] = new Set(parameters.map((parameter) => written(constantOf(parameter))));
+    if (value !== undefined && others.length === 0) fixed.set(name, { name: String(parameters[0]?.name), value });
+  }
+  for (const [name, value] of Object.entries(given)) fixed.set(name.toLowerCase(), { name, value });
+  return fixed;
+}
+
+const isCredential = (name: string, { header }: CredentialNames): boolean => header.has(name) || credentialHeader.test(name);
+const isHandled = (name: string, credentials: CredentialNames): boolean =>
+  suppliedHeaders.includes(name) || !mayBeField(name) || name === 'idempotency-key' || isCredential(name, credentials);
+
+export function readCredentialNames(schemes: Node, operations: readonly Operation[]): CredentialNames {
+  const keys = Object.values(schemes)
+    .map((scheme) => node(follow(scheme)))
+    .filter(({ type }) => type === 'apiKey');
+  const named = (place: string) => keys.filter((key) => key.in === place).map(({ name }) => String(name));
+  const likely = headersOf(operations)
+    .map(lower)
+    .filter((name) => credentialHeader.test(name));
+  return {
+    header: new Set([...named('header').map((name) => name.toLowerCase()), ...likely]),
+    query: new Set(named('query')),
+    cookie: new Set(named('cookie')),
+  };
+}
+
+/** Some APIs accept the credential in the query or body as well as in a header. */
+export const isCredentialField = (name: string, { header, query }: CredentialNames): boolean =>
+  query.has(name) || (header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
+
+/** @throws Unfit if the operation needs a header or cookie that a call cannot send */
+export function fitHeader(parameter: Node, read: () => Input, { credentials, fixed, ignored }: HeaderRules, take: TakeNote): Input[] {
+  const name = lower(parameter);
+  const path = pathOf(parameter);
+  const note = (words: string): [] => {
+    take(path, `the ${parameter.in} ${parameter.name} was left out: ${words}`);
+    return [];
+  };
+  if (parameter.in === 'cookie') {
+    if (credentials.cookie.has(String(parameter.name))) return note("it is the service's credential, which the gate adds to its calls");
+    if (parameter.required === true) throw new Unfit(path, `needs the cookie ${parameter.name}, and a call sends no cookies of the caller`);
+    return note('a call sends no cookies of the caller');
+  }
+  if (fixed.has(name)) return [];
+  if (ignored.has(name)) return note('as --ignore-header says');
+  if (isCredential(name, credentials)) return note("it is the service's credential, which the gate adds to its calls");
+  if (suppliedHeaders.includes(name)) return [];
+  if (name === 'idempotency-key') return note('a call carries the one that the agent sends');
+  if (!mayBeField(name)) {
+    if (parameter.required === true) throw new Unfit(path, `needs the header ${parameter.name}, which callers may not choose`);
+    return note('callers may not choose it');
+  }
+  const input = read();
+  return [{ ...input, facts: toField(input.facts, constantOf(parameter)) }];
+}
+
+/** Header values are strings, numbers or booleans; a constant becomes the default. */
+function toField(facts: Facts, value: string | Numeric | undefined): Facts {
+  const types = [...(facts.types ?? [])].filter((type) => type !== 'null');
+  const isSimple = types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']));
+  const described = [facts.description, isCompound(facts) ? 'Several values are separated by commas.' : ''].filter(Boolean).join(' ');
+  const field: Facts = isSimple ? facts : { ...anything, types: new Set(['string']), description: described || undefined };
+  const fallback = field.types?.has('string') ? written(value) : value;
+  return fallback === undefined ? field : { ...field, default: fallback };
+}

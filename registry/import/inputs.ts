@@ -1,0 +1,179 @@
+import { hasBody, isJsonType } from '../../functions/core/relay/endpoint.ts';
+import type { Parameter } from '../../schemas/parameter.ts';
+import { type BodyInputs, carriesByDefault, type Input, isCompound, joinedOtherwise, leaveOut, readBodyInputs, readStyle } from './body.ts';
+import { allOf, anything, type Facts } from './facts.ts';
+import { fitHeader, type HeaderRules, isCredentialField } from './headers.ts';
+import { describeInside } from './nested.ts';
+import { type Node, type Note, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
+import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
+import { keepMost, makeParameter, maxParameters } from './parameter.ts';
+
+const places = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
+
+export interface Request {
+  inputs: Parameter[];
+  /** path and query of the URL template */
+  template: string;
+  contentType: string;
+  body?: string | null;
+}
+
+export interface RequestContext extends Reading {
+  headers: HeaderRules;
+}
+
+/** @throws Unfit if a call cannot carry what the operation needs */
+export function makeRequest(operation: Operation, context: RequestContext): Request {
+  const { asWhole, ...body } = readBodyInputs(operation, context);
+  // notes on an attempt matter only if it succeeds
+  const attempt = (tried: BodyInputs): Request => {
+    const notes: Note[] = [];
+    const request = assemble(operation, tried, { ...context, take: (path, note) => notes.push({ path, note }) });
+    for (const { path, note } of notes) context.take(path, note);
+    return request;
+  };
+  try {
+    return attempt(body);
+  } catch (error) {
+    if (!(error instanceof Unfit) || asWhole === undefined) throw error;
+    return attempt(asWhole());
+  }
+}
+
+function assemble(operation: Operation, body: BodyInputs, context: RequestContext): Request {
+  const { take, headers } = context;
+  const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
+    const place = places.find((known) => known === parameter.in);
+    if (place === undefined) throw unplaced(parameter, operation.node);
+    return place;
+  });
+  const inHeaders = [...(parameters.get('header') ?? []), ...(parameters.get('cookie') ?? [])].flatMap((parameter) =>
+    fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, take),
+  );
+  const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) =>
+    readQuery(parameter, context),
+  );
+  const isSecret = (input: Input) => isCredential(input, context);
+  const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
+  const carried = [...fields, ...query.filter((input) => !isSecret(input))];
+  const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
+  const members = settle([...whole, ...carried, ...inHeaders], take);
+  const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
+  const usual = carriesByDefault(operation.method, body);
+  const made = limit([...inputs, ...members], operation, take).flatMap((input) => {
+    const { name, isRequired, facts, in: carrier, style } = input;
+    const parameter = makeParameter(name, isRequired, facts, input.path, take, carrier === 'header' ? carrier : undefined);
+    if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', take);
+    const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
+    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }, facts }];
+  });
+  const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
+  return {
+    inputs: describeInside(made, pathOf(operation.node), take),
+    template: path,
+    contentType: body.contentType,
+    ...(sent !== undefined && { body: sent }),
+  };
+}
+
+/** The document has no name for the body as a whole. */
+const nameWhole = (inputs: readonly Input[], others: readonly Input[]): Input[] =>
+  inputs.map((input) => ({ ...input, name: others.some(({ name }) => name === 'body') ? 'request_body' : 'body' }));
+
+function isCredential(input: Input, { headers, take }: RequestContext): boolean {
+  if (!isCredentialField(input.name, headers.credentials)) return false;
+  take(input.path, `the parameter ${input.name} was left out: it is the service's credential, which the gate adds to its calls`);
+  return true;
+}
+
+function readQuery(parameter: Node, reading: Reading): Input[] {
+  const { take } = reading;
+  const input = readParameter(parameter, 'query', reading);
+  if (parameter.in === 'querystring') return leaveOut(input, 'it is a whole query, which a call does not take as one', take);
+  if (parameter.content !== undefined) return [input];
+  const style = readStyle(parameter, 'form');
+  if (!isCompound(input.facts)) return [input];
+  return style === 'other' ? leaveOut(input, joinedOtherwise, take) : [{ ...input, ...style }];
+}
+
+function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { readSchema, take }: Reading): Input {
+  const name = String(parameter.name);
+  const path = pathOf(parameter);
+  const [[mediaType, content] = []] = Object.entries(node(parameter.content));
+  const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
+  const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
+  const input: Input = { name, in: place, isRequired: parameter.required === true, facts: described, path };
+  if (mediaType === undefined || !isJsonType(mediaType)) return input;
+  if (place === 'query') return { ...input, style: 'json' };
+  take(path, `${name} is JSON written into the ${place}; it was made a text`);
+  const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
+  return { ...input, facts: { ...anyText, description } };
+}
+
+const anyText: Facts = { ...anything, types: new Set(['string']) };
+
+/** If two inputs share a name, one is left out, preferably one that is optional and in the body. */
+function settle(inputs: Input[], take: TakeNote): Input[] {
+  const kept = new Map<string, Input>();
+  for (const input of inputs) {
+    const name = input.name.normalize('NFC');
+    const other = kept.get(name);
+    const isStronger = input.isRequired || (input.in === 'query' && other?.in === 'body' && !other.isRequired);
+    const loser = other && (isStronger ? other : input);
+    if (loser) leaveOut(loser, 'another parameter has the same name', take);
+    if (loser === input) continue;
+    kept.delete(name);
+    kept.set(name, input);
+  }
+  return [...kept.values()];
+}
+
+/** Path parameters are renamed on conflict, since their names matter only inside the template. */
+function readPath(operation: Operation, parameters: Node[], taken: Set<string>, reading: Reading): { path: string; inputs: Input[] } {
+  const { take } = reading;
+  const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+  const inputs = new Map<string, Input>();
+  const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (literal, name?: string) => {
+    if (name === undefined) return encodeLiteral(literal);
+    const input = inputs.get(name) ?? readPlace(name, known.get(name), operation, reading);
+    if (!inputs.has(name)) {
+      const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
+      if (renamed !== name) take(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
+      inputs.set(name, { ...input, name: renamed });
+    }
+    return `{${inputs.get(name)?.name}}`;
+  });
+  for (const parameter of parameters) {
+    if (!inputs.has(String(parameter.name)))
+      take(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such place`);
+  }
+  return { path, inputs: [...inputs.values()] };
+}
+
+function readPlace(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
+  const path = pathOf(operation.node);
+  if (parameter === undefined) {
+    reading.take(path, `the path's place ${name} is not described; it was made a required text`);
+    return { name, in: 'path', isRequired: true, facts: anyText, path };
+  }
+  const input = readParameter(parameter, 'path', reading);
+  const style = text(parameter.style) ?? 'simple';
+  if (style !== 'simple' || (parameter.explode === true && input.facts.types?.has('object')))
+    throw new Unfit(input.path, `has the path parameter ${name} in a style that a call does not use`);
+  return { ...input, isRequired: true };
+}
+
+function rename(name: string, taken: Set<string>): string {
+  const plain = name.replace(/[^A-Za-z0-9_.-]+/g, '_') || 'place';
+  for (let candidate = plain; ; candidate = `path_${candidate}`) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
+}
+
+const encodeLiteral = (text: string): string =>
+  text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
+
+function limit(inputs: Input[], operation: Operation, take: TakeNote): Input[] {
+  const path = pathOf(operation.node);
+  if (inputs.filter(({ isRequired }) => isRequired).length > maxParameters)
+    throw new Unfit(path, `needs more than ${maxParameters} parameters`);
+  return keepMost(inputs, ({ isRequired }) => isRequired, 'optional parameters were left out: an intent has at most', path, take);
+}

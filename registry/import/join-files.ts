@@ -1,0 +1,137 @@
+import { CliFailure } from '../failure.ts';
+import { DocumentError, decodeText, readDocument } from './document.ts';
+import { type Home, homeOf, isNode, locate, lookUp, type Node, type Note, node, pathOf, text, unreadMember } from './node.ts';
+
+export interface Loaded {
+  /** its objects know the files that they refer to */
+  document: unknown;
+  /** files that could not be read */
+  notes: Note[];
+  /** all files that were read, the document first */
+  files: string[];
+  /** references out of the library, which were not followed */
+  left: string[];
+}
+
+export interface Library {
+  /** path or address of the document */
+  origin: string;
+  /** resolves a reference without its fragment; undefined if it leads out of the library */
+  find(reference: string, from: string): string | undefined;
+  read(path: string): Promise<Uint8Array> | Uint8Array;
+  /** the path below the folder of the document */
+  nameOf(path: string): string;
+}
+
+/** Whether a file may be a part: JSON or YAML, without hidden files and folders in its path. */
+export const isPartName = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|[\\/])\./.test(path);
+
+/** Reads a document and the files of the library that it refers to, wherever OpenAPI allows references. */
+export async function joinFiles(text: string, library: Library): Promise<Loaded> {
+  const { origin, nameOf } = library;
+  const notes: Note[] = [];
+  const left = new Set<string>();
+  const files: string[] = [];
+  const read = new Map<string, Home>();
+  const addresses = new Map<Home | undefined, string>();
+  const findFrom = (from: string) => (file: string) => read.get(library.find(file, from) ?? '');
+  const add = (address: string, file: Home) => {
+    files.push(nameOf(address));
+    read.set(address, file);
+    addresses.set(file, address);
+  };
+
+  async function readPart(path: string): Promise<Home> {
+    try {
+      return locate(readDocument(decodeText(await library.read(path))), `${nameOf(path)}#`, findFrom(path));
+    } catch (error) {
+      if (!(error instanceof CliFailure)) throw error;
+      notes.push({ path: nameOf(path), note: `the file was not read: ${error.message}` });
+      return locate({ [unreadMember]: `leads to ${nameOf(path)}, which was not read` });
+    }
+  }
+
+  const main = locate(readDocument(text), '', findFrom(origin));
+  add(origin, main);
+  const seen = new Set<unknown>();
+  for (let wave = [main.root]; wave.length > 0; ) {
+    const holders = wave.flatMap((value) => [...referencesIn(value, seen, notes)]);
+    const parts = new Map<string, Promise<Home>>();
+    for (const holder of holders) {
+      const file = fileOf(holder);
+      const from = addresses.get(homeOf(holder));
+      if (file === '' || from === undefined) continue;
+      const address = library.find(file, from);
+      if (address === undefined) left.add(file);
+      else if (!read.has(address) && !parts.has(address)) parts.set(address, readPart(address));
+    }
+    for (const [address, part] of parts) add(address, await part);
+    // look only through what is referred to
+    wave = holders.map((holder) => lookUp(holder, String(holder.$ref))).filter(isNode);
+  }
+  return { document: main.root, notes, files, left: [...left].sort() };
+}
+
+const fileOf = ({ $ref }: Node): string => (text($ref) ?? '').split('#')[0] ?? '';
+
+/** Members whose own members have free names. */
+const maps = new Set(
+  'paths properties patternProperties definitions $defs dependentSchemas schemas responses parameters requestBodies headers securitySchemes securityDefinitions pathItems content encoding'.split(
+    ' ',
+  ),
+);
+
+/** Members that hold values or prose, or that an import does not read. */
+const opaque = new Set(
+  'example examples default enum const value info tags externalDocs links callbacks webhooks security servers discriminator'.split(' '),
+);
+
+const prose = new Set(['description', 'title', 'summary']);
+
+/** The objects with a reference, where OpenAPI allows one; notes references elsewhere. */
+function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap = false): Generator<Node> {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  if (Array.isArray(value)) {
+    for (const item of value) yield* referencesIn(item, seen, notes);
+    return;
+  }
+  if (!isMap && typeof node(value).$ref === 'string') yield node(value);
+  for (const [name, member] of Object.entries(value)) {
+    if (!isMap && (opaque.has(name) || name.startsWith('x-'))) continue;
+    if (isMap || !prose.has(name)) yield* referencesIn(member, seen, notes, !isMap && maps.has(name) && isNode(member));
+    else if (typeof node(member).$ref === 'string')
+      notes.push({ path: pathOf(member), note: `the ${name} was left out: it must be a text, not a reference` });
+  }
+}
+
+const rootMembers = ['openapi', 'swagger', 'service-info', 'service_info', 'service'];
+const isUsual = (path: string): boolean => /(^|\/)(openapi|swagger)\.\w+$/i.test(path);
+const depthOf = (path: string): number => path.split('/').length;
+
+/**
+ * The documents in the topmost folder that has any, likeliest first.
+ * @throws DocumentError if there are none
+ */
+export async function findDocuments(names: readonly string[], read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<string[]> {
+  if (names.length === 1) return [...names];
+  const ordered = [...names].sort((left, right) => Number(isUsual(right)) - Number(isUsual(left)) || (left < right ? -1 : 1));
+  for (const [, level] of [...Map.groupBy(ordered, depthOf)].sort(([left], [right]) => left - right)) {
+    const found = [];
+    for (const name of level) if (await isDocument(name, read)) found.push(name);
+    if (found.length > 0) return found;
+  }
+  throw new DocumentError(
+    `None of the ${names.length} JSON and YAML files is an OpenAPI or Swagger document or a service description. Give the folder that holds the document.`,
+  );
+}
+
+async function isDocument(name: string, read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<boolean> {
+  try {
+    const document = readDocument(decodeText(await read(name)));
+    return isNode(document) && rootMembers.some((member) => Object.hasOwn(document, member));
+  } catch (error) {
+    if (error instanceof DocumentError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,119 @@
+import { findPatternProblem } from '../../functions/core/parameters/keywords.ts';
+import { jsonTypes, maxSchemaBytes, type NestedSchema, nestedKeywords, type Parameter } from '../../schemas/parameter.ts';
+import type { Facts } from './facts.ts';
+import type { TakeNote } from './node.ts';
+import { fitDescription } from './text.ts';
+
+/** An intent has at most 32 levels of JSON, and each level of a schema takes two. */
+const maxLevels = 12;
+
+/** Bounds the work on schemas that branch a lot. */
+const maxSchemas = 3_000;
+
+/** Longest description of a member, in UTF-16 units; the first that fits is used. */
+const descriptionLengths = [400, 120, 0];
+
+const cutComment = 'truncated: what is inside is not described here';
+const loopComment = 'truncated: recursive, inside is the same again';
+
+export interface Described {
+  parameter: Parameter;
+  facts: Facts;
+}
+
+/**
+ * Adds schemas of nested values, at most 16 KB per intent; deeper levels that do not fit are left out.
+ * @param path - JSON pointer to the operation
+ */
+export function describeInside(described: readonly Described[], path: string, take: TakeNote): Parameter[] {
+  let fitting: Written[] | undefined;
+  for (const [at, length] of descriptionLengths.entries()) {
+    for (let levels = (fitting ? levelsOf(fitting) : 0) + 1; levels <= maxLevels; levels++) {
+      const written = described.map(({ facts }) => write(facts, levels, length));
+      if (written.reduce((sum, { bytes }) => sum + bytes, 0) > maxSchemaBytes) break;
+      fitting = written;
+      if (!written.some(({ isCut }) => isCut)) break;
+    }
+    // shorter descriptions are worth one more level while there are few
+    if (fitting && (at > 0 || levelsOf(fitting) > 2 || !fitting.some(({ isCut }) => isCut))) break;
+  }
+  if (fitting === undefined) take(path, 'the inside of its inputs is not described: it would take more than 16 KB');
+  else if (fitting.some(({ isCut }) => isCut))
+    take(path, `the inside of its inputs is described to level ${levelsOf(fitting)} only, in 16 KB`);
+  return described.map(({ parameter }, at) => {
+    const schema = fitting?.[at]?.schema;
+    return schema === undefined ? parameter : { ...parameter, schema };
+  });
+}
+
+interface Written {
+  /** undefined if the parameter itself says everything */
+  schema: NestedSchema | undefined;
+  bytes: number;
+  levels: number;
+  isCut: boolean;
+}
+
+const levelsOf = (written: readonly Written[]): number => Math.max(...written.map(({ levels }) => levels));
+
+function write(facts: Facts, levels: number, descriptionLength: number): Written {
+  let count = 0;
+  let isCut = false;
+
+  const toSchema = (facts: Facts, level: number, open: readonly Facts[]): NestedSchema => {
+    const { description, items, values, properties, required } = facts;
+    const schema: NestedSchema = { ...typeOf(facts, level === 0), ...constraintsOf(facts, level === 0) };
+    const text = level > 0 && descriptionLength > 0 ? fitDescription(description, '', () => {}) : undefined;
+    if (text !== undefined) schema.description = text.length <= descriptionLength ? text : `${text.slice(0, descriptionLength - 1)}…`;
+    if (items === undefined && values === undefined && properties.size === 0) return schema;
+    const isLoop = open.includes(facts);
+    if (isLoop || level >= levels || ++count > maxSchemas) {
+      isCut ||= !isLoop;
+      return { ...schema, $comment: isLoop ? loopComment : cutComment };
+    }
+    const inside = (read: () => Facts) => toSchema(read(), level + 1, [...open, facts]);
+    const members = [...properties].filter(([name, read]) => name !== '__proto__' && !read().isReadOnly);
+    const needed = [...required].filter((name) => members.some(([member]) => member === name));
+    if (items !== undefined) schema.items = inside(items);
+    if (members.length > 0) schema.properties = Object.fromEntries(members.map(([name, read]) => [name, inside(read)]));
+    if (needed.length > 0) schema.required = needed;
+    if (values !== undefined) schema.additionalProperties = inside(values);
+    return schema;
+  };
+
+  const whole = toSchema(facts, 0, []);
+  const says =
+    whole.items ?? whole.properties ?? whole.additionalProperties ?? whole.$comment ?? nestedOnly.find((name) => whole[name] !== undefined);
+  const schema = says === undefined && !Array.isArray(whole.type) ? undefined : whole;
+  const bytes = schema === undefined ? 0 : new TextEncoder().encode(JSON.stringify(schema)).length;
+  return { schema, bytes, levels, isCut };
+}
+
+/** Constraints that a parameter itself cannot express. */
+const nestedOnly = ['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'] as const;
+
+/** At the top, null means that the parameter may be left out. */
+function typeOf({ types }: Facts, isWhole: boolean): NestedSchema {
+  const known = jsonTypes.filter((type) => types?.has(type) && !(isWhole && type === 'null'));
+  const [first, ...others] = known.includes('number') ? known.filter((type) => type !== 'integer') : known;
+  if (first === undefined || known.length < [...(types ?? [])].filter((type) => !(isWhole && type === 'null')).length) return {};
+  return { type: others.length === 0 ? first : [first, ...others] };
+}
+
+/** Longer enumerations are left to the service. */
+const maxValues = 100;
+
+function constraintsOf(facts: Facts, isWhole: boolean): NestedSchema {
+  const said = nestedKeywords
+    .filter((name) => !isWhole || nestedOnly.some((other) => other === name))
+    .map((name) => [name, facts[name]] as const);
+  const allowed = facts.types?.has('null') && facts.enum && !facts.enum.includes(null) ? [...facts.enum, null] : facts.enum;
+  return Object.fromEntries(
+    said
+      .filter(
+        ([name, value]) =>
+          value !== undefined && name !== 'enum' && (name !== 'pattern' || findPatternProblem(String(value)) === undefined),
+      )
+      .concat(!isWhole && allowed && allowed.length <= maxValues ? [['enum', allowed]] : []),
+  );
+}

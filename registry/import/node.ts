@@ -1,0 +1,138 @@
+import { isObject, pointer } from '../../functions/core/json.ts';
+import { isNumeric, isRawNumber, type Numeric, numberText, toDouble } from '../../schemas/number.ts';
+import { DocumentError } from './document.ts';
+
+/** The JSON pointer (RFC 6901) to an object, preceded by its file if there are several. */
+export const place = Symbol('place');
+
+const home = Symbol('home');
+
+export interface Home {
+  root: unknown;
+  /** the file of a reference; undefined if it was not read */
+  find(file: string): Home | undefined;
+}
+
+export interface Node {
+  readonly [member: string | symbol]: unknown;
+}
+
+export const isNode = (value: unknown): value is Node => isObject(value);
+
+export const node = (value: unknown): Node => (isNode(value) ? value : {});
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const texts = (value: unknown): string[] => list(value).filter((item) => typeof item === 'string');
+export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+export const numeric = (value: unknown): Numeric | undefined => (isNumeric(value) ? value : undefined);
+export const number = (value: unknown): number | undefined => (isNumeric(value) ? toDouble(value) : undefined);
+/** A text, or a number as written: an unquoted version such as 1.10 is a number in YAML. */
+export const written = (value: unknown): string | undefined => (isNumeric(value) ? numberText(value) : text(value));
+
+/** Marks a file that could not be read; its value ends the sentence "the reference ...". */
+export const unreadMember = 'x-unread';
+
+const maxDepth = 500;
+
+/**
+ * Copies a parsed file so that every object knows its place and file.
+ * @param name - prefix of the places
+ * @throws DocumentError if it is nested too deeply
+ */
+export function locate(value: unknown, name = '', find: Home['find'] = () => undefined): Home {
+  const file: Home = { root: undefined, find };
+  const copy = (value: unknown, path: string, depth: number): unknown => {
+    if (typeof value !== 'object' || value === null || isRawNumber(value)) return value;
+    if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
+    if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}/${index}`, depth + 1));
+    const members = Object.entries(value).map(([name, member]) => [name, copy(member, path + pointer([name]), depth + 1)]);
+    return { ...Object.fromEntries(members), [place]: path, [home]: file };
+  };
+  file.root = copy(value, name, 0);
+  return file;
+}
+
+export const rootOf = (document: unknown): Node => node(isNode(document) && home in document ? document : locate(document).root);
+
+export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
+
+/** A difference between the document and what is imported. */
+export interface Note {
+  path: string;
+  note: string;
+}
+
+export type TakeNote = (path: string, note: string) => void;
+
+/** Why an operation cannot become an intent. */
+export class Unfit extends Error {
+  override readonly name = 'Unfit';
+  readonly path: string;
+
+  /** @param reason - ends the sentence "the operation ..." */
+  constructor(path: string, reason: string) {
+    super(reason);
+    this.path = path;
+  }
+}
+
+/** The target of a chain of references, or the reason if there is none, which ends the sentence "the reference ...". */
+export function follow(value: unknown): Node | string {
+  const seen = new Set<Node>();
+  let here = node(value);
+  for (let reference = text(here.$ref); reference !== undefined; reference = text(here.$ref)) {
+    if (seen.has(here)) return circular;
+    seen.add(here);
+    const target = lookUp(here, reference);
+    if (typeof target === 'string') return target;
+    here = target;
+  }
+  return here;
+}
+
+/** Undefined for objects that the import has made. */
+export const homeOf = (value: Node): Home | undefined => value[home] as Home | undefined;
+
+const circular = 'leads back to itself';
+
+/** Most references inside one pointer; more count as a circle. */
+const maxSteps = 20;
+
+export function lookUp(from: Node, reference: string, steps = 0): Node | string {
+  if (steps > maxSteps) return circular;
+  const [file = '', ...rest] = reference.split('#');
+  const fragment = rest.join('#');
+  const here = homeOf(from);
+  const there = file === '' ? here : here?.find(file);
+  if (there === undefined) return unread;
+  const problem = text(node(there.root)[unreadMember]);
+  if (problem !== undefined) return problem;
+  if (fragment !== '' && !fragment.startsWith('/')) return 'must be a JSON pointer, such as #/components/...';
+  let target = there.root;
+  for (const token of fragment.split('/').slice(1)) {
+    const name = decode(token);
+    if (isNode(target) && !Object.hasOwn(target, name) && typeof target.$ref === 'string') target = lookUp(target, target.$ref, steps + 1);
+    target = typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
+  }
+  if (isNode(target)) return target;
+  if (target === undefined) return `leads to nothing in ${file === '' ? 'this document' : 'that file'}`;
+  return 'leads to a single value or a list; only objects can be referred to';
+}
+
+/** RFC 6901, section 6. */
+function decode(token: string): string {
+  const unescaped = token.replaceAll('~1', '/').replaceAll('~0', '~');
+  try {
+    return decodeURIComponent(unescaped);
+  } catch {
+    return unescaped;
+  }
+}
+
+export function resolve(value: unknown): Node {
+  const target = follow(value);
+  if (typeof target === 'string') throw new Unfit(pathOf(value), `cannot be read: the reference ${target}`);
+  return target;
+}
+
+export const unread =
+  'leads to another file, which was not read: only JSON and YAML files in the folder that is given with --with are, and none whose name begins with a dot';

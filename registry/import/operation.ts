@@ -1,0 +1,49 @@
+import type { IntentEndpoint } from '../../schemas/intent.ts';
+import { list, type Node, node, pathOf, resolve, type TakeNote, text, Unfit } from './node.ts';
+import type { ReadSchema } from './schema.ts';
+
+export interface Operation {
+  method: IntentEndpoint['method'];
+  path: string;
+  pathItem: Node;
+  node: Node;
+}
+
+export interface Reading {
+  readSchema: ReadSchema;
+  take: TakeNote;
+}
+
+export interface Form {
+  /** without parameters, in lower case */
+  mediaType: string;
+  schema: unknown;
+  node: Node;
+}
+
+/** The operation's own parameters override those of its path. */
+export function readParameters(pathItem: Node, operation: Node): Node[] {
+  const found = new Map<string, Node>();
+  for (const parameter of [...list(pathItem.parameters), ...list(operation.parameters)].map(resolve)) {
+    if (text(parameter.name) === undefined || text(parameter.in) === undefined) throw unplaced(parameter, operation);
+    found.set(`${parameter.in} ${parameter.name}`, parameter);
+  }
+  return [...found.values()];
+}
+
+export const unplaced = (parameter: Node, operation: Node): Unfit =>
+  new Unfit(pathOf(parameter) || pathOf(operation), 'has a parameter without a name or a known place');
+
+/** Success responses; `default` counts only if there is no other. */
+export function readSuccesses(operation: Node): [status: string, response: Node][] {
+  const responses = Object.entries(node(operation.responses));
+  const successes = responses.filter(([status]) => /^2(\d\d|xx)$/i.test(status));
+  const chosen = successes.length > 0 ? successes : responses.filter(([status]) => status === 'default');
+  return chosen.map(([status, response]) => [status, resolve(response)]);
+}
+
+export const readForms = ({ content }: Node): Form[] =>
+  Object.entries(node(content)).map(([mediaType, given]) => {
+    const form = resolve(given);
+    return { mediaType: (mediaType.split(';')[0] ?? '').trim().toLowerCase(), schema: form.schema, node: form };
+  });

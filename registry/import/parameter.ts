@@ -1,0 +1,82 @@
+import { checkDefinitions } from '../../functions/core/parameters/definitions.ts';
+import { keywordNames } from '../../functions/core/parameters/keywords.ts';
+import { type Parameter, parameter, parameterTypes } from '../../schemas/parameter.ts';
+import type { Facts } from './facts.ts';
+import type { TakeNote } from './node.ts';
+import { fitDescription } from './text.ts';
+
+export const maxParameters = 100;
+
+/** Keeps the order; required parameters take precedence. @param note - follows the number of parameters left out */
+export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean, note: string, path: string, take: TakeNote): T[] {
+  const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
+  if (items.length > maxParameters) take(path, `${items.length - maxParameters} ${note} ${maxParameters}`);
+  const chosen = new Set(ranked.slice(0, maxParameters));
+  return items.filter((item) => chosen.has(item));
+}
+
+const isType = (type: string): type is Parameter['type'] => (parameterTypes as readonly string[]).includes(type);
+
+function chooseType({ types }: Facts, path: string, take: TakeNote): Parameter['type'] {
+  if (types === undefined) return 'any';
+  const known = [...types].filter(isType);
+  const values = known.filter((type) => type !== 'null');
+  if (values.length === 0) return known.length > 0 ? 'null' : 'any';
+  const [first, ...others] = values.includes('number') ? values.filter((type) => type !== 'integer') : values;
+  if (first !== undefined && others.length === 0) return first;
+  take(path, `may be ${values.join(' or ')}; a parameter has one type, so "any" was used`);
+  return 'any';
+}
+
+const present = <T extends object>(members: T): Partial<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
+
+/**
+ * Leaves out and notes what the registry would refuse.
+ * @param holder - JSON pointer to its parent
+ * @param carrier - for header fields, which have rules of their own
+ * @returns undefined if the name is not allowed
+ */
+export function makeParameter(
+  name: string,
+  isRequired: boolean,
+  facts: Facts,
+  holder: string,
+  take: TakeNote,
+  carrier?: 'header',
+): Parameter | undefined {
+  const path = facts.path ?? holder;
+  const type = chooseType(facts, path, take);
+  const description = fitDescription(facts.description, path, take);
+  // a value that may be null is one that may be left out
+  const allowed = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
+  const constraints = Object.fromEntries(keywordNames.map((name) => [name, facts[name]]));
+  const candidate: Parameter = {
+    name,
+    type,
+    ...(isRequired && { required: true }),
+    ...present({ description, default: facts.default, ...constraints, enum: allowed, in: carrier }),
+  };
+  return reduceToAccepted(candidate, path, take);
+}
+
+function reduceToAccepted(candidate: Parameter, path: string, take: TakeNote): Parameter | undefined {
+  for (let current = candidate; ; ) {
+    const [issue] = findIssues(current);
+    if (issue === undefined) return { ...current, name: current.name.normalize('NFC') };
+    const { member, problem } = issue;
+    if (member === 'name' || member === 'type') return undefined;
+    take(path, `${member} was left out; the registry refuses it: ${problem}`);
+    const { [member as keyof Parameter]: _, ...rest } = current;
+    current = rest as Parameter;
+  }
+}
+
+function findIssues(candidate: Parameter): { member: string; problem: string }[] {
+  const parsed = parameter.safeParse(candidate);
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => ({ member: String(path[0]), problem: message }));
+  return checkDefinitions({ input_parameters: [candidate], output_parameters: [] }).map(({ path, problem }) => ({
+    member: path.split('/')[3] ?? '',
+    problem,
+  }));
+}

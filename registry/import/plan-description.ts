@@ -1,0 +1,175 @@
+import { pointer } from '../../functions/core/json.ts';
+import { originOf } from '../../functions/core/relay/url-template.ts';
+import { intentInput } from '../../schemas/intent.ts';
+import { isIntentUid, splitIntentUid, suggestIntentUid } from '../../schemas/intent-uid.ts';
+import { parameter, parameterTypes } from '../../schemas/parameter.ts';
+import { DocumentError } from './document.ts';
+import { isNode, list, type Node, type Note, node, type TakeNote, text, texts, Unfit } from './node.ts';
+import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } from './plan.ts';
+import { makeService } from './service.ts';
+import { fitDescription, fitName } from './text.ts';
+
+/** As in section 2.6, with an underscore, and in the overview form. */
+const infoNames = ['service-info', 'service_info', 'service'];
+
+const infoIn = (members: Node): string | undefined => infoNames.find((name) => isNode(members[name]));
+
+export const isServiceDescription = (members: Node): boolean => infoIn(members) !== undefined && members.intents !== undefined;
+
+/** Members that the gate provides itself; the prefix is the name of the protocol. */
+const ownToGate = /^security$|-(public-key|policy-file|api-discovery|api-execute)$/;
+
+const assigned = ['intent_id', 'service_id', 'service_name', 'match', 'digest'];
+
+const otherNames: Record<string, string> = { name: 'intent_name', parameters: 'input_parameters' };
+
+/** Plans the import of a service description (specification section 2.6); intents keep their uids if the registry accepts them. */
+export function planDescription(root: Node, options: ImportOptions): ImportPlan {
+  const notes: Note[] = [];
+  const take: TakeNote = (path, note) => notes.push({ path, note });
+  const infoName = infoIn(root) ?? '';
+  const info = node(root[infoName]);
+  const addressOf = (kind: RegExp): string | undefined =>
+    Object.entries({ ...node(info.urls), ...info }).flatMap(([name, value]) => (kind.test(name) ? (text(value) ?? []) : []))[0];
+  const url = options.baseUrl ?? addressOf(/^(service|base|api|website)(_url)?$|^url$/);
+  if (url === undefined || !URL.canParse(url)) {
+    throw new DocumentError('The service description gives no service_url. Give one with --base-url.');
+  }
+  for (const name of Object.keys(root)) {
+    if (name === infoName || name === 'intents' || ownToGate.test(name)) continue;
+    take(pointer([name]), `${name} was left out: the registry has no place for it`);
+  }
+  const security = node(root.security);
+  const [, policyUrl] = Object.entries(root).find(([name, value]) => name.endsWith('-policy-file') && typeof value === 'string') ?? [];
+  const service = makeService(
+    {
+      service_name: options.serviceName ?? text(info.name),
+      description: text(info.description),
+      service_url: url,
+      policy_url: text(policyUrl) ?? text(security.policy_url),
+      service_logo_url: addressOf(/logo/),
+      service_terms_of_service_url: addressOf(/terms/),
+      service_privacy_policy_url: addressOf(/privacy/),
+    },
+    options.headers ?? {},
+    pointer([infoName]),
+    take,
+  );
+  const credentials = texts(security.supported_auth_methods);
+  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialPlaces: [] };
+  const seen = new Set<string>();
+  for (const [index, given] of list(root.intents).entries()) {
+    const path = `/intents/${index}`;
+    const noted: Note[] = [];
+    const intent = planOne(text(node(given).intent_uid) ?? path, plan.skipped, () => {
+      const note: TakeNote = (at, text) => noted.push({ path: at, note: text });
+      const fitted = fitIntent(renameMembers(node(given), path, note), path, note);
+      const below = originBelow(fitted.endpoint, options.serviceUrl ?? url);
+      if (below) note(`${path}/endpoint`, `leads to ${below}, which is below the service's own host`);
+      const allowedOrigins = [...(options.allowedOrigins ?? []), ...(below ? [below] : [])];
+      const checked = checkPlanned(fitted, path, url, { ...options, allowedOrigins });
+      if (seen.has(checked.intent_uid)) throw new Unfit(path, 'has the same intent_uid as another one');
+      return checked;
+    });
+    if (intent === undefined) continue;
+    notes.push(...noted);
+    seen.add(intent.intent_uid);
+    plan.intents.push(intent);
+  }
+  return { ...plan, notes: distinct(notes) };
+}
+
+/** The origin of an endpoint on a subdomain of the service: many services are found at `shop.example` and called at `api.shop.example`. */
+function originBelow(endpoint: unknown, serviceUrl: string): string | undefined {
+  const there = URL.parse(originOf(text(endpoint) ?? text(node(endpoint).url) ?? '') ?? '');
+  const home = URL.parse(serviceUrl);
+  if (!there || !home || there.protocol !== home.protocol || there.port !== home.port) return undefined;
+  const host = home.hostname.replace(/^www\./, '');
+  return host.includes('.') && there.hostname.endsWith(`.${host}`) ? there.origin : undefined;
+}
+
+function renameMembers(given: Node, path: string, take: TakeNote): Node {
+  const renamed = Object.entries(given).map(([name, value]): [string, unknown] => {
+    const other = otherNames[name];
+    if (other === undefined || Object.hasOwn(given, other)) return [name, value];
+    take(path + pointer([name]), `the member ${name} was taken as ${other}`);
+    return [other, value];
+  });
+  if (!Object.hasOwn(given, 'output_parameters')) take(path, 'nothing is said about the answer, so it is not checked');
+  return { output_parameters: [], ...Object.fromEntries(renamed) };
+}
+
+function fitIntent(given: Node, path: string, take: TakeNote): Node {
+  const { intent_uid, version, endpoint, ...rest } = keepKnown(given, intentInput.shape, assigned, path, take);
+  const fitted = Object.entries(rest).map(([member, value]): [string, unknown] => {
+    const place = `${path}/${member}`;
+    if (typeof value === 'string' && (member === 'intent_name' || member === 'category'))
+      return [member, fitName(value, place, take) ?? value];
+    if (typeof value === 'string' && member === 'description') return [member, fitDescription(value, place, take) ?? value];
+    if (Array.isArray(value) && member === 'tags')
+      return [member, value.map((tag, at) => (typeof tag === 'string' ? (fitName(tag, `${place}/${at}`, take, 64) ?? tag) : tag))];
+    if (member.endsWith('_parameters')) return [member, fitParameters(value, place, take)];
+    return [member, value];
+  });
+  const intent = Object.fromEntries(fitted);
+  const uid = fitUid(intent_uid, `${path}/intent_uid`, take);
+  const isOwnVersion = version === undefined || (typeof uid === 'string' && version === splitIntentUid(uid).version);
+  if (!isOwnVersion) take(`${path}/version`, 'the version was left out: it is that of the intent_uid');
+  return {
+    ...intent,
+    intent_uid: uid,
+    ...(version !== undefined && isOwnVersion && { version }),
+    ...(endpoint !== undefined && { endpoint: typeof endpoint === 'string' ? fitEndpoint(endpoint, intent, path, take) : endpoint }),
+  };
+}
+
+function keepKnown(given: Node, shape: object, silent: readonly string[], path: string, take: TakeNote): Node {
+  const entries = Object.entries(given).filter(([name]) => {
+    if (Object.hasOwn(shape, name)) return true;
+    if (!silent.includes(name)) take(path + pointer([name]), `the member ${name} was left out: the registry has no place for it`);
+    return false;
+  });
+  return Object.fromEntries(entries);
+}
+
+function fitUid(given: unknown, path: string, take: TakeNote): unknown {
+  if (typeof given !== 'string' || isIntentUid(given)) return given;
+  const uid = suggestIntentUid(given);
+  if (uid !== undefined) take(path, `the intent_uid became ${uid}: a slug has lower-case letters, digits and hyphens`);
+  return uid ?? given;
+}
+
+/** Other gates percent-encode the braces of path parameters. */
+function fitEndpoint(address: string, { input_parameters }: Node, path: string, take: TakeNote): string {
+  take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
+  const names = list(input_parameters).map((input) => node(input).name);
+  return address.replace(/%7B([\w.-]+)%7D/gi, (escaped, name) => (names.includes(name) ? `{${name}}` : escaped));
+}
+
+/** Accepts parameters as a list or, as in JSON Schema, by name. */
+function fitParameters(given: unknown, path: string, take: TakeNote): unknown {
+  if (Array.isArray(given)) return given.map((one, at) => (isNode(one) ? fitParameter(one, `${path}/${at}`, take) : one));
+  if (!isNode(given)) return given;
+  // a schema, rather than parameters of which one is called properties
+  const isSchema = isNode(given.properties) && Object.values(given.properties).every(isNode);
+  const [members, required] = isSchema ? [node(given.properties), texts(given.required)] : [given, []];
+  if (!Object.values(members).every(isNode)) return given;
+  take(path, 'the parameters became a list');
+  return Object.entries(members).map(([name, schema]) => {
+    const place = `${path}${isSchema ? '/properties' : ''}${pointer([name])}`;
+    return fitParameter({ ...node(schema), name, ...(required.includes(name) && { required: true }) }, place, take);
+  });
+}
+
+function fitParameter(given: Node, path: string, take: TakeNote): Node {
+  const { description, type, default: fallback, ...rest } = keepKnown(given, parameter.shape, ['title'], path, take);
+  const fitted = typeof description === 'string' ? fitDescription(description, `${path}/description`, take) : description;
+  const known = [type].flat().find((one) => parameterTypes.some((name) => name === one && name !== 'null'));
+  if (known === undefined && type === undefined) take(path, 'the parameter says no type, so it takes any');
+  return {
+    ...rest,
+    type: known ?? (type === undefined ? 'any' : type),
+    ...(fitted !== undefined && { description: fitted }),
+    ...(fallback !== undefined && fallback !== null && { default: fallback }),
+  };
+}

@@ -1,0 +1,97 @@
+import { ApiError } from '../../functions/core/api-error.ts';
+import { parse, parseJson } from '../../functions/core/json.ts';
+import { checkIntent } from '../../functions/core/relay/check-intent.ts';
+import type { EgressRules } from '../../functions/core/relay/egress.ts';
+import { originOf } from '../../functions/core/relay/url-template.ts';
+import type { Issue } from '../../schemas/errors.ts';
+import { type IntentInput, intentInput } from '../../schemas/intent.ts';
+import type { ServiceInput } from '../../schemas/service.ts';
+import { type Note, Unfit } from './node.ts';
+import type { Addresses } from './server.ts';
+
+export interface Skipped {
+  /** such as `GET /orders` */
+  operation: string;
+  path: string;
+  /** ends the sentence "the operation ..." */
+  reason: string;
+}
+
+export interface ImportPlan {
+  service: ServiceInput;
+  /** undefined if the document gives uids */
+  version?: string;
+  intents: IntentInput[];
+  skipped: Skipped[];
+  notes: Note[];
+  /** credentials that the API requires, in words */
+  credentials: string[];
+  /** those that a service's credential can hold */
+  credentialPlaces: CredentialPlace[];
+}
+
+export interface CredentialPlace {
+  /** named like the options of `services credential set` */
+  kind: 'header' | 'query';
+  name: string;
+  /** of Authorization, if it has an option of its own */
+  scheme?: 'bearer' | 'basic';
+}
+
+export interface ImportOptions extends Addresses {
+  namespace?: string | undefined;
+  /** such as `v2`; default: the major version of the document */
+  version?: string | undefined;
+  serviceName?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  /** whether header fields common to all calls become those of the service */
+  findsHeaders?: boolean;
+  /** header parameters to leave out */
+  ignoreHeaders?: readonly string[] | undefined;
+  keepDeprecated?: boolean;
+  /** address of the target service; default: that of the document */
+  serviceUrl?: string | undefined;
+  /** further origins that intents may call */
+  allowedOrigins?: readonly string[];
+  rules: EgressRules;
+  registryUrl: string;
+}
+
+/**
+ * An intent as the registry will store it.
+ * @param place - JSON pointer to its source
+ * @throws Unfit if the registry would refuse it, or if its origin is neither that of the service nor allowed
+ */
+export function checkPlanned(candidate: unknown, place: string, serviceUrl: string, options: ImportOptions): IntentInput {
+  const { rules, registryUrl, allowedOrigins = [] } = options;
+  const refuse = (issues: readonly Issue[]) =>
+    new Unfit(place, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
+  try {
+    const text = JSON.stringify(parse(intentInput, candidate));
+    if (new TextEncoder().encode(text).length > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
+    const intent = parseJson(text, { isExact: true }) as unknown as IntentInput;
+    checkIntent(intent, rules, registryUrl);
+    const home = new URL(options.serviceUrl ?? serviceUrl).origin;
+    const origin = originOf(intent.endpoint.url) ?? '';
+    if (origin !== home && !allowedOrigins.includes(origin))
+      throw new Unfit(place, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it all the same`);
+    return intent;
+  } catch (error) {
+    throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;
+  }
+}
+
+/** Reports what is unfit and returns undefined. */
+export function planOne<T>(operation: string, skipped: Skipped[], work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Unfit)) throw error;
+    skipped.push({ operation, path: error.path, reason: error.message });
+    return undefined;
+  }
+}
+
+export const distinct = (notes: readonly Note[]): Note[] => [
+  ...new Map(notes.map((note) => [`${note.path}\n${note.note}`, note])).values(),
+];

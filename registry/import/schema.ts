@@ -1,0 +1,190 @@
+import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble, toNumeric } from '../../schemas/number.ts';
+import { type KeywordName, type KeywordValue, parameterFormats } from '../../schemas/parameter.ts';
+import { once } from '../once.ts';
+import { allOf, anything, type Facts, least, most, oneOf } from './facts.ts';
+import { follow, isNode, list, type Node, node, number, numeric, pathOf, type TakeNote, text, texts } from './node.ts';
+
+type Reader<Value> = (schema: Node) => Value | undefined;
+
+const readers: { readonly [Name in KeywordName]: Reader<KeywordValue<Name>> } = {
+  enum: readEnum,
+  minimum: (schema) => readBound(schema, 'minimum'),
+  maximum: (schema) => readBound(schema, 'maximum'),
+  minLength: ({ minLength }) => number(minLength),
+  maxLength: ({ maxLength }) => number(maxLength),
+  pattern: ({ pattern }) => text(pattern),
+  // others mostly say how a value is stored, not what it looks like
+  format: ({ format }) => parameterFormats.find((known) => known === format),
+};
+
+const inexpressible = [
+  'not',
+  'if',
+  'uniqueItems',
+  'contains',
+  'minProperties',
+  'maxProperties',
+  'patternProperties',
+  'propertyNames',
+  'dependentRequired',
+  'dependentSchemas',
+].filter((keyword) => !(keyword in readers));
+
+/** Resolves a JSON schema. One that cannot be resolved allows anything, and is noted. */
+export type ReadSchema = (schema: unknown) => Facts;
+
+const maxOpen = 500;
+
+/** A reader for one document, which resolves each referenced schema once. */
+export function openSchemaReader(take: TakeNote): ReadSchema {
+  const referred = new Map<Node, Facts>();
+  const open = new Set<Node>();
+
+  function read(schema: unknown): Facts {
+    if (!isNode(schema)) return anything;
+    if (open.has(schema) || open.size >= maxOpen) {
+      take(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
+      return anything;
+    }
+    open.add(schema);
+    const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
+      const branches = list(schema[keyword]).map(readBranch);
+      return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
+    });
+    const parts = list(schema.allOf).map(read);
+    const facts = allOf([readOwn(schema), ...readReference(schema), ...parts, ...alternatives]);
+    open.delete(schema);
+    return isNullable(schema) ? orNull(facts) : facts;
+  }
+
+  /** A branch that is only nullable is how some documents before 3.1 write null. */
+  function readBranch(branch: unknown): Facts {
+    const facts = read(branch);
+    const isOnlyNull = isNullable(node(branch)) && node(branch).$ref === undefined && facts.types === undefined;
+    return isOnlyNull ? { ...facts, types: new Set(['null']) } : facts;
+  }
+
+  function readReference(schema: Node): Facts[] {
+    if (text(schema.$ref) === undefined) return [];
+    const target = follow(schema);
+    if (typeof target === 'string') {
+      take(pathOf(schema), `the reference ${target}; anything is allowed in its place`);
+      return [];
+    }
+    const facts = referred.get(target) ?? read(target);
+    if (!open.has(target)) referred.set(target, facts);
+    return [facts];
+  }
+
+  function readOwn(schema: Node): Facts {
+    const note = (words: string) => take(pathOf(schema), words);
+    for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
+    // members are read on demand, when their parent is no longer open, so a schema may contain itself
+    const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
+    return {
+      types: readTypes(schema),
+      ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
+      default: schema.default ?? undefined,
+      description: text(schema.description) ?? text(schema.title),
+      isReadOnly: schema.readOnly === true || undefined,
+      isWriteOnly: schema.writeOnly === true || undefined,
+      isBinary: isBytes(schema) || undefined,
+      items: schema.items === undefined ? undefined : once(() => read(schema.items)),
+      values: isNode(schema.additionalProperties) ? once(() => read(schema.additionalProperties)) : undefined,
+      exclusiveMinimum: isInteger(schema) ? undefined : readExclusive(schema, 'minimum'),
+      exclusiveMaximum: isInteger(schema) ? undefined : readExclusive(schema, 'maximum'),
+      multipleOf: positive(schema.multipleOf),
+      minItems: count(schema.minItems),
+      maxItems: count(schema.maxItems),
+      path: text(schema.$ref) === undefined ? pathOf(schema) : undefined,
+      properties: new Map(properties),
+      required: new Set(texts(schema.required)),
+    };
+  }
+
+  return read;
+}
+
+const isNull = ({ types, enum: allowed }: Facts): boolean =>
+  (types?.size === 1 && types.has('null')) || (types === undefined && allowed?.length === 1 && allowed[0] === null);
+
+/** Many documents write nullable as `oneOf` with null. */
+function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Facts {
+  const real = branches.filter((branch) => !isNull(branch));
+  const united = oneOf(real);
+  if (real.length > 1 && united.properties.size > 0) {
+    take(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
+  }
+  return real.length < branches.length ? orNull(united) : united;
+}
+
+/** Before OpenAPI 3.1. */
+const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
+
+const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
+
+const isBytes = ({ type, format, contentMediaType, contentEncoding }: Node): boolean =>
+  type === 'file' ||
+  format === 'binary' ||
+  (contentEncoding === undefined && text(contentMediaType) !== undefined && !/^text\/|json$|xml$/i.test(String(contentMediaType)));
+
+/** `type` may be a list, or follow from other keywords. Before 3.1, the format `binary` means any bytes. */
+function readTypes(schema: Node): Set<string> | undefined {
+  const listed = texts([schema.type].flat());
+  const types = listed.length > 0 ? listed : impliedTypes(schema);
+  return types.length === 0 || types.includes('any') || schema.format === 'binary' ? undefined : new Set(types);
+}
+
+function impliedTypes(schema: Node): string[] {
+  if (isNode(schema.properties) || isNode(schema.additionalProperties)) return ['object'];
+  if (isNode(schema.items)) return ['array'];
+  if (schema.contentMediaType !== undefined) return ['string'];
+  return [...new Set((readEnum(schema) ?? []).map(typeOf))];
+}
+
+const typeOf = (value: unknown): string => {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return isNumeric(value) ? (isWhole(value) ? 'integer' : 'number') : typeof value;
+};
+
+function readEnum(schema: Node): unknown[] | undefined {
+  if (schema.const !== undefined) return [schema.const];
+  return Array.isArray(schema.enum) ? schema.enum : undefined;
+}
+
+const exclusives = { minimum: 'exclusiveMinimum', maximum: 'exclusiveMaximum' } as const;
+type Bound = keyof typeof exclusives;
+
+/** Before 3.1, `true` makes the bound itself exclusive. */
+const readExclusive = (schema: Node, bound: Bound): Numeric | undefined =>
+  numeric(schema[exclusives[bound]] === true ? schema[bound] : schema[exclusives[bound]]);
+
+function isInteger(schema: Node): boolean {
+  const types = readTypes(schema);
+  return types?.has('integer') === true && !types.has('number');
+}
+
+function count(value: unknown): number | undefined {
+  const double = number(value);
+  return double !== undefined && Number.isSafeInteger(double) && double >= 0 ? double : undefined;
+}
+
+const positive = (value: unknown): Numeric | undefined => (isNumeric(value) && compareNumbers(value, 0) > 0 ? value : undefined);
+
+/** Parameters have inclusive bounds only, so integers use the next one. */
+function readBound(schema: Node, keyword: Bound): Numeric | undefined {
+  const isLower = keyword === 'minimum';
+  const exclusive = readExclusive(schema, keyword);
+  const inclusive = exclusive !== undefined && isInteger(schema) ? nextInteger(exclusive, isLower ? 1n : -1n) : exclusive;
+  const known = [numeric(schema[keyword]), inclusive].filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : (isLower ? most : least)(known);
+}
+
+function nextInteger(bound: Numeric, step: 1n | -1n): Numeric {
+  const digits = numberText(bound);
+  if (/^-?\d+$/.test(digits)) return toNumeric(String(BigInt(digits) + step));
+  const double = toDouble(bound);
+  if (double === undefined) return bound;
+  return step > 0 ? Math.floor(double) + 1 : Math.ceil(double) - 1;
+}

@@ -1,0 +1,31 @@
+import { list, type Node, node, pathOf, text, Unfit, written } from './node.ts';
+
+export interface Addresses {
+  /** replaces the document's servers */
+  baseUrl?: string | undefined;
+  /** base of relative servers */
+  documentUrl?: string | undefined;
+}
+
+/**
+ * The address before the paths, without a trailing slash; https is preferred.
+ * @param holders - the operation, its path and its document
+ */
+export function chooseServer(holders: readonly Node[], { baseUrl, documentUrl }: Addresses): string {
+  if (baseUrl !== undefined) return trim(baseUrl);
+  const servers = holders.map(({ servers }) => list(servers)).find(({ length }) => length > 0) ?? [{ url: '/' }];
+  const urls = servers.map((server) => absolute(readUrl(node(server)), documentUrl)).filter((url) => url !== undefined);
+  const url = urls.find((candidate) => candidate.startsWith('https:')) ?? urls[0];
+  if (url === undefined) throw new Unfit(`${pathOf(servers[0])}/url`, 'has no absolute server address; give one with --base-url');
+  return trim(url);
+}
+
+const readUrl = ({ url, variables }: Node): string =>
+  (text(url) ?? '/').replace(/\{([^}]+)\}/g, (place, name: string) => written(node(node(variables)[name]).default) ?? place);
+
+function absolute(url: string, documentUrl: string | undefined): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url;
+  return documentUrl === undefined ? undefined : URL.parse(url, documentUrl)?.href;
+}
+
+const trim = (url: string): string => url.replace(/\/+$/, '');

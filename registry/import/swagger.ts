@@ -1,0 +1,65 @@
+import { type Node, place, text, texts } from './node.ts';
+import { type Operation, readParameters, readSuccesses } from './operation.ts';
+
+/** Servers as in OpenAPI 3; https if no scheme is given. */
+export function readServers(root: Node, holder: Node = root) {
+  const [host, basePath = ''] = [text(root.host), text(root.basePath)];
+  return inherit('schemes', holder, root, 'https').map((scheme) => ({
+    url: host === undefined ? basePath : `${scheme}://${host}${basePath}`,
+  }));
+}
+
+/** An operation as in OpenAPI 3, with its schemas unchanged. */
+export function modernize({ node: operation, pathItem, ...named }: Operation, root: Node): Operation {
+  const parameters = readParameters(pathItem, operation).map(modernizeParameter);
+  const produces = inherit('produces', operation, root, 'application/json');
+  const responses = readSuccesses(operation).map(([status, { schema, [place]: at }]) => [
+    status,
+    { [place]: at, ...(schema !== undefined && { content: contentOf(produces, { schema }) }) },
+  ]);
+  const modern = {
+    ...operation,
+    parameters: parameters.filter(({ in: where }) => where !== 'body' && where !== 'formData'),
+    requestBody: readBody(parameters, inherit('consumes', operation, root, 'application/json')),
+    responses: Object.fromEntries(responses),
+    servers: readServers(root, operation),
+  };
+  return { ...named, pathItem: {}, node: modern };
+}
+
+function inherit(keyword: 'consumes' | 'produces' | 'schemes', operation: Node, root: Node, usual: string): string[] {
+  const listed = texts((operation[keyword] === undefined ? root : operation)[keyword]);
+  return listed.length > 0 ? listed : [usual];
+}
+
+const contentOf = (mediaTypes: readonly string[], form: Node): Node => Object.fromEntries(mediaTypes.map((type) => [type, form]));
+
+/** Outside the body, a parameter is its own schema. Lists are comma-separated by default. */
+function modernizeParameter(parameter: Node): Node {
+  const joined = parameter.type === 'array' ? (text(parameter.collectionFormat) ?? 'csv') : 'multi';
+  const usual = parameter.in === 'path' || parameter.in === 'header' ? 'simple' : 'form';
+  const style = { csv: usual, multi: usual, ssv: 'spaceDelimited', pipes: 'pipeDelimited' }[joined] ?? joined;
+  return { ...parameter, schema: parameter.schema ?? parameter, explode: joined === 'multi', style };
+}
+
+function readBody(parameters: readonly Node[], consumes: readonly string[]): Node | undefined {
+  const fields = parameters.filter((parameter) => parameter.in === 'formData');
+  const isFile = ({ type }: Node) => type === 'file';
+  const [field = parameters.find((parameter) => parameter.in === 'body')] = [...fields.filter(isFile), ...fields];
+  if (field === undefined) return undefined;
+  const { required, schema, [place]: at } = field;
+  if (fields.length === 0) return { required, content: contentOf(consumes, { schema, [place]: at }), [place]: at };
+  const needed = fields.filter((one) => one.required === true).map(({ name }) => name);
+  const members = (member: (one: Node) => unknown) => Object.fromEntries(fields.map((one) => [one.name, member(one)]));
+  const form = {
+    schema: { type: 'object', properties: members((one) => one.schema), required: needed, [place]: at },
+    encoding: members((one) => one),
+  };
+  return { required: needed.length > 0, content: contentOf(chooseFormTypes(fields.some(isFile), consumes), form), [place]: at };
+}
+
+function chooseFormTypes(hasFile: boolean, consumes: readonly string[]): string[] {
+  if (hasFile) return ['multipart/form-data'];
+  const types = consumes.filter((type) => type === 'multipart/form-data' || type === 'application/x-www-form-urlencoded');
+  return types.length > 0 ? types : ['application/x-www-form-urlencoded'];
+}

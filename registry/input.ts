@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
+import type * as z from 'zod';
+import { ApiError } from '../functions/core/api-error.ts';
+import { parse } from '../functions/core/json.ts';
+import type { Issue } from '../schemas/errors.ts';
+import { usageFailure } from './failure.ts';
+import { decodeText, readDocument } from './import/document.ts';
+
+export async function readText(file: string): Promise<string> {
+  if (file === '-') return decodeText(await buffer(process.stdin));
+  return decodeText(readBytes(file));
+}
+
+export function readBytes(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason =
+      { ENOENT: 'does not exist', EISDIR: 'is a folder', EACCES: 'is not readable (permission denied)' }[code ?? ''] ??
+      `cannot be read (${code})`;
+    throw usageFailure(`The file ${file} ${reason}.`);
+  }
+}
+
+export const readInput = async (file: string): Promise<unknown> => readDocument(await readText(file));
+
+/** @throws CliFailure `usage` with this message and all issues */
+export function parseInput<T extends z.ZodType>(schema: T, given: unknown, message: string): z.output<T> {
+  try {
+    return parse(schema, given);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    throw usageFailure(message, error.details.issues as Issue[]);
+  }
+}

@@ -1,0 +1,109 @@
+import { originOf } from '../functions/core/relay/url-template.ts';
+import type { FullIntent, IntentInput } from '../schemas/intent.ts';
+import { compareVersions, splitIntentUid } from '../schemas/intent-uid.ts';
+import { callOf, pathCallOf } from './calls.ts';
+import type { Change, Registered, ServiceChanges } from './compare.ts';
+import { findDifferences } from './differences.ts';
+import { makePathSlug } from './import/naming.ts';
+import type { ImportPlan } from './import/plan.ts';
+import { normalizeIntent } from './normal-form.ts';
+
+type Intents = Registered['intents'];
+type Candidate = Pick<FullIntent, 'intent_uid' | 'endpoint'>;
+
+/**
+ * The plan with the uids of existing intents: an operation whose method and address are those of an intent keeps its uid, whatever its operationId is now.
+ * @param version - as requested; by default, a new release of an API changes its intents instead of creating others
+ */
+export function keepUids(planned: ImportPlan, registered: Intents, version?: string): ImportPlan {
+  if (planned.version === undefined) return planned;
+  const namespaces = new Set(planned.intents.map(({ intent_uid }) => splitIntentUid(intent_uid).namespace));
+  const records = [...registered.values()].map(({ record }) => record);
+  const others = records.filter(({ intent_uid }) => namespaces.has(splitIntentUid(intent_uid).namespace));
+  const kept = version ?? registeredVersion(planned, others) ?? planned.version;
+  const uidOf = ({ intent_uid }: IntentInput, slug = splitIntentUid(intent_uid).slug) =>
+    `${splitIntentUid(intent_uid).namespace}:${slug}:${kept}`;
+  const candidates = others.filter(({ intent_uid }) => versionOf(intent_uid) === kept);
+  const byCall = Map.groupBy<string, Candidate>(candidates, callOf);
+  const byPath = Map.groupBy<string, Candidate>(candidates, pathCallOf);
+  const origins = new Set(candidates.map(({ endpoint }) => originOf(endpoint.url)));
+  const taken = new Set<string>();
+  const take = (uid: string): string | undefined => {
+    if (taken.has(uid)) return undefined;
+    taken.add(uid);
+    return uid;
+  };
+  // operations with an intent first, surest match first, so that new operations cannot take their uids
+  const settled = new Array<string | undefined>(planned.intents.length);
+  const settle = (find: (intent: IntentInput) => Candidate[]) => {
+    for (const [at, intent] of planned.intents.entries()) {
+      const own = find(intent).find(({ intent_uid }) => !taken.has(intent_uid));
+      if (settled[at] === undefined && own !== undefined) settled[at] = take(own.intent_uid);
+    }
+  };
+  settle((intent) => (byPath.get(pathCallOf(intent)) ?? []).filter(({ intent_uid }) => intent_uid === uidOf(intent)));
+  settle((intent) => byCall.get(callOf(intent)) ?? []);
+  // the API has moved to another host
+  settle((intent) => (origins.has(originOf(intent.endpoint.url)) ? [] : (byPath.get(pathCallOf(intent)) ?? [])));
+  const intents = planned.intents.map((intent, at) => {
+    const { method, url } = intent.endpoint;
+    const slug = makePathSlug(method, pathOf(url));
+    const uid =
+      settled[at] ?? take(uidOf(intent)) ?? take(uidOf(intent, slug)) ?? take(uidOf(intent, `${slug}-${at}`)) ?? intent.intent_uid;
+    return { ...intent, intent_uid: uid };
+  });
+  return { ...planned, intents, version: kept };
+}
+
+/**
+ * The version that most of the operations have already, ignoring deprecated intents. In a tie, the version of the document, else the latest; undefined if no
+ * operation is registered.
+ */
+function registeredVersion({ intents, version = '' }: ImportPlan, registered: readonly FullIntent[]): string | undefined {
+  const calls = new Set(intents.map(pathCallOf));
+  const names = new Set(intents.map(({ intent_uid }) => withoutVersion(intent_uid)));
+  const known = registered.filter((record) => calls.has(pathCallOf(record)) || names.has(withoutVersion(record.intent_uid)));
+  const current = known.filter(({ deprecated }) => !deprecated);
+  const byVersion = Map.groupBy(current.length > 0 ? current : known, ({ intent_uid }) => versionOf(intent_uid));
+  const most = Math.max(...[...byVersion.values()].map(({ length }) => length));
+  const first = [...byVersion].filter(([, { length }]) => length === most).map(([one]) => one);
+  return first.includes(version) ? version : first.sort((left, right) => compareVersions(right, left))[0];
+}
+
+const pathOf = (url: string): string => url.replace(/^[^/]*\/\/[^/?#{]*/, '').replace(/[?#].*$|\{[?&].*$/, '');
+
+const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':'));
+
+const versionOf = (uid: string): string => splitIntentUid(uid).version;
+
+/** The call of an intent on any host, ignoring a version in its path. */
+const unversionedCallOf = (intent: Candidate): string => pathCallOf(intent).replace(/\/v\d+(\.\d+)*(?=[/?#]|$)/gi, '');
+
+/** Keeps other versions of wanted intents, found by slug or by call, from being removed, and optionally deprecates older ones. */
+export function keepOlder(
+  changes: ServiceChanges,
+  wanted: readonly IntentInput[],
+  registered: Intents,
+  isDeprecating: boolean,
+): ServiceChanges {
+  const bySlug = Map.groupBy(wanted, ({ intent_uid }) => withoutVersion(intent_uid));
+  const byCall = Map.groupBy(wanted, unversionedCallOf);
+  const steps = new Map(
+    changes.extra.map((uid) => {
+      const record = registered.get(uid)?.record;
+      const related = [...(bySlug.get(withoutVersion(uid)) ?? []), ...((record && byCall.get(unversionedCallOf(record))) ?? [])];
+      return [uid, related.map(({ intent_uid }) => compareVersions(versionOf(uid), versionOf(intent_uid)))];
+    }),
+  );
+  const isOtherVersion = (uid: string) => steps.get(uid)?.some((step) => step !== 0);
+  const isOlder = (uid: string) => steps.get(uid)?.some((step) => step < 0);
+  const updates = changes.extra.filter(isOlder).flatMap((uid): Change<IntentInput>[] => {
+    const found = registered.get(uid);
+    if (!isDeprecating || found === undefined || found.record.deprecated) return [];
+    const before = normalizeIntent(found.record);
+    const input = { ...before, deprecated: true };
+    return [{ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag }];
+  });
+  const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
+  return { ...changes, intents, extra: changes.extra.filter((uid) => !isOtherVersion(uid)) };
+}

@@ -1,0 +1,83 @@
+import type * as z from 'zod';
+import { Refusal } from '../client/errors.ts';
+import { fullIntent, intentList } from '../schemas/intent.ts';
+import { type Service, service, serviceList } from '../schemas/service.ts';
+import { foldName } from '../schemas/text.ts';
+import { type Api, type ApiCallOptions, readAnswer } from './api.ts';
+import { CliFailure } from './failure.ts';
+
+const pageSize = 100;
+
+/** The query of the next page (RFC 8288). Its link may have another address of the gate. */
+export function nextQuery(headers: Headers): Record<string, string> | undefined {
+  const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  const url = URL.parse(target);
+  return url === null ? undefined : Object.fromEntries(url.searchParams);
+}
+
+export async function* readPages<T extends z.ZodType>(
+  api: Api,
+  path: string,
+  query: Record<string, string>,
+  schema: T,
+  isAdmin?: ApiCallOptions['isAdmin'],
+): AsyncGenerator<z.output<T>> {
+  for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
+    const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize }, ...(isAdmin && { isAdmin }) });
+    yield readAnswer(schema, reply);
+    asked = nextQuery(reply.headers);
+  }
+}
+
+export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(uid)}`;
+export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
+
+/** The intents of a service by uid, including deprecated ones and, for its admins, drafts. */
+export const listIntents = (api: Api, serviceId: string) =>
+  readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList, 'if signed in');
+
+export const listAllIntents = async (api: Api, serviceId: string) =>
+  (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
+
+export interface Found<T> {
+  record: T;
+  etag: string;
+}
+
+async function find<T extends z.ZodType>(
+  api: Api,
+  path: string,
+  schema: T,
+  options: ApiCallOptions = {},
+): Promise<Found<z.output<T>> | undefined> {
+  try {
+    const reply = await api.call('GET', path, options);
+    return { record: readAnswer(schema, reply), etag: reply.headers.get('etag') ?? '*' };
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+export const findIntent = (api: Api, uid: string) =>
+  find(api, intentPath(uid), fullIntent, { query: { view: 'full' }, isAdmin: 'if signed in' });
+export const findService = (api: Api, serviceId: string) => find(api, servicePath(serviceId), service);
+
+/** Services by name, with the number of their intents; with `name`, those whose names contain all its words. */
+export async function* listServices(api: Api, name = '') {
+  for await (const { services } of readPages(api, '/api/services', { name }, serviceList)) yield* services;
+}
+
+/** @throws CliFailure if no service has this id or name */
+export async function requireService(api: Api, nameOrId: string): Promise<Found<Service>> {
+  const found = (await findService(api, nameOrId)) ?? (await findServiceByName(api, nameOrId));
+  if (found) return found;
+  throw new CliFailure('failure', 'No service has this name or id. List all services with "intent-gate services list".');
+}
+
+export async function findServiceByName(api: Api, name: string): Promise<Found<Service> | undefined> {
+  for await (const { service_name, service_id } of listServices(api, name)) {
+    if (foldName(service_name) === foldName(name)) return findService(api, service_id);
+  }
+  return undefined;
+}

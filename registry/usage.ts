@@ -1,0 +1,23 @@
+import type { ServiceStats, StatsNumbers } from '../schemas/stats.ts';
+
+/** Columns of usage after the name, in the words of both command line and console. */
+export const usageHeads = ['Calls', 'Refused', 'Upstream failures', 'Mean latency'] as const;
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** The cells of these columns. */
+export function usageCells({ executions, refusals, upstream_failures, upstream_ms, latency }: StatsNumbers): string[] {
+  const refused = sum(Object.values(refusals));
+  const answered = sum(latency);
+  const share = refused > 0 ? ` (${Math.round((100 * refused) / executions)} %)` : '';
+  return [
+    String(executions),
+    `${refused}${share}`,
+    String(upstream_failures),
+    answered > 0 ? `${Math.round(upstream_ms / answered)} ms` : '-',
+  ];
+}
+
+/** What to call a row of usage by service. */
+export const usedService = ({ service_id, service_name }: Pick<ServiceStats, 'service_id' | 'service_name'>): string =>
+  service_name ?? (service_id === undefined ? 'Refused before an intent was looked up' : 'A service that was deleted');

@@ -1,0 +1,96 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from '@jest/globals';
+import { readSubscriptions, startSubscriptions } from '../../../bin/local/subscriptions.ts';
+import type { Template } from '../../../bin/local/template.ts';
+import { readExecuted } from '../../../functions/core/activity/executed-lines.ts';
+import { newUlid } from '../../../functions/core/ulid.ts';
+
+const resource = (Type: string, Properties: Record<string, unknown>) => ({ Type, Properties, Metadata: {} });
+const templateWith = (FilterPattern = '{ $.message = "executed" }'): Template => ({
+  Resources: {
+    Execute: resource('AWS::Lambda::Function', { LoggingConfig: { LogGroup: { Ref: 'ExecuteLogs' } } }),
+    Other: resource('AWS::Lambda::Function', { LoggingConfig: { LogGroup: { Ref: 'OtherLogs' } } }),
+    Emptier: resource('AWS::Lambda::Function', {}),
+    Filter: resource('AWS::Logs::SubscriptionFilter', {
+      LogGroupName: { Ref: 'ExecuteLogs' },
+      DestinationArn: { 'Fn::GetAtt': ['Count', 'Arn'] },
+      FilterPattern,
+    }),
+  },
+});
+
+const at = Date.parse('2026-03-01T12:00:00.123Z');
+const lineOf = (agent_id: string, message = 'executed') =>
+  JSON.stringify({ message, timestamp: new Date(at).toISOString(), execution_id: newUlid(), agent_id, outcome: 'OK' });
+
+/** @param failures - how many invocations fail */
+function start(failures = 0, scheduled: string[] = []) {
+  const invoked: { target: string; event: { awslogs: { data: string } } }[] = [];
+  const subscriptions = startSubscriptions(
+    readSubscriptions(templateWith()),
+    scheduled,
+    async (target, event) => {
+      invoked.push({ target, event: event as (typeof invoked)[number]['event'] });
+      if (invoked.length <= failures) throw new Error('it failed');
+      return undefined;
+    },
+    10,
+  );
+  return { invoked, ...subscriptions };
+}
+
+test('lines that match are passed on in the form of CloudWatch Logs, by log stream, before the stack stops', async () => {
+  const { invoked, take, stop } = start();
+  const [first, second, third] = [lineOf('a'), lineOf('b'), lineOf('c')] as const;
+  take(first, 'Execute', 'environment-1');
+  take(second, 'Execute', 'environment-2');
+  take(third, 'Execute', 'environment-1');
+  for (const other of [lineOf('d', 'answered'), 'executed', 'null', '"executed"', '']) take(other, 'Execute', 'environment-1');
+  take(lineOf('e'), 'Other', 'environment-3');
+  await stop();
+  const event = (message: string) => ({ id: expect.stringMatching(/^\d{56}$/), timestamp: at, message });
+  const batch = (logStream: string, ...messages: string[]) => ({
+    messageType: 'DATA_MESSAGE',
+    owner: '000000000000',
+    logGroup: 'ExecuteLogs',
+    logStream,
+    subscriptionFilters: ['Filter'],
+    logEvents: messages.map(event),
+  });
+  expect(invoked.map(({ target }) => target)).toEqual(['Count', 'Count']);
+  expect(invoked.map(({ event }) => JSON.parse(gunzipSync(Buffer.from(event.awslogs.data, 'base64')).toString()))).toEqual([
+    batch('environment-1', first, third),
+    batch('environment-2', second),
+  ]);
+  expect(invoked.flatMap(({ event }) => readExecuted(event, at)).map(({ agent_id }) => agent_id)).toEqual(['a', 'c', 'b']);
+});
+
+describe('an invocation that fails', () => {
+  test.each([
+    [1, 2],
+    [2, 3],
+    [3, 3],
+  ])('%i times is made %i times, with the same event', async (failures, invocations) => {
+    const { invoked, take, stop } = start(failures);
+    take(lineOf('a'), 'Execute', 'environment-1');
+    await stop();
+    expect(invoked).toHaveLength(invocations);
+    expect(new Set(invoked.map(({ event }) => event.awslogs.data)).size).toBe(1);
+  });
+});
+
+test('a function that runs on a schedule runs after its batches', async () => {
+  const { invoked, take, stop } = start(0, ['Other', 'Count']);
+  take(lineOf('a'), 'Execute', 'environment-1');
+  take(lineOf('b'), 'Execute', 'environment-2');
+  await stop();
+  expect(invoked.map(({ target, event }) => [target, Object.keys(event)])).toEqual([
+    ['Count', ['awslogs']],
+    ['Count', ['awslogs']],
+    ['Count', []],
+  ]);
+});
+
+test.each(['executed', '{ $.message = "executed" && $.level = "INFO" }', '{ $.status = 200 }'])('a filter %s is not known', (pattern) => {
+  expect(() => readSubscriptions(templateWith(pattern))).toThrow(/the local stack knows filter patterns of the form/);
+});

@@ -1,0 +1,169 @@
+import { createServer, type Server } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { close, listen } from '../../bin/local/http.ts';
+import { endpoints } from '../../lib/endpoints.ts';
+import { errorTable } from '../../schemas/errors.ts';
+import { startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
+import { expectAccessible, expectToFit } from './console-page.ts';
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+if (chromiumPath === undefined)
+  notTested('the API reference: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
+
+const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
+
+given('the API reference', () => {
+  const { base_url: root = '', admin_token: adminToken = '' } = api?.stack ?? {};
+  let staged: Server;
+  let browser: Browser;
+  /** addresses at which the gate is called: at the root, and below a stage */
+  const bases: Record<string, string> = { root };
+  const places = ['root', 'stage'];
+
+  beforeAll(async () => {
+    staged = createServer(
+      (request, response) =>
+        void forward(request.url ?? '').then(({ status, headers, body }) => response.writeHead(status, headers).end(body)),
+    );
+    bases.stage = `http://127.0.0.1:${await listen(staged)}/live`;
+    browser = await startBrowser();
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([close(staged), api?.stop()]);
+  });
+  afterEach(() => {
+    expect(browser.complaints.splice(0).filter((text) => !text.includes('status of 401'))).toEqual([]);
+    const allowed = Object.values(bases);
+    expect(browser.requests.splice(0).filter((url) => !allowed.some((base) => url.startsWith(`${base}/`)))).toEqual([]);
+  });
+
+  /** Removes the name of a stage, as API Gateway does. */
+  async function forward(path: string) {
+    const answer = await fetch(`${root}${path.replace(/^\/live(?=\/)/, '')}`);
+    const headers = Object.fromEntries(
+      [...answer.headers].filter(([name]) => !['connection', 'keep-alive', 'content-length', 'content-encoding'].includes(name)),
+    );
+    return { status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) };
+  }
+
+  async function open(hash = '', base = root): Promise<Page> {
+    const page = await browser.context.newPage();
+    await page.goto(`${base}/docs${hash}`);
+    await page.locator('.operation').first().waitFor();
+    return page;
+  }
+
+  async function send(page: Page): Promise<{ status: string | null; body: unknown }> {
+    await page.getByRole('button', { name: 'Send' }).click();
+    const body = page.getByRole('region', { name: 'Response body' });
+    const text = (await body.textContent()) ?? '';
+    return { status: await page.locator('.status').textContent(), body: JSON.parse(text) };
+  }
+
+  test.each(places)('shows every operation and error (%s)', async (place) => {
+    const page = await open('', bases[place]);
+    expect(page.url()).toBe(`${bases[place]}/console#/reference/`);
+    expect(await page.locator('.operation').count()).toBe(endpoints.length);
+    const codes = page.getByRole('region', { name: 'Error codes' }).getByRole('rowheader');
+    expect(await codes.allTextContents()).toEqual(Object.keys(errorTable));
+    await page.close();
+  });
+
+  test.each(places)('sends requests (%s)', async (place) => {
+    const page = await open('#/Discovery/search-intents', bases[place]);
+    await page.getByLabel('query', { exact: true }).fill('what time is it in Tokyo');
+    await page.getByLabel('page_size', { exact: true }).fill('1');
+    const command = page.getByRole('region', { name: 'curl command' });
+    expect(await command.textContent()).toBe(`curl -sS -i -X GET '${root}/api/intents/search?query=what+time+is+it+in+Tokyo&page_size=1'`);
+    expect(await send(page)).toMatchObject({
+      status: '200',
+      body: { intents: [{ intent_uid: 'world.example:get-current-time:v1' }], pagination: { page_size: 1 } },
+    });
+    await page.getByRole('region', { name: 'Response headers' }).getByRole('rowheader', { name: 'etag' }).waitFor();
+    await page.close();
+  });
+
+  test('gets a PAT when the policy is accepted, and executes with it', async () => {
+    const page = await open('#/Execution/execute-intent');
+    expect(await send(page)).toMatchObject({ status: '401', body: { error: { code: 'UNAUTHORIZED' } } });
+    await page.getByRole('button', { name: 'Get a PAT' }).click();
+    await page.getByRole('button', { name: 'Decline' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByLabel('PAT', { exact: false }).inputValue()).toBe('');
+    expect(browser.requests.filter((url) => url.endsWith('/api/pat/issue'))).toEqual([]);
+    await page.getByRole('button', { name: 'Get a PAT' }).click();
+    await page.getByRole('dialog').getByText('You may execute every intent, at most 60 times a minute.').waitFor();
+    await page.getByRole('button', { name: 'Accept' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    const answered = page.locator('.status').getByText('200');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await answered.waitFor();
+    await page.getByRole('region', { name: 'Response body' }).getByText('Swiss Franc').waitFor();
+    expect(await page.content()).not.toMatch(/eyJ[\w-]+\.eyJ/);
+    await page.close();
+  });
+
+  test('sends the admin token that was pasted, until it is removed', async () => {
+    const page = await open('#/Agents/list-agents');
+    await page.getByLabel('Admin token').fill(adminToken);
+    expect(await send(page)).toMatchObject({ status: '200', body: { agents: expect.any(Array) } });
+    expect(await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }])')).not.toContain(adminToken);
+    await page.getByLabel('Admin token').fill('');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('.status').getByText('401').waitFor();
+    await page.close();
+  });
+
+  test('leads to an error by its code', async () => {
+    const page = await open('#VERSION_CONFLICT');
+    const code = page.locator('#VERSION_CONFLICT[aria-current]');
+    await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top < 720");
+    expect(await page.getByRole('row').filter({ has: code }).textContent()).toContain('PROTO-INT-010');
+    await page.close();
+  });
+
+  test('can be read without JavaScript', async () => {
+    const plain = await startBrowser({ javaScriptEnabled: false });
+    const page = await plain.context.newPage();
+    await page.goto(`${root}/docs#NOT_FOUND`);
+    await page.getByText('You must not execute the intent world.example:export-countries:v1, whatever else is permitted.').waitFor();
+    expect(await page.locator('tr:target').textContent()).toContain('PROTO-RES-001');
+    const links = await page.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+    expect(links).toEqual(['openapi.json', 'agents.json', 'api/policy', '.well-known/jwks.json', 'console']);
+    await plain.close();
+  });
+
+  test('can be used by keyboard alone', async () => {
+    const page = await open();
+    await page.locator('#get-policy summary').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Send' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Response body' }).waitFor();
+    await page.close();
+  });
+
+  test.each(['light', 'dark'] as const)('is accessible, and fits a phone (%s)', async (colorScheme) => {
+    const page = await open();
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const id of ['create-intent', 'execute-intent', 'search-intents']) {
+      await page.evaluate(`location.hash = '#/reference/${id}'`);
+      await page.locator(`#${id} form`).waitFor();
+      for (const folded of await page
+        .locator(`#${id} summary`)
+        .getByText(/^(Members|Headers)/)
+        .all())
+        await folded.click();
+    }
+    await page.locator('#search-intents').getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('region', { name: 'Response body' }).waitFor();
+    await expectToFit(page);
+    await expectAccessible(page);
+    await page.close();
+  });
+});

@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { listSamples, toPython } from '../../console/app/code-samples.ts';
+import { operand, quote } from '../../registry/shell-words.ts';
+
+const hostile = `it's "quoted" $(id) \`id\` \\ \n end`;
+
+test('a word of the shell is what it was', () => {
+  for (const word of [hostile, '', 'plain', '--option', '~', '*']) {
+    expect(execFileSync('sh', ['-c', `printf %s ${quote(word)}`], { encoding: 'utf8' })).toBe(word);
+  }
+});
+
+test.each([
+  ['plain', '<plain>'],
+  ['-x', '<--><-x>'],
+  ['--yes', '<--><--yes>'],
+  ["-it's", "<--><-it's>"],
+  ['=ls', '<=ls>'],
+])('what a command is about is no option of it: %s', (word, expected) => {
+  expect(execFileSync('sh', ['-c', `words() { printf '<%s>' "$@"; }; words ${operand(word)}`], { encoding: 'utf8' })).toBe(expected);
+});
+
+test('a word of zsh is no path of a program', () => expect(quote('=ls')).toBe("'=ls'"));
+
+test('the body of the curl command is JSON that was not touched', () => {
+  const { curl = '' } = listSamples('https://gate.example', 'a.example:b:v1', { text: hostile });
+  const call = `curl() { for last; do :; done; printf %s "$last"; }\n${curl.slice(curl.lastIndexOf('\ncurl '))}`;
+  const printed = execFileSync('sh', ['-c', call], { encoding: 'utf8', env: { PATH: process.env.PATH } });
+  expect(JSON.parse(printed)).toEqual({ intent_uid: 'a.example:b:v1', parameters: { text: hostile } });
+});
+
+const blockOf = (page: string, language: string, start: string): string =>
+  [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))]
+    .map(([, code = '']) => code)
+    .find((code) => code.startsWith(start)) ?? '';
+
+/** A sample as a README has it: what it is called for, in place of a search. */
+const samples = listSamples('http://127.0.0.1:8080', 'UID', { time_zone: 'Asia/Tokyo' });
+
+test('the programs are those of the READMEs, which the tests run', () => {
+  const typescript = blockOf('client/README.md', 'ts', 'import {')
+    .replace("process.env.BASE_URL ?? 'http://127.0.0.1:8080'", '"http://127.0.0.1:8080"')
+    .replace(/const \[best\].*?\n\n/s, '')
+    .replace("execute(best, { time_zone: 'Asia/Tokyo' })", 'execute("UID", {"time_zone":"Asia/Tokyo"})');
+  expect(samples.TypeScript?.replace(/^(\/\/.*\n)+/, '')).toBe(typescript);
+  const python = blockOf('client/python/README.md', 'python', 'import os')
+    .replace('os.environ.get("BASE_URL", "http://127.0.0.1:8080")', '"http://127.0.0.1:8080"')
+    .replace(/best = .*\n.*\n/, '')
+    .replace('best["intent_uid"]', '"UID"');
+  expect(samples.Python?.replace(/^(#.*\n)+/, '')).toBe(python);
+  const commands = blockOf('docs/agents.md', 'sh', '(umask');
+  expect(commands).toContain('PAT=');
+  expect(samples.curl).toContain(`\n\n${commands}\n`);
+});
+
+test('the clients are installed as the READMEs say, from a checkout: no registry has them', () => {
+  const [line = ''] = /^npm pack .*$/m.exec(readFileSync('client/README.md', 'utf8')) ?? [];
+  expect(samples.TypeScript).toContain(`//   ${line}\n`);
+  const commands = blockOf('client/python/README.md', 'sh', 'test -d .venv');
+  const [, install = ''] = /^# {3}python3 -m venv .venv && (.*)$/m.exec(samples.Python ?? '') ?? [];
+  expect(commands.replace(' --quiet', '')).toContain(install);
+});
+
+test('values are written as Python has them', () => {
+  expect(toPython({ a: [null, true, false, 1.5, 'x"y'] })).toBe('{"a": [None, True, False, 1.5, "x\\"y"]}');
+  expect(toPython([JSON.rawJSON('12345678901234567890')])).toBe('[12345678901234567890]');
+});

@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { listOperations, toCurl, toRequest } from '../../console/app/openapi.ts';
+import type { ApiDocument } from '../../schemas/openapi.ts';
+
+const document: ApiDocument = JSON.parse(readFileSync('openapi.json', 'utf8'));
+const operations = listOperations(document);
+
+function find(id: string) {
+  const operation = operations.find(({ operationId }) => operationId === id);
+  if (!operation) throw new Error(`no operation ${id}`);
+  return operation;
+}
+
+test('every operation of the document is listed, and every body has members', () => {
+  expect(operations.map(({ method, path }) => `${method.toLowerCase()} ${path}`)).toEqual(
+    Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`)),
+  );
+  const withBody = operations.filter(({ mediaType }) => mediaType !== undefined);
+  expect(withBody.filter(({ body }) => body.members.length === 0)).toEqual([]);
+  const texts = operations.flatMap(({ parameters, body, responses }) => [
+    ...parameters.map(({ hint }) => hint),
+    ...[body, ...responses.map((response) => response.body)].flatMap(({ members }) => members.map(({ type }) => type)),
+  ]);
+  expect(texts.filter((text) => /undefined|\[object/.test(text ?? 'undefined'))).toEqual([]);
+});
+
+test.each([
+  ['execute-intent', 'pat', true],
+  ['list-agents', 'admin', true],
+  ['get-intent', 'admin', false],
+  ['search-intents', undefined, false],
+])('%s takes the token %s, required: %s', (id, scheme, isTokenRequired) => {
+  expect(find(id)).toMatchObject({ scheme, isTokenRequired });
+});
+
+test.each([
+  ['create-intent', 'intent_uid', 'string', true],
+  ['create-intent', 'endpoint.method', '"GET" or "POST" or "PUT" or "DELETE" or "PATCH"', true],
+  ['create-intent', 'input_parameters[].name', 'string, at least 1 characters, at most 200 characters', true],
+  ['create-intent', 'deprecated', 'boolean', false],
+])('a member of the body of %s: %s', (id, name, type, isRequired) => {
+  const member = find(id).body.members.find((one) => one.name === name);
+  expect(member).toMatchObject({ type: expect.stringContaining(type), isRequired });
+});
+
+test('a schema that contains itself ends', () => {
+  const names = find('create-intent').body.members.map(({ name }) => name);
+  expect(names).toContain('input_parameters[].schema.items');
+  expect(names.length).toBeLessThan(200);
+});
+
+const hostile = `it's "quoted" $(id) \`id\` & ? / #`;
+
+test('a request has its values at their places, whatever they contain', () => {
+  const operation = find('get-agent');
+  const values = { 'path agent_id': hostile, 'query agent_id': hostile };
+  const { path, body } = toRequest(operation, values, '');
+  const url = new URL(path, 'https://gate.example');
+  expect([decodeURIComponent(url.pathname), Object.fromEntries(url.searchParams)]).toEqual([
+    `/api/agents/${hostile}`,
+    { agent_id: hostile },
+  ]);
+  expect(body).toBe(undefined);
+});
+
+test('the command sends the same request, and names its token', () => {
+  const operation = find('execute-intent');
+  const request = toRequest(operation, { 'header Idempotency-Key': hostile }, hostile);
+  expect(request.headers).toEqual({ 'Idempotency-Key': hostile, 'Content-Type': 'application/json' });
+  const command = `curl() { printf '%s\\n' "$@"; }\n${toCurl('https://gate.example', request, operation.scheme)}`;
+  const words = execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { PAT: 'the PAT' } })
+    .trimEnd()
+    .split('\n');
+  expect(words).toEqual([
+    '-sS',
+    '-i',
+    '-X',
+    'POST',
+    'https://gate.example/api/intents/execute',
+    '-H',
+    'Authorization: Bearer the PAT',
+    '-H',
+    `Idempotency-Key: ${hostile}`,
+    '-H',
+    'Content-Type: application/json',
+    '-d',
+    hostile,
+  ]);
+});

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { readTerms } from '../../console/app/policy-terms.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+
+const termsUnder = (file: string) => {
+  const { policy } = openPolicy(parsePolicyTemplate(readFileSync(file, 'utf8')))('https://gate.example');
+  return readTerms(policy, 'https://gate.example');
+};
+
+test('an intent is open to everyone, or prohibited', () => {
+  const termsOf = termsUnder('bin/local/policy.json');
+  expect(termsOf({ intentUid: 'a.example:b:v1' })).toEqual({
+    access: 'open',
+    sentences: ['You may execute every intent, at most 60 times a minute.'],
+  });
+  expect(termsOf({ intentUid: 'world.example:export-countries:v1' })).toMatchObject({ access: 'prohibited' });
+});
+
+test('an intent that nothing permits is not permitted', () => {
+  expect(termsUnder('samples/policies/office-hours.json')({ intentUid: 'nowhere.example:b:v1' })).toMatchObject({
+    access: expect.not.stringMatching('^open$'),
+  });
+});
+
+test('of a policy that the page does not understand it says nothing', () => {
+  const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
+  expect(
+    readTerms(
+      { ...policy, permission: [{ target: 'https://other.example', action: 'fly' }] },
+      'https://gate.example',
+    )({ intentUid: 'a.example:b:v1' }),
+  ).toBe(undefined);
+});

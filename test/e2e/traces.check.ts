@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { connect } from '../../client/connect.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { bodyOf, startApi } from './api.ts';
+
+const logged: string[] = [];
+const api = await startApi({ onLog: (line) => logged.push(line) });
+const upstream = await startUpstream((_, response) => response.end('{}'));
+afterAll(async () => {
+  await Promise.all([upstream.stop(), api.stop()]);
+});
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+const otherId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const tracestate = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE';
+
+const intent_uid = 'e2e.example:trace:v1';
+let pat = '';
+beforeAll(async () => {
+  const service = await api.createService();
+  const intent = {
+    intent_uid,
+    intent_name: 'Trace',
+    description: 'Is called within a trace',
+    input_parameters: [],
+    output_parameters: [],
+    endpoint: `http://127.0.0.1:${upstream.port}/traced`,
+    tags: [],
+  };
+  bodyOf(await api.asAdmin('POST', `/api/services/${service}/intents`, intent), 201);
+  pat = await api.obtainPat();
+});
+beforeEach(() => {
+  logged.length = 0;
+  upstream.seen.length = 0;
+});
+
+/** The trace headers that the upstream got. */
+const forwarded = () => upstream.seen.map(({ headers }) => [headers.traceparent, headers.tracestate]);
+
+/** The trace ids of the log lines, and the span that the call of the upstream belongs to. */
+function loggedTraces() {
+  const lines = logged.map((line) => JSON.parse(line));
+  return {
+    traces: lines.map(({ message, trace_id }) => [message, trace_id]),
+    spanId: lines.find(({ message }) => message === 'executed')?.span_id,
+  };
+}
+
+describe('an execution', () => {
+  test('continues the trace of its headers, in the log and at the upstream', async () => {
+    bodyOf(await api.execute(pat, intent_uid, {}, { traceparent, tracestate }));
+    const { traces, spanId } = loggedTraces();
+    expect(traces).toEqual([
+      ['executed', traceId],
+      ['answered', traceId],
+    ]);
+    expect(forwarded()).toEqual([[`00-${traceId}-${spanId}-01`, tracestate]]);
+    expect(spanId).not.toBe('b7ad6b7169203331');
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['none', {}],
+    ['an invalid one', { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, tracestate }],
+    ['a tracestate only', { tracestate }],
+  ])('with %s is executed outside a trace', async (_, headers) => {
+    bodyOf(await api.execute(pat, intent_uid, {}, headers));
+    expect(loggedTraces()).toEqual({
+      traces: [
+        ['executed', undefined],
+        ['answered', undefined],
+      ],
+      spanId: undefined,
+    });
+    expect(forwarded()).toEqual([[undefined, undefined]]);
+  });
+
+  test('continues the trace that a client names', async () => {
+    const client = await connect(api.stack.base_url, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
+    await client.execute(intent_uid, {}, { traceparent });
+    expect(forwarded()).toEqual([[`00-${traceId}-${loggedTraces().spanId}-01`, undefined]]);
+  });
+});
+
+describe.each(['2025-11-25', '2026-07-28'])('a tool call of MCP revision %s', (revision) => {
+  async function callTool(meta: Record<string, unknown>, headers: Record<string, string> = {}, name = 'execute_intent', args = {}) {
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { versionNegotiation: { mode: revision === '2026-07-28' ? { pin: revision } : 'legacy' } },
+    );
+    const url = new URL(`${api.stack.base_url}/mcp`);
+    await client.connect(
+      new StreamableHTTPClientTransport(url, { requestInit: { headers: { Authorization: `Bearer ${pat}`, ...headers } } }),
+    );
+    logged.length = 0;
+    const { isError } = await client.callTool({ name, arguments: args, _meta: meta });
+    await client.close();
+    return isError;
+  }
+  const execute = (meta: Record<string, unknown>, headers?: Record<string, string>) =>
+    callTool(meta, headers, 'execute_intent', { intent_uid, parameters: {} });
+
+  test.each<[string, Record<string, unknown>, Record<string, string>]>([
+    ['_meta', { traceparent, tracestate }, {}],
+    [
+      '_meta rather than its headers',
+      { traceparent, tracestate },
+      { traceparent: traceparent.replace(traceId, otherId), tracestate: 'other=1' },
+    ],
+    ['its headers, if _meta has none', {}, { traceparent, tracestate }],
+    ['its headers, if _meta has an invalid one', { traceparent: 'ff', tracestate: 'other=1' }, { traceparent, tracestate }],
+  ])('continues the trace of %s', async (_, meta, headers) => {
+    expect(await execute(meta, headers)).toBe(false);
+    const { traces, spanId } = loggedTraces();
+    expect(traces.slice(0, 3)).toEqual([
+      ['executed', traceId],
+      ['tool', traceId],
+      ['answered', traceId],
+    ]);
+    expect(forwarded()).toEqual([[`00-${traceId}-${spanId}-01`, tracestate]]);
+  });
+
+  test.each<[string, unknown]>([
+    ['an invalid text', `${traceparent}-01`],
+    ['no text', { traceparent }],
+  ])('is executed outside a trace if its traceparent is %s', async (_, given) => {
+    expect(await execute({ traceparent: given, tracestate })).toBe(false);
+    expect(forwarded()).toEqual([[undefined, undefined]]);
+  });
+
+  test('keeps its trace in the function that issues PATs', async () => {
+    expect(await callTool({ traceparent }, {}, 'accept_policy', { agent_id: 'a' })).toBe(true);
+    expect(loggedTraces().traces).toEqual([
+      ['answered', traceId],
+      ['tool', traceId],
+      ['answered', traceId],
+    ]);
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from '@jest/globals';
+import { openCountingClock } from '../../../../functions/core/limit/counting-clock.ts';
+import { countCalls } from '../../../../functions/core/limit/limit-request.ts';
+import { describeCause } from '../../../../functions/core/log.ts';
+import { openTableClock } from '../../../../functions/core/table/table-clock.ts';
+import type { RateLimit } from '../../../../schemas/pat.ts';
+import { type SimulationOptions, startSimulation } from '../../../support/simulation.ts';
+
+const unknownTime = 'The gate does not know the time well enough to count the call. Try again after Retry-After.';
+
+/** Calls as often as it may, through all instances: how often each admitted, what they failed with, and the most within any period. */
+async function hammer(limit: RateLimit, options: SimulationOptions) {
+  const world = startSimulation(options);
+  const request = countCalls('agent', 'execute', limit);
+  const timesMs: number[] = [];
+  const admitted = world.instances.map(() => 0);
+  const doubted = world.instances.map(() => 0);
+  const callOnce = async (instance: number): Promise<void> => {
+    const limits = world.instances[instance];
+    // an execution reads before it counts, and each answer tells the time
+    await limits?.inspect(request);
+    if (!(await limits?.consume(request))?.isAdmitted) return;
+    timesMs.push(world.now());
+    admitted[instance] = (admitted[instance] ?? 0) + 1;
+  };
+  const callOn = async (instance: number): Promise<void> => {
+    for (;;) {
+      await world.sleep(world.random() * 20 * limit.period);
+      await callOnce(instance).catch(({ message }) => {
+        if (message === unknownTime) doubted[instance] = (doubted[instance] ?? 0) + 1;
+      });
+    }
+  };
+  for (const instance of world.instances.keys()) for (let caller = 0; caller < 3; caller++) void callOn(instance);
+  await world.runUntil(world.now() + 6 * limit.period * 1_000);
+  const within = (timeMs: number) => timesMs.filter((other) => other >= timeMs && other < timeMs + limit.period * 1_000).length;
+  return { most: Math.max(...timesMs.map(within)), total: timesMs.length, admitted, doubted };
+}
+
+const limits = [
+  { rate: 20, period: 1 },
+  { rate: 10, period: 10 },
+  { rate: 60, period: 60 },
+];
+
+describe('four instances, a fifth of the answers lost', () => {
+  test.each(limits)('clocks that are five seconds ahead and behind: never more than $rate in $period s', async (limit) => {
+    for (let seed = 1; seed <= 3; seed++) {
+      const { most, total, admitted, doubted } = await hammer(limit, { skewsMs: [0, 5_000, -5_000, 0], lost: 0.2, seed });
+      expect(most).toBeLessThanOrEqual(limit.rate);
+      expect(total).toBeGreaterThan(5 * limit.rate);
+      // the shortest period bears no clock that is known to be wrong; the longest is counted by the table's time from the first answer on
+      const [right, ahead, behind] = admitted.map((count) => count > 0);
+      expect([right, ahead, behind]).toEqual(limit.period === 1 ? [true, false, false] : [true, true, true]);
+      if (limit.period === 60) expect(doubted).toEqual([0, 0, 0, 0]);
+    }
+  });
+
+  test.each(limits)('clocks that are twelve seconds off count nothing ($rate in $period s)', async (limit) => {
+    const { most, admitted, doubted } = await hammer(limit, { skewsMs: [0, 12_000, -12_000, 0], lost: 0.2 });
+    expect(most).toBeLessThanOrEqual(limit.rate);
+    expect(admitted.map((count) => count > 0)).toEqual([true, false, false, true]);
+    expect(doubted.map((count) => count > 0)).toEqual([false, true, true, false]);
+  });
+
+  test('a table that does not tell the time: the clocks are believed', async () => {
+    const { most, doubted } = await hammer({ rate: 20, period: 1 }, { skewsMs: [0, 0, 0, 0], lost: 0.2, hasNoDates: true });
+    expect(most).toBeLessThanOrEqual(20);
+    expect(doubted).toEqual([0, 0, 0, 0]);
+  });
+});
+
+describe('an instance whose clock is five seconds ahead', () => {
+  const open = () => {
+    const world = startSimulation({ skewsMs: [5_000] });
+    const consume = async (limit: RateLimit): Promise<unknown> => {
+      const outcome = world.instances[0]?.consume(countCalls('agent', 'execute', limit)).catch((error: unknown) => error);
+      await world.runUntil(world.now() + 100);
+      return outcome;
+    };
+    return { world, consume };
+  };
+
+  /** One read finds that there is no counter yet; each call is a write. */
+  test('counts by what the answers tell that it needs anyway, from its first call on', async () => {
+    const { world, consume } = open();
+    for (const operations of [2, 3, 4]) {
+      expect(await consume({ rate: 60, period: 60 })).toMatchObject({ isAdmitted: true });
+      expect(world.operations).toEqual([operations]);
+    }
+  });
+
+  test('answers 503 under a limit that does not bear it, and names the cause in the log', async () => {
+    const refusal = await open().consume({ rate: 20, period: 1 });
+    expect(refusal).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503, message: unknownTime, headers: { 'Retry-After': '1' } });
+    expect(describeCause((refusal as Error).cause)).toMatchObject({ name: 'WrongClock' });
+  });
+});
+
+describe("the table's time", () => {
+  const tableMs = Date.UTC(2026, 0, 1);
+  /** A clock that is at 0 when the table's is at `tableMs`. */
+  const open = () => {
+    let nowMs = 0;
+    const clock = openTableClock(() => nowMs);
+    const dateAt = (timeMs: number) => new Date(tableMs + timeMs).toUTCString();
+    return {
+      clock,
+      wait: (ms: number) => {
+        nowMs += ms;
+      },
+      /** An answer after this many milliseconds. */
+      answer: (tookMs: number, headers: Record<string, string> = { date: dateAt(nowMs + tookMs / 2) }) => {
+        const sentMs = nowMs;
+        nowMs += tookMs;
+        clock.observe({ sentMs, receivedMs: nowMs, headers });
+      },
+      dateAt,
+      /** How much earlier and later it may be than it is. */
+      errors: () => {
+        const { earliestMs, latestMs } = clock.bounds();
+        return [earliestMs, latestMs].map((timeMs) => Math.round(timeMs - tableMs - nowMs));
+      },
+    };
+  };
+
+  test('is unknown before the first answer', () => {
+    expect(open().errors()).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]);
+  });
+
+  test('is known to a second, the tolerance and the round trip after one answer, and more closely after others', () => {
+    const { answer, wait, errors } = open();
+    wait(300);
+    answer(20);
+    expect(errors()).toEqual([-420, 800]);
+    wait(600);
+    answer(20);
+    expect(errors()).toEqual([-421, 180]);
+    wait(65);
+    answer(10);
+    expect(errors()).toEqual([-115, 180]);
+  });
+
+  test('is known less closely as time passes without answers, and as much longer as an answer took', () => {
+    const { answer, wait, errors } = open();
+    answer(1_000);
+    expect(errors()).toEqual([-1_100, 1_100]);
+    wait(60_000);
+    expect(errors()).toEqual([-1_160, 1_160]);
+  });
+
+  test('is not read from dates that are missing, no dates, or kept by a cache', () => {
+    const { answer, wait, errors, dateAt } = open();
+    for (const headers of [{}, { date: '' }, { date: 'soon' }, { date: dateAt(-60_000), age: '60' }])
+      answer(0, headers as Record<string, string>);
+    expect(errors()).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]);
+    wait(500);
+    answer(0);
+    expect(errors()).toEqual([-600, 600]);
+  });
+
+  test('is taken from the latest answer if answers contradict each other', () => {
+    const { answer, errors, dateAt } = open();
+    answer(0);
+    answer(0, { date: dateAt(3_600_000) });
+    expect(errors()).toEqual([3_599_900, 3_601_100]);
+    answer(0);
+    expect(errors()).toEqual([-100, 1_100]);
+  });
+});
+
+describe('what is counted by', () => {
+  const bounds = (earliestMs: number, latestMs: number) => ({ bounds: () => ({ earliestMs, latestMs }), observe: () => {} });
+  test.each([
+    ['the measure, if it is close enough', bounds(9_000, 10_200), 60, 12_000, { earliestMs: 9_000, latestMs: 10_200 }],
+    ['the own clock, for a shorter period', bounds(9_000, 10_200), 40, 10_000, { earliestMs: 9_750, latestMs: 10_250 }],
+    ['the own clock, if nothing is known of the table', undefined, 1, 10_000, { earliestMs: 9_993.75, latestMs: 10_006.25 }],
+    ['the own clock, for what is counted for ever', undefined, Number.POSITIVE_INFINITY, 10_000, { earliestMs: 9_625, latestMs: 10_375 }],
+    [
+      'nothing, if the own clock is known to be wrong and the measure is not close enough',
+      bounds(9_000, 10_200),
+      40,
+      10_201,
+      { doubt: '1 ms, 250 ms' },
+    ],
+    ['nothing, if the clocks are far apart', bounds(9_000, 10_200), 60, 20_201, { doubt: '10001 ms, 10000 ms' }],
+  ])('%s', (_, table, period, ownMs, expected) => {
+    const reading = openCountingClock(table, () => ownMs).read(period);
+    const numbers = reading.doubt?.match(/\d+ ms/g)?.join(', ');
+    expect(numbers === undefined ? reading : { doubt: numbers }).toEqual(expected);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from '@jest/globals';
+import { continueTrace, currentTrace, readTrace, traceHeaders, withinTrace } from '../../../functions/core/trace.ts';
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parentId = 'b7ad6b7169203331';
+const valid = `00-${traceId}-${parentId}-01`;
+
+describe('a traceparent', () => {
+  test.each<[string, string, string]>([
+    ['sampled', valid, '01'],
+    ['not sampled', `00-${traceId}-${parentId}-00`, '00'],
+    ['with a random trace id', `00-${traceId}-${parentId}-03`, '03'],
+    ['with flags that version 00 does not know', `00-${traceId}-${parentId}-fd`, '01'],
+    ['of a later version', `01-${traceId}-${parentId}-01`, '01'],
+    ['of a later version, with more fields', `cc-${traceId}-${parentId}-01-what-the-future-brings`, '01'],
+    ['of the last version', `fe-${traceId}-${parentId}-01-`, '01'],
+  ])('%s is continued by a part of its own', (_, traceparent, flags) => {
+    const trace = readTrace(traceparent, '');
+    expect(trace).toEqual({ traceId, spanId: expect.stringMatching(/^[0-9a-f]{16}$/), flags });
+    expect(trace?.spanId).not.toBe(parentId);
+    expect(readTrace(traceparent, '')?.spanId).not.toBe(trace?.spanId);
+    expect(withinTrace(trace, traceHeaders)).toEqual({ traceparent: `00-${traceId}-${trace?.spanId}-${flags}` });
+  });
+
+  test.each<[string, unknown]>([
+    ['absent', undefined],
+    ['empty', ''],
+    ['no text', 7],
+    ['a list', [valid]],
+    ['of the forbidden version', `ff-${traceId}-${parentId}-01`],
+    ['without a trace id', `00-${'0'.repeat(32)}-${parentId}-01`],
+    ['without a parent id', `00-${traceId}-${'0'.repeat(16)}-01`],
+    ['in capitals', valid.toUpperCase()],
+    ['with a short trace id', `00-${traceId.slice(1)}-${parentId}-01`],
+    ['with a long parent id', `00-${traceId}-${parentId}0-01`],
+    ['with other characters', `00-${traceId.replace('f', 'g')}-${parentId}-01`],
+    ['with short flags', `00-${traceId}-${parentId}-1`],
+    ['without flags', `00-${traceId}-${parentId}`],
+    ['of version 00, with more fields', `${valid}-00`],
+    ['of version 00, with a hyphen at its end', `${valid}-`],
+    ['of a later version, with longer flags', `01-${traceId}-${parentId}-011`],
+    ['of a later version, with another separator', `01-${traceId}-${parentId}-01.1`],
+    ['with spaces', ` ${valid}`],
+    ['with a line break', `${valid}\n`],
+    ['sent twice', `${valid},${valid}`],
+    ['of a later version, sent twice', `01${valid.slice(2)},01${valid.slice(2)}`],
+  ])('%s is ignored', (_, traceparent) => {
+    expect(readTrace(traceparent, 'a=1')).toBeUndefined();
+  });
+});
+
+const members = (count: number) => Array.from({ length: count }, (_, at) => `k${at}=v`).join(',');
+
+describe('a tracestate', () => {
+  test.each<[string, string]>([
+    ['of one member', 'rojo=00f067aa0ba902b7'],
+    ['of several, with spaces', 'rojo=00f067aa0ba902b7 , congo=t61rcWkgMzE'],
+    ['with empty members', 'rojo=1,,congo=2,'],
+    ['of a tenant', 'fw529a3039@dt=FfAAAAEtW9i_/*;:!~'],
+    ['whose key begins with a digit', '1a-_*/=x'],
+    ['with a space in a value', 'a=b c'],
+    ['of 32 members', members(32)],
+    ['of 512 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(253)}`],
+  ])('%s is passed on unchanged', (_, state) => {
+    expect(withinTrace(readTrace(valid, state), traceHeaders)).toMatchObject({ tracestate: state });
+  });
+
+  test.each<[string, unknown]>([
+    ['absent', undefined],
+    ['empty', ''],
+    ['of empty members', ' , '],
+    ['no text', { a: 1 }],
+    ['of 33 members', members(33)],
+    ['of 513 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(254)}`],
+    ['without a value', 'a='],
+    ['without an equals sign', 'a'],
+    ['with two', 'a=b=c'],
+    ['without a key', '=a'],
+    ['with a key in capitals', 'A=1'],
+    ['whose key begins with a hyphen', '-a=1'],
+    ['with a key of 257 characters', `${'a'.repeat(257)}=1`],
+    ['with a value of 257 characters', `a=${'1'.repeat(257)}`],
+    ['with the same key twice', 'a=1,a=2'],
+    ['with other characters', 'a=é'],
+    ['with a line break', 'a=1\r\nX-Admin: 1'],
+  ])('%s is left out', (_, state) => {
+    const headers = withinTrace(readTrace(valid, state), traceHeaders);
+    expect(Object.keys(headers)).toEqual(['traceparent']);
+  });
+});
+
+test('outside a trace nothing is sent', () => {
+  expect([currentTrace(), traceHeaders(), withinTrace(undefined, traceHeaders)]).toEqual([undefined, {}, {}]);
+});
+
+test('a message moves its own invocation to its trace, and no other', async () => {
+  const ofMessage = readTrace(valid, undefined);
+  const turn = Promise.withResolvers<void>();
+  const [moved, other] = [readTrace(valid, undefined), readTrace(valid, undefined)];
+  const seen = await Promise.all([
+    withinTrace(moved, async () => {
+      const inner = async () => ofMessage && continueTrace(ofMessage);
+      await inner();
+      turn.resolve();
+      return currentTrace();
+    }),
+    withinTrace(other, async () => {
+      await turn.promise;
+      return currentTrace();
+    }),
+  ]);
+  expect(seen).toEqual([ofMessage, other]);
+});

@@ -1,0 +1,276 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { Executed } from '../../functions/core/activity/executed-lines.ts';
+import { openExecutionStats, toRows } from '../../functions/core/activity/stats.ts';
+import { openUsage } from '../../functions/core/activity/usage.ts';
+import { log } from '../../functions/core/log.ts';
+import type { Table } from '../../functions/core/table/table.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
+import { createAction } from '../../functions/count-usage.ts';
+import type { StatsDimension, StatsPeriod } from '../../schemas/stats.ts';
+import { deliveryOf, lineOf } from '../support/executed-lines.ts';
+import { seededRandom } from '../support/random.ts';
+import { startTable, type TestTable } from '../support/table.ts';
+import { openMemoryTable } from '../world/memory-table.ts';
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+const noon = Date.parse('2026-03-01T12:00:00Z');
+const databases = await Promise.all(Array.from({ length: 4 }, startTable));
+afterAll(() => Promise.all(databases.map((database) => database.stop())));
+
+/** A real table that nobody has used. */
+const takeTable = (): Table => (databases[taken++] as TestTable).table;
+let taken = 0;
+
+let nowMs = noon;
+const now = () => nowMs;
+const open = (table: Table) => {
+  const run = createAction({ usage: openUsage(table, now), now });
+  return { deliver: (lines: Parameters<typeof deliveryOf>[0]) => run(deliveryOf(lines)), rollUp: () => run({}), run };
+};
+
+const executed = (more: Partial<Executed> = {}): Executed => ({
+  execution_id: newUlid(),
+  at: noon,
+  agent_id: 'agent-1',
+  outcome: 'OK',
+  service_id: 's1',
+  intent_uid: 'a.example:look:v1',
+  ...more,
+});
+
+const keyOf = { service: ['service_id'], intent: ['service_id', 'intent_uid'], agent: ['service_id', 'agent_id'] } as const;
+
+/** Executions by slot and by what a dimension tells apart. */
+async function countsOf(table: Table, period: StatsPeriod, by: StatsDimension): Promise<Record<string, number>> {
+  const { totals } = await openExecutionStats(table, now).read(period, by);
+  const rows = toRows(
+    totals,
+    (one) => keyOf[by].map((name) => one[name]).join(' '),
+    (one) => ({ name: keyOf[by].map((name) => one[name]).join(' ') }),
+  );
+  return Object.fromEntries(rows.flatMap(({ name, slots }) => slots.map(({ from, executions }) => [`${from} ${name}`, executions])));
+}
+
+const executionsOf = async (table: Table, period: StatsPeriod = 'day') =>
+  Object.values(await countsOf(table, period, 'service')).reduce((sum, count) => sum + count, 0);
+
+describe('of a delivery', () => {
+  const warn = jest.spyOn(log, 'warn');
+  beforeEach(() => {
+    nowMs = noon;
+    warn.mockClear();
+  });
+  const one = executed();
+  const line = (more: object) => ({ at: noon, message: JSON.stringify({ ...one, ...more }) });
+
+  test.each<[string, { at: number; message: string }, object]>([
+    ['no JSON', { at: noon, message: 'executed' }, { malformed: 1 }],
+    ['no object', { at: noon, message: 'null' }, { malformed: 1 }],
+    ['no id', line({ execution_id: undefined }), { malformed: 1 }],
+    ['an id that is none', line({ execution_id: '1' }), { malformed: 1 }],
+    ['no agent', line({ agent_id: '' }), { malformed: 1 }],
+    ['an unknown outcome', line({ outcome: 'FINE' }), { malformed: 1 }],
+    ['an outcome that all objects have', line({ outcome: 'toString' }), { malformed: 1 }],
+    ['a service that is no text', line({ service_id: 1 }), { malformed: 1 }],
+    ['a status that is no number', line({ upstream_status: '200' }), { malformed: 1 }],
+    ['a negative duration', line({ upstream_ms: -1 }), { malformed: 1 }],
+    ['a time in more than five minutes', { ...lineOf(one), at: noon + 5 * minuteMs + 1 }, { in_future: 1 }],
+    ['a time more than two days ago', { ...lineOf(one), at: noon - 2 * dayMs - 1 }, { too_old: 1 }],
+  ])('a line with %s is left out and logged', async (_, bad, left) => {
+    const table = openMemoryTable();
+    const { deliver, rollUp } = open(table);
+    await deliver([bad, lineOf(executed()), bad]);
+    await rollUp();
+    expect(await executionsOf(table, 'month')).toBe(1);
+    const doubled = Object.fromEntries(Object.entries(left).map(([name, count]) => [name, 2 * count]));
+    expect(warn.mock.calls).toEqual([['executions not counted', { malformed: 0, too_old: 0, in_future: 0, ...doubled }]]);
+  });
+
+  test.each<[string, number]>([
+    ['in five minutes', noon + 5 * minuteMs],
+    ['two days ago', noon - 2 * dayMs],
+  ])('a line of %s is counted', async (_, at) => {
+    const table = openMemoryTable();
+    const { deliver, rollUp } = open(table);
+    await deliver([lineOf(executed({ at }))]);
+    nowMs += 6 * minuteMs;
+    await rollUp();
+    expect(await executionsOf(table, 'month')).toBe(1);
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  test('a message that only tries the connection changes nothing', async () => {
+    const table = openMemoryTable();
+    await open(table).run(deliveryOf([{ at: noon, message: 'CWL CONTROL MESSAGE: Checking health of destination' }], 'CONTROL_MESSAGE'));
+    expect([table.items(), warn.mock.calls]).toEqual([[], []]);
+  });
+
+  test.each<[string, unknown]>([
+    ['no data', { awslogs: {} }],
+    ['data that is not base64', { awslogs: { data: '*' } }],
+    ['data that is not compressed', { awslogs: { data: Buffer.from('{}').toString('base64') } }],
+    ['no events', { awslogs: { data: deliveryOf([]).awslogs.data.slice(0, -8) } }],
+  ])('%s is an error, so that Lambda repeats it', async (_, event) => {
+    await expect(async () => open(openMemoryTable()).run(event)).rejects.toThrow();
+  });
+});
+
+describe('executions are counted once', () => {
+  test('although they come twice, late and in any order', async () => {
+    nowMs = noon;
+    const table = takeTable();
+    const { deliver, rollUp } = open(table);
+    const early = executed({ at: noon - 26 * hourMs, outcome: 'FORBIDDEN' });
+    const late = executed({ at: noon - 61 * minuteMs });
+    const current = executed({ at: noon });
+    await deliver([lineOf(current), lineOf(late), lineOf(current)]);
+    await rollUp();
+    await deliver([lineOf(late)]);
+    await deliver([lineOf(early), lineOf(current)]);
+    await rollUp();
+    await rollUp();
+    expect(await countsOf(table, 'hour', 'agent')).toEqual({ '2026-03-01T12:00:00.000Z s1 agent-1': 1 });
+    expect(await countsOf(table, 'day', 'intent')).toEqual({
+      '2026-03-01T10:00:00.000Z s1 a.example:look:v1': 1,
+      '2026-03-01T12:00:00.000Z s1 a.example:look:v1': 1,
+    });
+    expect(await countsOf(table, 'month', 'service')).toEqual({ '2026-02-28T00:00:00.000Z s1': 1, '2026-03-01T00:00:00.000Z s1': 2 });
+  });
+
+  test('also in an hour and a day that have been added up already', async () => {
+    nowMs = noon;
+    const table = takeTable();
+    const { deliver, rollUp } = open(table);
+    await deliver([lineOf(executed())]);
+    nowMs += 13 * hourMs;
+    await rollUp();
+    const late = executed({ at: noon + minuteMs });
+    await deliver([lineOf(late)]);
+    expect(await executionsOf(table, 'month')).toBe(1);
+    await rollUp();
+    for (const period of ['day', 'month'] as const) expect([period, await executionsOf(table, period)]).toEqual([period, 2]);
+    await deliver([lineOf(late)]);
+    await rollUp();
+    for (const period of ['day', 'month'] as const) expect([period, await executionsOf(table, period)]).toEqual([period, 2]);
+  });
+
+  test('although an older sum is written last', async () => {
+    nowMs = noon;
+    const table = openMemoryTable();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const held: Table['put'] = async (item, ...more) => {
+      if (item.pk.startsWith('STATS#')) await released;
+      return table.put(item, ...more);
+    };
+    const { deliver, rollUp } = open(table);
+    await deliver([lineOf(executed())]);
+    const older = open({ ...table, put: held }).rollUp();
+    await setImmediate();
+    await deliver([lineOf(executed())]);
+    await rollUp();
+    release();
+    await older;
+    expect(await executionsOf(table)).toBe(2);
+    nowMs += 12 * hourMs;
+    await rollUp();
+    for (const period of ['day', 'month'] as const) expect([period, await executionsOf(table, period)]).toEqual([period, 2]);
+  });
+
+  /** The table as a process sees it that may die at one of its writes, before it takes effect or after, and that others overtake. */
+  function unsteady(table: Table, random: () => number): Table {
+    let left = random() < 0.6 ? Math.floor(random() * 30) : Number.POSITIVE_INFINITY;
+    const wait = async () => {
+      for (let turns = random() < 0.03 ? 100 : Math.floor(random() * 4); turns > 0; turns--) await setImmediate();
+    };
+    const write =
+      <I extends unknown[]>(take: (...input: I) => Promise<boolean>) =>
+      async (...input: I): Promise<boolean> => {
+        await wait();
+        left--;
+        if (left === 0 && random() < 0.5) await take(...input);
+        if (left <= 0) throw new Error('the process has died');
+        return take(...input);
+      };
+    const query: Table['query'] = async (...input) => {
+      await wait();
+      return table.query(...input);
+    };
+    return { ...table, put: write(table.put), delete: write(table.delete), query };
+  }
+
+  const pick = <T>(random: () => number, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+
+  /** Plays a morning: processes die, deliveries are repeated, overlap and overtake each other. */
+  async function play(table: Table, seed: number): Promise<Executed[]> {
+    const random = seededRandom(seed);
+    const all: Executed[] = [];
+    nowMs = noon - 12 * hourMs + Math.floor(random() * 24) * hourMs;
+    let waiting: Executed[][] = [];
+    for (let step = 0; step < 12; step++) {
+      nowMs += Math.floor(40 * minuteMs * random());
+      const fresh = Array.from({ length: Math.floor(random() * 8) }, () =>
+        executed({
+          at: nowMs - Math.floor(random() * (random() < 0.2 ? 5 * hourMs : 2 * minuteMs)),
+          agent_id: pick(random, ['a', 'b', 'c']),
+          service_id: pick(random, ['s1', 's2', undefined]),
+          outcome: pick(random, ['OK', 'NOT_FOUND'] as const),
+        }),
+      );
+      all.push(...fresh);
+      const repeated = all.filter(() => random() < 0.1);
+      waiting.push(fresh.slice(0, 3), fresh.slice(2), repeated);
+      const runs = waiting.toSorted(() => random() - 0.5);
+      waiting = [];
+      const attempt = async (events: Executed[] | undefined) => {
+        const { deliver, rollUp } = open(unsteady(table, random));
+        try {
+          await (events ? deliver(events.map(lineOf)) : rollUp());
+        } catch (error) {
+          if ((error as Error).message !== 'the process has died') throw error;
+          if (events) waiting.push(events);
+        }
+      };
+      // several of them at the same time
+      while (runs.length > 0) await Promise.all([undefined, undefined, ...runs.splice(0, 2)].map(attempt));
+    }
+    const { deliver, rollUp } = open(table);
+    for (const events of waiting) await deliver(events.map(lineOf));
+    await rollUp();
+    return all;
+  }
+
+  /** The same, counted in the plainest way. */
+  function countPlainly(all: readonly Executed[], slotMs: number, slots: number, by: StatsDimension): Record<string, number> {
+    const first = (Math.floor(nowMs / slotMs) - slots + 1) * slotMs;
+    const counts: Record<string, number> = {};
+    for (const one of all) {
+      if (one.at < first) continue;
+      const name = `${new Date(Math.floor(one.at / slotMs) * slotMs).toISOString()} ${keyOf[by].map((member) => one[member]).join(' ')}`;
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  const check = async (table: Table, seed: number) => {
+    const all = await play(table, seed);
+    for (const by of ['service', 'intent', 'agent'] as const) {
+      const expected = {
+        hour: countPlainly(all, 5 * minuteMs, 12, by),
+        day: countPlainly(all, hourMs, 24, by),
+        month: countPlainly(all, dayMs, 30, by),
+      };
+      for (const period of ['hour', 'day', 'month'] as const) {
+        expect([seed, period, by, await countsOf(table, period, by)]).toEqual([seed, period, by, expected[period]]);
+      }
+    }
+  };
+
+  test('although processes die at any write, in a real table', async () => {
+    for (let seed = 0; seed < 2; seed++) await check(takeTable(), seed);
+  });
+
+  test('although processes die at any write, in many mornings', async () => {
+    for (let seed = 100; seed < 160; seed++) await check(openMemoryTable(), seed);
+  });
+});

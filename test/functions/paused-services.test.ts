@@ -1,0 +1,237 @@
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { listServices } from '../../functions/core/registry/service-list.ts';
+import { createAction as createGetIntent } from '../../functions/get-intent.ts';
+import { createAction as createGetService } from '../../functions/get-service.ts';
+import { createAction as createListServices } from '../../functions/list-services.ts';
+import { createAction as createMcp } from '../../functions/mcp.ts';
+import { createAction as createUpdate } from '../../functions/update-service.ts';
+import { describedDetails, fullIntent, intentUpdate } from '../../schemas/intent.ts';
+import { serviceList, shownService } from '../../schemas/service.ts';
+import { someAdmin } from '../support/admins.ts';
+import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const gate = await startGate();
+const upstream = await startUpstream((_, response) => response.end('{"name":"France"}'));
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+
+const { database, services } = gate;
+const verifyAdmin = async () => someAdmin;
+const input = { ...serviceNamed('Paused'), limit: { rate: 60, period: 3_600 } };
+let serviceId: string;
+let uid: string;
+let pat: string;
+let count = 0;
+
+beforeEach(async () => {
+  count++;
+  uid = `test.example:pause-${count}:v1`;
+  serviceId = (await services.create({ ...input, service_name: `Paused ${count}` })).service_id;
+  const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;
+  await gate.intents.create(serviceId, intentOf(uid, { endpoint }));
+  pat = await obtainPat(gate, await newAgent());
+  upstream.seen.length = 0;
+});
+
+const update = (more: object): Promise<Answer> =>
+  invoke(createUpdate({ verifyAdmin, services }), {
+    method: 'PUT',
+    path: `/api/services/${serviceId}`,
+    pathParameters: { service_id: serviceId },
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ ...input, service_name: `Paused ${count}`, ...more }),
+  });
+const pause = async () => expect((await update({ paused: true })).status).toBe(200);
+const resume = async () => expect((await update({})).status).toBe(200);
+const run = (steps = gate.openExecute(), headers = {}, code = 'FR') => execute(steps, pat, uid, { code }, headers);
+
+const message =
+  'An admin has paused this service. Nothing was sent. Ask the operators of this gate when it will run again, or find another intent.';
+const paused = { status: 503, code: 'SERVICE_UNAVAILABLE', message, details: { reason: 'paused', outcome: 'not_sent' } };
+
+describe('the intents of a paused service', () => {
+  test.each([{}, { 'Idempotency-Key': 'one' }])(
+    'are refused from the next execution on, uncounted and without a write: %j',
+    async (headers) => {
+      const steps = gate.openExecute();
+      expect((await run(steps)).headers.RateLimit).toMatch(/^"service:\w+";r=59.*"execute";r=59/);
+      await pause();
+      upstream.seen.length = database.operations.length = 0;
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const refused = await run(steps, headers);
+        expect(refusalOf(refused)).toEqual(paused);
+        expect(refused.headers).not.toHaveProperty('Retry-After');
+        expect(refused.headers['Execution-Id']).toEqual(expect.any(String));
+      }
+      expect(database.operations.filter((operation) => /Put|Update|Delete|Transact/.test(operation))).toEqual([]);
+      expect(upstream.seen).toEqual([]);
+      await resume();
+      expect(await run(steps, headers)).toMatchObject({
+        status: 200,
+        headers: { RateLimit: expect.stringMatching(/^"service:\w+";r=58.*"execute";r=58/) },
+      });
+      expect(upstream.seen).toHaveLength(1);
+    },
+  );
+
+  test('are answered in a line that pages nobody', async () => {
+    await pause();
+    const level = jest.replaceProperty(process.env, 'LOG_LEVEL', 'INFO');
+    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    await run();
+    const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
+    written.mockRestore();
+    level.restore();
+    expect(lines).toEqual([
+      expect.objectContaining({ message: 'executed', outcome: 'SERVICE_UNAVAILABLE', service_id: serviceId }),
+      expect.objectContaining({ message: 'answered', level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' }),
+    ]);
+    expect(lines[0]).not.toHaveProperty('upstream_host');
+  });
+
+  test('still replay what was answered before', async () => {
+    const headers = { 'Idempotency-Key': 'before' };
+    expect((await run(undefined, headers)).status).toBe(200);
+    await pause();
+    expect(await run(undefined, headers)).toMatchObject({
+      status: 200,
+      body: { name: 'France' },
+      headers: { 'Idempotent-Replayed': 'true' },
+    });
+    expect(refusalOf(await run(undefined, { 'Idempotency-Key': 'after' }))).toEqual(paused);
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('are refused to those who may not execute them for that reason', async () => {
+    await pause();
+    const refused = await execute(gate.openExecute(), 'x.y.z', uid, { code: 'FR' });
+    expect(refusalOf(refused)).toMatchObject({ status: 401, code: 'UNAUTHORIZED' });
+    expect(refusalOf(await execute(gate.openExecute(), pat, uid, {}))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
+  });
+
+  test.each([{}, { 'Idempotency-Key': 'slow' }])('are not called if connecting outlasts the pause: %j', async (headers) => {
+    const connect = async () => {
+      await pause();
+      await new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + 50));
+    };
+    expect(refusalOf(await run(gate.openExecute({ connect }), headers))).toEqual(paused);
+    expect(upstream.seen).toEqual([]);
+    await resume();
+    expect((await run(undefined, headers)).status).toBe(200);
+  });
+
+  test('are refused to every execution that starts after the answer to the pause, among many that run', async () => {
+    await services.as(someAdmin).replace(serviceId, { ...serviceNamed(`Paused ${count}`) }, () => true);
+    const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':6000,'));
+    pat = await obtainPat(gate, await newAgent(), template);
+    const instances = Array.from({ length: 4 }, () => gate.openExecute({ template }));
+    const early: Promise<Answer>[] = [];
+    const late: Promise<Answer>[] = [];
+    let isPaused = false;
+    const pausing = new Promise((resolve) => setTimeout(resolve, 50)).then(pause).then(() => {
+      isPaused = true;
+    });
+    for (let call = 0; late.length < 60; call++) {
+      const started = run(instances[call % instances.length], {}, isPaused ? 'late' : 'early');
+      (isPaused ? late : early).push(started);
+      await Promise.race([started, new Promise((resolve) => setTimeout(resolve, 3))]);
+    }
+    await pausing;
+    for (const answer of await Promise.all(late)) expect(refusalOf(answer)).toEqual(paused);
+    const statuses = (await Promise.all(early)).map(({ status }) => status);
+    expect(statuses).toContain(200);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(upstream.seen).toHaveLength(statuses.filter((status) => status === 200).length);
+    expect(upstream.seen.filter(({ body }) => body.includes('late'))).toEqual([]);
+  }, 60_000);
+
+  test('can be found and read, and are marked', async () => {
+    const show = (view: string) =>
+      invoke(createGetIntent({ intents: gate.intents }), { path: '/', pathParameters: { intent_uid: uid }, query: { view } });
+    const before = await show('details');
+    expect(before.body).not.toHaveProperty('paused');
+    await pause();
+    const [details, full] = [await show('details'), await show('full')];
+    expect(details).toMatchObject({ status: 200, body: { ...before.body, paused: true } });
+    expect(details.headers.ETag).not.toBe(before.headers.ETag);
+    describedDetails.parse(details.body);
+    fullIntent.parse(full.body);
+    expect(full.body.paused).toBe(true);
+    expect(intentUpdate.parse(full.body)).toMatchObject({ intent_uid: uid });
+
+    const path = { path: '/', pathParameters: { service_id: serviceId } };
+    const shown = await invoke(createGetService({ verifyAdmin, services }), path);
+    expect(shownService.parse(shown.body)).toMatchObject({ service_id: serviceId, paused: true });
+    const list = await invoke(createListServices({ verifyAdmin, listServices: (...page) => listServices(database.table, ...page) }), {
+      path: '/api/services',
+      query: { page_size: '100' },
+    });
+    const rows = serviceList.parse(list.body).services;
+    expect(rows.find(({ service_id }) => service_id === serviceId)).toMatchObject({ paused: true });
+    await resume();
+    expect((await show('details')).body).toEqual(before.body);
+    expect((await invoke(createGetService({ verifyAdmin, services }), path)).body).not.toHaveProperty('paused');
+  });
+
+  test('tell a model what to do', async () => {
+    await pause();
+    const none = async () => ({ status: 200, body: {} });
+    const endpoints = { searchIntents: none, getIntent: none, getPolicy: none, issuePat: none, executeIntent: gate.openExecute() };
+    const findPolicy = openPolicy(loadPolicyTemplate());
+    const mcp = createMcp({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' });
+    const params = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' }, pat } };
+    const { body } = await invoke(mcp, {
+      method: 'POST',
+      path: '/mcp',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    });
+    expect(body.result).toMatchObject({ isError: true, structuredContent: { error: { code: paused.code, message } } });
+    expect(JSON.stringify(body.result)).toContain('Tell the person whom you work for that this service is paused, or search_intents');
+  });
+});
+
+test('a paused service can be changed and deleted, and keeps its credential; the log has each change', async () => {
+  const credential = { headers: ['X-Api-Key'], query: [], origins: ['https://world.example'], set_at: 0, version: 'v' };
+  await services.setCredential(serviceId, credential, () => true);
+  await pause();
+  expect(await services.find(serviceId)).toMatchObject({ paused: true, credential });
+  expect((await update({ paused: true, description: 'Changed' })).status).toBe(200);
+  expect(await services.find(serviceId)).toMatchObject({ paused: true, description: 'Changed' });
+  await resume();
+  await pause();
+  expect(await services.remove(serviceId, () => true)).toBe(true);
+  expect(refusalOf(await run())).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  const { entries } = await openChangeLog(database.table).list({ count: 6, isWanted: () => true });
+  const changes = entries.map(({ changes: [change] }) => change);
+  expect(changes.map((change) => [change?.id, change?.action])).toEqual(
+    ['delete', 'update', 'update', 'update', 'update', 'credential'].map((action) => [serviceId, action]),
+  );
+  const [, pausedAgain, resumed, , first] = changes;
+  expect(pausedAgain?.digest_before).toBe(resumed?.digest_after);
+  expect(pausedAgain?.digest_after).toBe(first?.digest_after);
+  expect(pausedAgain?.digest_after).not.toBe(resumed?.digest_after);
+});
+
+test.each([['true'], [1], [null], [{}]])('paused must be true or false: %j is 400', async (value) => {
+  expect(refusalOf(await update({ paused: value }))).toMatchObject({
+    status: 400,
+    code: 'INVALID_PARAMETER',
+    details: { issues: [{ path: '/paused', problem: expect.any(String) }] },
+  });
+  expect((await run()).status).toBe(200);
+});
+
+test('paused: false pauses nothing', async () => {
+  expect((await update({ paused: false })).status).toBe(200);
+  expect((await run()).status).toBe(200);
+});

@@ -1,0 +1,222 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Resource, Template } from './synthesize.ts';
+
+const run = promisify(execFile);
+let folder: string;
+
+/** Runs a program as another team's app would run: outside this project, with the package installed from its tarball. */
+async function runApp(file: string): Promise<{ stdout: string; stderr: string }> {
+  const env = { ...process.env, NODE_OPTIONS: '', CDK_OUTDIR: join(folder, 'cdk.out'), CDK_CONTEXT_JSON: '{}' };
+  return run(process.execPath, [file], { cwd: folder, env });
+}
+
+const readTemplate = async (stack: string): Promise<Template> =>
+  JSON.parse(await readFile(join(folder, 'cdk.out', `${stack}.template.json`), 'utf8'));
+
+const ofType = ({ Resources }: Template, type: string): Resource['Properties'][] =>
+  Object.values(Resources).flatMap(({ Type, Properties }) => (Type === type ? [Properties] : []));
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'intent-gate-app-'));
+  await run(process.execPath, ['bin/run.js', 'tools/package.ts', folder], { env: { ...process.env, npm_config_offline: 'true' } });
+  const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
+  const installed = join(folder, 'node_modules', 'intent-gate-cdk');
+  await mkdir(installed, { recursive: true });
+  await run('tar', ['-xzf', join(folder, tarball), '--strip-components', '1', '-C', installed]);
+  await rm(join(folder, 'package'), { recursive: true });
+  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+    await symlink(resolve('node_modules', name), join(folder, 'node_modules', name), 'dir');
+  }
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await cp('policy.json', join(folder, 'policy.json'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Properties that name a resource in its account and region. */
+const physicalName = /^(Alarm|Alias|Bucket|Dashboard|Function|LogGroup|ManagedPolicy|Role|Rule|Secret|Table|Topic|UserPool)Name$|^Domain$/;
+
+/** The names that resources of a template have in the account, unless CloudFormation chooses them. */
+const namesIn = ({ Resources }: Template): string[] =>
+  Object.values(Resources).flatMap(({ Type, Properties }) =>
+    Object.entries(Properties)
+      .filter(([key, value]) => physicalName.test(key) && !/^{"(Ref|Fn::GetAtt)"/.test(JSON.stringify(value)))
+      .map(([key, value]) => `${Type} ${key} ${JSON.stringify(value)}`),
+  );
+
+const prefixesIn = (template: Template): string[] => [
+  ...new Set(ofType(template, 'AWS::Lambda::Function').flatMap(({ Environment }) => Environment?.Variables.CREDENTIAL_PREFIX ?? [])),
+];
+
+const namespacesIn = (template: Template): string[] => [
+  ...new Set(ofType(template, 'AWS::Logs::MetricFilter').map(({ MetricTransformations }) => MetricTransformations[0].MetricNamespace)),
+];
+
+describe('the app in docs/operations.md', () => {
+  let gates: Template[];
+
+  beforeAll(async () => {
+    const guide = await readFile('docs/operations.md', 'utf8');
+    const [, example = ''] = /^## In your own CDK app$.*?^```ts\n(.*?)^```$/ms.exec(guide) ?? [];
+    await writeFile(join(folder, 'app.ts'), example);
+    await runApp('app.ts');
+    gates = await Promise.all(['Orders', 'Billing'].map(readTemplate));
+  });
+
+  test('has correct types', async () => {
+    const compilerOptions = { strict: true, module: 'nodenext', target: 'esnext', types: [], noEmit: true };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }));
+    const tsc = resolve('node_modules/typescript/bin/tsc');
+    await expect(run(process.execPath, [tsc, '-p', folder])).resolves.toMatchObject({ stdout: '' });
+  });
+
+  test('has two gates with the same stage, which have no name in common', () => {
+    const [orders = [], billing = []] = gates.map((gate) => [...namesIn(gate), ...prefixesIn(gate), ...namespacesIn(gate)]);
+    expect(orders).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^AWS::KMS::Alias AliasName "alias\/Orders-Gate-[0-9a-f]{12}\/first"$/),
+        expect.stringMatching(/^AWS::CloudWatch::Dashboard DashboardName .*Orders-Gate-[0-9a-f]{12}-/),
+        expect.stringMatching(/^intent-gate\/[0-9a-f]{12}\/services\/$/),
+        expect.stringMatching(/^Orders-Gate-[0-9a-f]{12}$/),
+      ]),
+    );
+    expect(billing).toHaveLength(orders.length);
+    expect(orders.filter((name) => billing.includes(name))).toEqual([]);
+  });
+
+  test('uses the pool and the topic of the app, which lets alarms notify it', async () => {
+    for (const gate of gates) {
+      expect(ofType(gate, 'AWS::Cognito::UserPool')).toEqual([]);
+      expect(ofType(gate, 'AWS::SNS::Topic')).toEqual([]);
+      for (const { UserPoolId } of ofType(gate, 'AWS::Cognito::UserPoolClient')) expect(JSON.stringify(UserPoolId)).toContain('Shared');
+      for (const { AlarmActions } of ofType(gate, 'AWS::CloudWatch::Alarm')) expect(JSON.stringify(AlarmActions)).toContain('Shared');
+    }
+    const [policy] = ofType(await readTemplate('Shared'), 'AWS::SNS::TopicPolicy');
+    expect(JSON.stringify(policy)).toContain('"Principal":{"Service":"cloudwatch.amazonaws.com"}');
+  });
+
+  test("runs functions in the app's network", () => {
+    for (const gate of gates) {
+      const placed = ofType(gate, 'AWS::Lambda::Function').flatMap(({ VpcConfig }) => VpcConfig ?? []);
+      expect(placed).toHaveLength(2);
+      for (const { SubnetIds } of placed)
+        expect([SubnetIds.length, JSON.stringify(SubnetIds)]).toEqual([2, expect.stringContaining('Private')]);
+      const [group] = ofType(gate, 'AWS::EC2::SecurityGroup');
+      expect(JSON.stringify(group?.VpcId)).toContain('Network');
+    }
+  });
+
+  test('deploys code, with the policy and the pages beside it', async () => {
+    const [gate] = gates;
+    const { Code } = ofType(gate as Template, 'AWS::Lambda::Function').find(({ Description }) => /Run an intent/.test(Description)) ?? {};
+    const asset = join(folder, 'cdk.out', `asset.${Code.S3Key.replace('.zip', '')}`);
+    expect((await readdir(asset)).sort()).toEqual(['index.mjs', 'node_modules', 'policy.json']);
+    expect(JSON.parse(await readFile(join(asset, 'policy.json'), 'utf8'))).toEqual(JSON.parse(await readFile('policy.json', 'utf8')));
+  });
+});
+
+/** Everything that an app may bring along, and two gates in one stack. */
+const brought = `
+import { App, Duration, Stack } from 'aws-cdk-lib';
+import { UserPool } from 'aws-cdk-lib/aws-cognito';
+import { ManagedPolicy } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { HostedZone } from 'aws-cdk-lib/aws-route53';
+import { IntentGate } from 'intent-gate-cdk';
+import { readFileSync } from 'node:fs';
+
+const app = new App();
+const stack = new Stack(app, 'MyAwsStack');
+const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
+const hostedZone = HostedZone.fromHostedZoneAttributes(stack, 'Zone', { hostedZoneId: 'Z123', zoneName: 'example.com' });
+const encryptionKey = new Key(stack, 'Key');
+const permissionsBoundary = ManagedPolicy.fromManagedPolicyName(stack, 'Boundary', 'boundary');
+const common = { policy, stage: 'test', retainData: false, encryptionKey, permissionsBoundary, machineClient: true };
+const gates = [
+  new IntentGate(stack, 'First', { ...common, hostedZone, domainName: 'gate.example.com' }),
+  new IntentGate(stack, 'Second', common),
+];
+for (const { api, tables, functions } of gates) {
+  functions.get('execute-intent').lambda.metricErrors({ period: Duration.minutes(1) }).createAlarm(stack, api.node.addr, { threshold: 1, evaluationPeriods: 1 });
+  if (!tables.registry.tableArn) throw new Error('no table');
+}
+console.log(JSON.stringify(gates.map(({ url }) => stack.resolve(url))));
+app.synth();
+`;
+
+test('a stack has two gates with what the app brings along', async () => {
+  await writeFile(join(folder, 'brought.js'), brought);
+  const { stdout } = await runApp('brought.js');
+  expect(JSON.parse(stdout)).toEqual(['https://gate.example.com', expect.anything()]);
+  const template = await readTemplate('MyAwsStack');
+  const names = namesIn(template);
+  expect(names.length).toBeGreaterThan(6);
+  expect(new Set(names).size).toBe(names.length);
+  expect([prefixesIn(template).length, namespacesIn(template).length]).toEqual([2, 2]);
+  for (const { Domain } of ofType(template, 'AWS::Cognito::UserPoolDomain')) expect(JSON.stringify(Domain)).not.toMatch(/aws|cognito/);
+  const roles = ofType(template, 'AWS::IAM::Role');
+  expect(roles.length).toBeGreaterThan(80);
+  for (const { PermissionsBoundary } of roles) expect(JSON.stringify(PermissionsBoundary)).toContain('policy/boundary');
+  const key = { 'Fn::GetAtt': [expect.stringMatching(/^Key/), 'Arn'] };
+  for (const { KmsKeyId } of ofType(template, 'AWS::Logs::LogGroup')) expect(KmsKeyId).toEqual(key);
+  const own = ofType(template, 'AWS::KMS::Key').find(({ KeySpec }) => KeySpec === undefined);
+  expect(JSON.stringify(own?.KeyPolicy)).toContain('kms:EncryptionContext:aws:logs:arn');
+  for (const { HostedZoneId } of ofType(template, 'AWS::Route53::RecordSet')) expect(HostedZoneId).toBe('Z123');
+});
+
+const mistakes: [name: string, props: string, message: RegExp][] = [
+  [
+    'a policy that cannot be enforced',
+    `{ policy: { permission: 7 } }`,
+    /^policy: the policy cannot be put into effect:\n {2}\/permission\/0 must be an object$/,
+  ],
+  ['a policy that is not there', `{ policy: 'nowhere.json' }`, /^policyFile: nowhere\.json cannot be read$/],
+  ['a setting out of range', `{ policy, patLifeSeconds: 1 }`, /\n {2}patLifeSeconds: must be a whole number from 60 to 86400$/],
+  ['what is no setting', `{ policy, colour: 'red' }`, /\n {2}colour: is not a setting$/],
+  ['a setting of the local stage', `{ policy, allowLoopback: true }`, /\n {2}allowLoopback: is for local development/],
+  ['a domain without its zone', `{ policy, domainName: 'a.example' }`, /\n {2}domainName: needs hostedZoneId and hostedZoneName/],
+  [
+    'a pool twice',
+    `{ policy, userPool, adopt: { userPoolId: 'eu-west-1_a' } }`,
+    /\n {2}adopt\.userPoolId: must be left out if userPool is given$/,
+  ],
+  [
+    'a rule for a given pool',
+    `{ policy, userPool, requireAdminMfa: true }`,
+    /\n {2}requireAdminMfa: must be left out if userPool is given/,
+  ],
+  ['a domain of no pool', `{ policy, userPoolDomain: {} }`, /\n {2}userPoolDomain: needs userPool$/],
+  [
+    'two keys',
+    `{ policy, encryptionKey: {}, customerManagedKey: true }`,
+    /\n {2}customerManagedKey: must be left out if encryptionKey is given$/,
+  ],
+  ['subnets of no network', `{ policy, vpcSubnets: {} }`, /\n {2}vpcSubnets: needs vpc$/],
+  ['private origins without a network', `{ policy, privateOrigins: ['https://a.internal'] }`, /\n {2}privateOrigins: needs vpc/],
+  ['a wildcard', `{ policy, vpc: {}, privateOrigins: ['https://*.internal'] }`, /\n {2}privateOrigins\.0: must name one host: wildcards/],
+];
+
+test('refuses mistakes, and warns of a policy without effect', async () => {
+  await cp('samples/policies/all-but-one.json', join(folder, 'all-but-one.json'));
+  const program = `
+import { App, Stack } from 'aws-cdk-lib';
+import { IntentGate, SettingsError } from 'intent-gate-cdk';
+const policy = 'policy.json', userPool = { userPoolId: 'eu-west-1_b' }, hostedZone = { zoneName: 'a.example' };
+const stack = new Stack(new App(), 'Stack');
+const messageOf = (make) => { try { make(); return 'accepted'; } catch (error) { return error instanceof SettingsError ? error.message : String(error.stack); } };
+const makes = [${mistakes.map(([, props], at) => `() => new IntentGate(stack, 'Gate${at}', ${props})`).join(', ')}];
+const warned = new IntentGate(stack, 'Warned', { policy: 'all-but-one.json' });
+console.log(JSON.stringify([makes.map(messageOf), warned.node.metadata]));`;
+  await writeFile(join(folder, 'mistakes.js'), program);
+  const [messages, metadata] = JSON.parse((await runApp('mistakes.js')).stdout);
+  expect(messages).toHaveLength(mistakes.length);
+  for (const [at, [name, , message]] of mistakes.entries()) expect([name, messages[at]]).toEqual([name, expect.stringMatching(message)]);
+  expect(metadata).toContainEqual(
+    expect.objectContaining({ type: 'aws:cdk:warning', data: expect.stringContaining('all-but-one.json: /permission/1 allows nothing') }),
+  );
+});

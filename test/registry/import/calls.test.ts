@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { compileParameters } from '../../../functions/core/parameters/compile.ts';
+import { openRelay, type Relay } from '../../../functions/core/relay/call.ts';
+import { buildRequest } from '../../../functions/core/relay/request.ts';
+import { readDocument } from '../../../registry/import/document.ts';
+import type { ImportPlan } from '../../../registry/import/plan.ts';
+import { planImport } from '../../../registry/import/plan-import.ts';
+import { splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { callUpstream } from '../../support/call-upstream.ts';
+import { type SeenRequest, startUpstream } from '../../support/upstream.ts';
+
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let relay: Relay;
+let plan: ImportPlan;
+
+beforeAll(async () => {
+  upstream = await startUpstream((_, response) => response.writeHead(204).end());
+  const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
+  relay = openRelay({ rules, credentials: { read: () => Promise.reject(new Error('there is none')) } });
+  const text = readFileSync(new URL('documents/every-kind.yaml', import.meta.url), 'utf8');
+  const document = readDocument(text.replace('BASE', `http://127.0.0.1:${upstream.port}`));
+  plan = planImport(document, { rules, registryUrl: 'https://gate.example', namespace: 'every.example' });
+});
+
+afterAll(async () => {
+  relay.close();
+  await upstream.stop();
+});
+
+/** Executes an intent with the parts that a deployment executes it with. */
+async function execute(slug: string, parameters: Record<string, unknown>): Promise<SeenRequest> {
+  const intent = plan.intents.find(({ intent_uid }) => splitIntentUid(intent_uid).slug === slug);
+  if (intent === undefined) throw new Error(`there is no intent ${slug}`);
+  const { values, issues } = compileParameters(intent.input_parameters)(parameters);
+  if (values === undefined) throw new Error(JSON.stringify(issues));
+  await callUpstream(relay, {
+    request: buildRequest({ ...intent }, values),
+    service: { service_id: 'every', ...plan.service },
+    intentUid: intent.intent_uid,
+    agentId: 'agent',
+    account: 'thumbprint',
+    requestId: 'request',
+    executionId: 'execution',
+    baseUrl: 'https://gate.example',
+    deadlineMs: 5_000,
+  });
+  const seen = upstream.seen.at(-1);
+  if (seen === undefined) throw new Error('nothing was called');
+  return seen;
+}
+
+test('the document becomes intents as a whole', () => {
+  expect(plan.skipped).toEqual([]);
+  expect(plan.service.headers).toEqual({ 'Api-Version': '2024-01' });
+});
+
+const everything = {
+  text: 'a b&c=d',
+  $top: 3,
+  form: ['x', 'y,z'],
+  'list[]': ['x', 'y'],
+  commas: ['x', 'y,z'],
+  spaces: ['x', 'y'],
+  pipes: ['x', 'y'],
+  deep: { a: 1, b: { c: [true, 'd'] } },
+  spread: { lat: 1, lon: 2 },
+  pair: { lat: 3, lon: 4 },
+  json: { lat: 5 },
+};
+
+/** As RFC 6570 and the styles of OpenAPI write it, every character percent-encoded that a server might take for another thing. */
+const writtenQuery = [
+  'text=a%20b%26c%3Dd',
+  '%24top=3',
+  'form=x&form=y%2Cz',
+  'list%5B%5D=x&list%5B%5D=y',
+  'commas=x,y%2Cz',
+  'spaces=x%20y',
+  'pipes=x%7Cy',
+  'deep%5Ba%5D=1&deep%5Bb%5D%5Bc%5D%5B0%5D=true&deep%5Bb%5D%5Bc%5D%5B1%5D=d',
+  'lat=1&lon=2',
+  'pair=lat,3,lon,4',
+  'json=%7B%22lat%22%3A5%7D',
+].join('&');
+
+const json = 'application/json';
+const form = 'application/x-www-form-urlencoded';
+
+describe('a call is what the document prescribes', () => {
+  test.each<[slug: string, parameters: Record<string, unknown>, method: string, url: string, contentType?: string, body?: string]>([
+    ['path', { id: 'a/b ?', ids: ['x', 'y,z'] }, 'GET', '/v1/path/a%2Fb%20%3F/x,y%2Cz/end.json'],
+    ['query-of-get', everything, 'GET', `/v1/query?${writtenQuery}`],
+    ['query-of-delete', everything, 'DELETE', `/v1/query?${writtenQuery}`],
+    ['query-of-post', everything, 'POST', `/v1/query?${writtenQuery}`],
+    ['query-beside-body', { ...everything, note: 'n' }, 'PUT', `/v1/query?${writtenQuery}`, json, '{"note":"n"}'],
+    ['header', { 'X-Tenant': 'acme' }, 'GET', '/v1/header'],
+    ['json-members', { name: 'é', at: { lat: 1 } }, 'POST', '/v1/json', json, '{"name":"é","at":{"lat":1}}'],
+    ['json-list', { body: [{ lat: 1 }, {}] }, 'PUT', '/v1/json', json, '[{"lat":1},{}]'],
+    ['merge-patch', { body: { a: null } }, 'PATCH', '/v1/json', 'application/merge-patch+json', '{"a":null}'],
+    ['delete-with-body', { ids: ['x'], force: true }, 'DELETE', '/v1/json?force=true', json, '{"ids":["x"]}'],
+    ['delete-with-body', { force: true }, 'DELETE', '/v1/json?force=true'],
+    [
+      'undescribed',
+      { name: 'n', body: 'q', request_body: { any: ['thing'] } },
+      'POST',
+      '/v1/json/n?body=q',
+      'application/vnd.things.v2+json',
+      '{"any":["thing"]}',
+    ],
+    ['same-names', { name: 'n', title: 'q', body: { title: 'b' } }, 'PUT', '/v1/json/n?title=q', json, '{"title":"b"}'],
+    [
+      'form',
+      {
+        text: 'a b+c',
+        names: ['x', 'y'],
+        joined: ['x', 'y'],
+        nested: { a: [{ lat: 1 }] },
+        points: [{ lat: 2 }, { lon: 3 }],
+        numbered: ['x', 'y'],
+        packed: { lat: 4 },
+        spread: { lat: 5, lon: 6 },
+      },
+      'POST',
+      '/v1/form',
+      form,
+      [
+        'text=a%20b%2Bc',
+        'names=x&names=y',
+        'joined=x,y',
+        'nested%5Ba%5D%5B0%5D%5Blat%5D=1',
+        'points%5B0%5D%5Blat%5D=2&points%5B1%5D%5Blon%5D=3',
+        'numbered%5B0%5D=x&numbered%5B1%5D=y',
+        'packed=%7B%22lat%22%3A4%7D',
+        'lat=5&lon=6',
+      ].join('&'),
+    ],
+    ['undescribed-form', { body: { a: 1, b: { c: 2 } } }, 'PUT', '/v1/form', form, 'a=1&b%5Bc%5D=2'],
+    ['text', { body: 'a,b\n1,"é"\n' }, 'POST', '/v1/text', 'text/csv', 'a,b\n1,"é"\n'],
+    ['nothing', {}, 'PUT', '/v1/text'],
+  ])('%s %j', async (slug, parameters, method, url, ...content) => {
+    const [contentType, body = ''] = content;
+    const { headers, ...seen } = await execute(slug, parameters);
+    expect(seen).toEqual({ method, url, body });
+    expect(headers).toMatchObject({ 'api-version': '2024-01' });
+    expect(headers['content-type']).toBe(contentType);
+    if (body !== '' || method !== 'GET') expect(headers['transfer-encoding']).toBeUndefined();
+    if (body !== '') expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
+  });
+
+  test('header fields, and none of the credential', async () => {
+    const { headers } = await execute('header', { 'X-Tenant': 'acme', 'X-Count': 2, 'X-Tags': 'a,b' });
+    expect(headers).toMatchObject({ 'x-tenant': 'acme', 'x-count': '2', 'x-tags': 'a,b', 'api-version': '2024-01' });
+    expect(headers).not.toHaveProperty('authorization');
+  });
+
+  test('a multipart form as a reader of forms reads it', async () => {
+    const file = Buffer.from('é\0\r\n').toString('base64');
+    const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 }, file });
+    const read = await new Response(body, { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
+    const entries = await Promise.all(
+      [...read].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()]),
+    );
+    expect(entries).toEqual([
+      ['title', 'a "b"\r\n--c'],
+      ['tags', 'x'],
+      ['tags', 'y'],
+      ['meta', '{"lat":1}'],
+      ['file', 'é\0\r\n'],
+    ]);
+    expect(read.get('file')).toMatchObject({ name: 'file', type: 'application/octet-stream' });
+  });
+
+  test('bytes as they are', async () => {
+    expect(await execute('upload', { body: Buffer.from('é\0').toString('base64') })).toMatchObject({
+      headers: { 'content-type': 'image/png', 'content-length': '3' },
+      body: 'é\0',
+    });
+  });
+});

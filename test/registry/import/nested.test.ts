@@ -1,0 +1,124 @@
+import { expect, test } from '@jest/globals';
+import { compileParameters } from '../../../functions/core/parameters/compile.ts';
+import { planImport } from '../../../registry/import/plan-import.ts';
+
+const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
+
+function planBody(schema: object, schemas: object = {}, version = '3.1.0') {
+  const post = { operationId: 'act', requestBody: { required: true, content: { 'application/json': { schema } } }, responses: { 204: {} } };
+  const document = {
+    openapi: version,
+    info: { title: 'Things', version: '1' },
+    servers: [{ url: 'https://things.example' }],
+    paths: { '/a': { post } },
+    components: { schemas },
+  };
+  const { intents, notes } = planImport(document, options);
+  return { inputs: intents[0]?.input_parameters ?? [], notes };
+}
+
+const item = {
+  type: 'object',
+  required: ['name', 'price', 'id'],
+  properties: {
+    id: { type: 'integer', readOnly: true },
+    name: { type: 'string', maxLength: 40, description: 'Shown to <b>people</b>' },
+    price: { type: 'number', exclusiveMinimum: 0 },
+    address: { $ref: '#/components/schemas/Address' },
+  },
+};
+const address = {
+  allOf: [{ properties: { street: { type: 'string' } } }, { required: ['street'], properties: { zip: { type: ['string', 'null'] } } }],
+};
+
+test('a list of objects keeps what its document says about them', () => {
+  const { inputs, notes } = planBody({ type: 'array', items: { $ref: '#/components/schemas/Item' } }, { Item: item, Address: address });
+  expect(inputs).toEqual([
+    {
+      name: 'body',
+      type: 'array',
+      required: true,
+      schema: {
+        type: 'array',
+        items: {
+          type: 'object',
+          required: ['name', 'price'],
+          properties: {
+            name: { type: 'string', maxLength: 40, description: 'Shown to people' },
+            price: { type: 'number', minimum: 0, exclusiveMinimum: 0 },
+            address: {
+              type: 'object',
+              required: ['street'],
+              properties: { street: { type: 'string' }, zip: { type: ['string', 'null'] } },
+            },
+          },
+        },
+      },
+    },
+  ]);
+  expect(notes).toEqual([]);
+  const validate = compileParameters(inputs);
+  expect(validate({ body: [{ name: 'a', price: 1, id: 7, address: { street: 's', zip: null }, more: true }] }).issues).toBeUndefined();
+  expect(validate({ body: [{ name: 'a', price: 0, address: {} }] }).issues?.map(({ path }) => path)).toEqual([
+    '/parameters/body/0/price',
+    '/parameters/body/0/address/street',
+  ]);
+});
+
+test.each<[string, object, string, unknown, boolean]>([
+  ['nullable of OpenAPI 3.0', { type: 'string', nullable: true, enum: ['a'] }, '3.0.3', null, true],
+  [
+    'a value of either branch',
+    { oneOf: [{ type: 'string' }, { type: 'object', properties: { a: { type: 'string' } } }] },
+    '3.1.0',
+    { a: 'x' },
+    true,
+  ],
+  [
+    'a member that only one branch requires',
+    {
+      oneOf: [
+        { required: ['a'], properties: { a: {} } },
+        { required: ['b'], properties: { b: {} } },
+      ],
+    },
+    '3.1.0',
+    {},
+    true,
+  ],
+  ['members that are not described', { type: 'object', properties: { a: {} }, additionalProperties: false }, '3.1.0', { b: 1 }, true],
+  ['a format that nobody knows', { type: 'string', format: 'colour' }, '3.1.0', 'x', true],
+  ['a map of texts', { type: 'object', additionalProperties: { type: 'string' } }, '3.1.0', { a: 1 }, false],
+  ['an exclusive bound of OpenAPI 3.0', { type: 'number', minimum: 0, exclusiveMinimum: true }, '3.0.3', 0, false],
+  ['a multiple', { type: 'number', multipleOf: 5 }, '3.1.0', 7, false],
+])('%s', (_, member, version, value, isAccepted) => {
+  const { inputs } = planBody({ type: 'array', items: { type: 'object', required: ['m'], properties: { m: member } } }, {}, version);
+  expect(compileParameters(inputs)({ body: [{ m: value }] }).issues === undefined).toBe(isAccepted);
+});
+
+test('a recursive schema is cut where it comes again, and says so', () => {
+  const node = {
+    type: 'object',
+    properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#/components/schemas/Node' } } },
+  };
+  const { inputs } = planBody({ type: 'object', properties: { root: { $ref: '#/components/schemas/Node' } } }, { Node: node });
+  expect(JSON.stringify(inputs[0]?.schema)).toContain('"$comment":"truncated: recursive, inside is the same again"');
+  const deep = { name: 'a', children: [{ name: 'b', children: [{ name: 7 }] }] };
+  expect(compileParameters(inputs)({ root: deep }).issues).toBeUndefined();
+});
+
+test('what does not fit into 16 KB is left out by level, and that is noted', () => {
+  const wide = (depth: number): object => ({
+    type: 'object',
+    properties: Object.fromEntries(
+      Array.from({ length: 8 }, (_, at) => [`member_${at}`, depth === 0 ? { type: 'string', description: 'Something' } : wide(depth - 1)]),
+    ),
+  });
+  const { inputs, notes } = planBody({ type: 'object', properties: { whole: wide(6) } });
+  const written = JSON.stringify(inputs[0]?.schema);
+  expect(written.length).toBeLessThanOrEqual(16 * 1024);
+  expect(written).toContain('truncated: what is inside is not described here');
+  expect(notes).toEqual([
+    { path: '/paths/~1a/post', note: expect.stringMatching(/^the inside of its inputs is described to level \d only, in 16 KB$/) },
+  ]);
+});

@@ -1,0 +1,761 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { credentialOption } from '../../../registry/import/credentials.ts';
+import { DocumentError, readDocument } from '../../../registry/import/document.ts';
+import { unread } from '../../../registry/import/node.ts';
+import type { ImportOptions } from '../../../registry/import/plan.ts';
+import { planImport } from '../../../registry/import/plan-import.ts';
+
+const options: ImportOptions = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
+
+const read = (file: string) => readDocument(readFileSync(new URL(`documents/${file}`, import.meta.url), 'utf8'));
+
+/** The registry's own wording for patterns is not compared. */
+const shorten = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replace(/(RE2 can match in linear time)[^"]*/g, '$1'));
+
+const plan = (document: unknown, more: Partial<ImportOptions> = {}) => planImport(document, { ...options, ...more });
+
+describe('whole documents', () => {
+  test.each([
+    ['OpenAPI 3.0', 'bakery.yaml', {}],
+    ['OpenAPI 3.1', 'library.json', { baseUrl: 'https://library.example/v1' }],
+    ['Swagger 2.0', 'warehouse.yaml', {}],
+    ['a service description', 'weather.yaml', {}],
+  ])('%s', (_, file, more) => {
+    expect(shorten(plan(read(file), more))).toEqual(shorten(read(file.replace(/\.\w+$/, '.plan.yaml'))));
+  });
+});
+
+const document = (paths: object, more: object = {}) => ({
+  openapi: '3.0.3',
+  info: { title: 'Things', version: '1' },
+  servers: [{ url: 'https://things.example' }],
+  paths,
+  ...more,
+});
+
+const operation = (more: object = {}) => ({ operationId: 'act', responses: { 204: { description: 'Done' } }, ...more });
+const planOperation = (more: object = {}, options: Partial<ImportOptions> = {}, components: object = {}) =>
+  plan(document({ '/things': { post: operation(more) } }, { components }), options);
+const planBody = (requestBody: object, components: object = {}) => {
+  const { intents, notes } = planOperation({ requestBody }, {}, components);
+  return { inputs: intents[0]?.input_parameters ?? [], notes };
+};
+const text = { type: 'string' };
+const query = (name: string, more: object = {}) => ({ name, in: 'query', schema: text, ...more });
+const json = (schema: object) => ({ content: { 'application/json': { schema } } });
+
+const hidden = '\u{e0041}\u202e\u200b';
+
+test('hidden characters of an OpenAPI document are left out and noted', () => {
+  const { intents, notes } = planOperation({ summary: `Act${hidden}`, description: `It acts${hidden}`, tags: [`a${hidden}`] });
+  expect(intents).toMatchObject([{ intent_name: 'Act', description: 'It acts', tags: ['a'] }]);
+  const path = '/paths/~1things/post';
+  const lost = ['name', 'description'].map((member) => ({ path, note: `the ${member} lost 3 invisible or control characters` }));
+  expect(notes).toEqual(expect.arrayContaining(lost));
+});
+
+test('hidden characters of a service description are left out and noted', () => {
+  const info = { name: `World${hidden}`, description: `Facts${hidden}`, service_url: 'https://world.example' };
+  const parameter = { name: 'code', type: 'string', required: true, description: `A code${hidden}` };
+  const intent = {
+    ...{ intent_uid: 'world.example:get:v1', intent_name: `Get${hidden}`, description: `Gets${hidden}`, tags: [`a${hidden}`] },
+    ...{ input_parameters: [parameter], output_parameters: [], endpoint: 'https://world.example/get' },
+  };
+  const { service, intents, notes } = plan({ 'service-info': info, intents: [intent] });
+  expect(service).toMatchObject({ service_name: 'World', description: 'Facts' });
+  expect(intents).toMatchObject([{ intent_name: 'Get', description: 'Gets', tags: ['a'], input_parameters: [{ description: 'A code' }] }]);
+  const places = ['/service-info', '/intents/0/intent_name', '/intents/0/description', '/intents/0/tags/0'];
+  expect(notes.map(({ path }) => path)).toEqual(expect.arrayContaining(places));
+});
+
+test.each<[string, object, [name: string, description: string][]]>([
+  ['text', { 'text/csv': {}, 'application/xml': {} }, [['value', 'Text of the type text/csv or application/xml']]],
+  ['bytes', { 'image/png': {} }, [['base64', 'Content of the type image/png, in base64']]],
+  [
+    'either',
+    { 'text/csv; header=present': {}, 'Application/PDF': {} },
+    [
+      ['value', 'Text of the type text/csv'],
+      ['base64', 'Content of the type application/pdf, in base64'],
+    ],
+  ],
+])('a response that is %s', (_, content, outputs) => {
+  const all = [...outputs, ['content_type', 'The media type of the content']];
+  expect(planOperation({ responses: { 200: { content } } })).toMatchObject({
+    intents: [{ output_parameters: all.map(([name, description]) => ({ name, type: 'string', description })) }],
+    skipped: [],
+    notes: [],
+  });
+});
+
+test('a response that is text or JSON is described as JSON', () => {
+  const responses = { 200: { content: { 'text/csv': {}, ...json({ type: 'object', properties: { a: text } }).content } } };
+  expect(planOperation({ responses })).toMatchObject({ intents: [{ output_parameters: [{ name: 'a', type: 'string' }] }], notes: [] });
+});
+
+describe('an operation that a call of an intent cannot make is skipped with the reason', () => {
+  const at = '/paths/~1things/post';
+  const form = '/requestBody/content/application~1x-www-form-urlencoded/schema';
+  const planForm = (schema: object) => ({ requestBody: { content: { 'application/x-www-form-urlencoded': { schema } } } });
+  const parameters = (...list: object[]) => ({ parameters: list });
+  const noPlace = 'has a parameter without a name or a known place';
+  const noFile = 'it is a file, and a form of this type carries text';
+  const binary = { type: 'string', format: 'binary' };
+  const image = { type: 'string', contentMediaType: 'image/png' };
+  const cookie = { name: 'sid', in: 'cookie', required: true, schema: text };
+  const forwarded = { name: 'X-Forwarded-For', in: 'header', required: true, schema: text };
+  const many = Array.from({ length: 101 }, (_, at) => query(`p${at}`, { required: true }));
+  test.each<[string, object, string, string]>([
+    ['a required cookie', parameters(cookie), '/parameters/0', 'needs the cookie sid, and a call sends no cookies of the caller'],
+    ['a parameter without a place', parameters({ name: 'a', schema: text }), '/parameters/0', noPlace],
+    ['another document', parameters({ $ref: 'common.yaml#/a' }), '/parameters/0', `cannot be read: the reference ${unread}`],
+    ['a form of files', planForm({ properties: { a: binary } }), form, 'takes files only, and a form of this type carries text'],
+    [
+      'a file',
+      planForm({ properties: { a: image, b: text }, required: ['a'] }),
+      `${form}/properties/a`,
+      `needs the parameter a, but ${noFile}`,
+    ],
+    ['a header that steers', parameters(forwarded), '/parameters/0', 'needs the header X-Forwarded-For, which callers may not choose'],
+    ['more than 100 required parameters', parameters(...many), '', 'needs more than 100 parameters'],
+    ['a private server', { servers: [{ url: 'http://10.0.0.1' }] }, '', 'would be refused: /endpoint/url must begin with https://'],
+    ['no absolute server', { servers: [{ url: '/api' }] }, '/servers/0/url', 'has no absolute server address; give one with --base-url'],
+  ])('%s', (_, more, path, reason) => {
+    const skipped = [{ operation: 'POST /things', path: at + path, reason }];
+    expect(planOperation(more)).toMatchObject({ intents: [], skipped, notes: [] });
+  });
+
+  const nothing = 'cannot be read: the reference leads to nothing in this document';
+  const label = { get: operation({ parameters: [{ name: 'id', in: 'path', style: 'label', schema: text }] }) };
+  test.each<[title: string, item: object, pointer: string, reason: string]>([
+    ['GET /things', { get: null }, '/paths/~1things', 'is not described'],
+    ['GET /things', { get: { $ref: '#/paths/~1none/get' } }, '/paths/~1things/get', nothing],
+    ['GET /things', { get: { $ref: './other.yaml#/get' } }, '/paths/~1things/get', `cannot be read: the reference ${unread}`],
+    ['things', { get: operation() }, '/paths/things', 'has a path that does not begin with a slash'],
+    ['GET /a#all', { get: operation() }, '/paths/~1a#all/get', 'would be refused: /endpoint/url must not have a fragment'],
+    ['GET /a/{id}', label, '/paths/~1a~1{id}/get/parameters/0', 'has the path parameter id in a style that a call does not use'],
+  ])('%s with %j', (title, item, path, reason) => {
+    expect(plan(document({ [title.replace('GET ', '')]: item })).skipped).toEqual([{ operation: title, path, reason }]);
+  });
+});
+
+describe('what an intent cannot carry is left out and noted', () => {
+  const path = '/paths/~1things/post/requestBody/content/application~1json/schema/properties/a';
+  const refused = (member: string, problem: string) => `${member} was left out; the registry refuses it: ${problem}`;
+  test.each<[type: string, refused: object, note: string, kept?: object]>([
+    ['integer', { enum: ['1', '2'] }, refused('enum', 'must be an integer, like every value of this parameter')],
+    ['number', { minLength: 3 }, refused('minLength', 'must be left out, because it constrains nothing of type number')],
+    ['string', { maxLength: -1 }, refused('maxLength', 'must be at least 0')],
+    ['string', { pattern: 'a'.repeat(1001) }, refused('pattern', 'must have at most 1000 characters')],
+    ['string', { enum: [] }, refused('enum', 'must hold at least one value')],
+    ['string', { description: 'd'.repeat(4001) }, 'the description was cut to 4000 characters', { description: `${'d'.repeat(3999)}…` }],
+  ])('%s with %j', (type, more, note, kept = {}) => {
+    const { inputs, notes } = planBody(json({ properties: { a: { type, ...more } } }));
+    expect(inputs).toEqual([{ name: 'a', type, ...kept }]);
+    expect(notes).toEqual([{ path, note }]);
+  });
+
+  test('optional parameters beyond the hundredth', () => {
+    const parameters = Array.from({ length: 130 }, (_, at) => query(`p${at}`, at === 129 ? { required: true } : {}));
+    const { intents, notes } = planOperation({ parameters });
+    expect(intents[0]?.input_parameters.map(({ name }) => name)).toEqual([...Array.from({ length: 99 }, (_, at) => `p${at}`), 'p129']);
+    expect(notes).toEqual([{ path: '/paths/~1things/post', note: '30 optional parameters were left out: an intent has at most 100' }]);
+  });
+});
+
+test.each([
+  ['a reference', { $ref: '#/components/schemas/Name', nullable: true }],
+  ['parts', { allOf: [{ $ref: '#/components/schemas/Name' }], nullable: true }],
+  ['a branch that says nothing else', { oneOf: [{ nullable: true, description: 'None' }, { $ref: '#/components/schemas/Name' }] }],
+])('nullable is understood beside %s', (_, name) => {
+  const schemas = { Name: { type: 'string', maxLength: 9 }, Thing: { type: 'object', required: ['name'], properties: { name } } };
+  const { intents } = planOperation({ responses: { 200: json({ $ref: '#/components/schemas/Thing' }) } }, {}, { schemas });
+  expect(intents[0]?.output_parameters).toEqual([{ name: 'name', type: 'string', maxLength: 9 }]);
+});
+
+test.each<[string, type: string | string[], isNeeded: boolean, isRequired: boolean, inputs: Record<string, boolean>]>([
+  ['may be null and need not be there is one input', ['object', 'null'], true, false, { body: false }],
+  ['may be null and has to be there is its members', ['object', 'null'], true, true, { a: true }],
+  ['may be null and requires none of its members is its members', ['object', 'null'], false, false, { a: false }],
+  // most documents that do not say whether a body is required forget it
+  ['is an object is its members', 'object', true, false, { a: true }],
+])('a body that %s', (_, type, isNeeded, required, expected) => {
+  const { inputs } = planBody({ required, ...json({ type, ...(isNeeded && { required: ['a'] }), properties: { a: text } }) });
+  expect(inputs.map((input) => [input.name, input.required ?? false])).toEqual(Object.entries(expected));
+});
+
+test('a schema that uses the same one many times is resolved once', () => {
+  const twice = (name: string) => [{ $ref: `#/components/schemas/${name}` }, { $ref: `#/components/schemas/${name}` }];
+  const levels = Array.from({ length: 60 }, (_, at) => [
+    [`A${at}`, { allOf: twice(`O${at}`) }],
+    [`O${at}`, { oneOf: twice(`A${at + 1}`) }],
+  ]).flat();
+  const schemas = Object.fromEntries([...levels, ['A60', { properties: { kind: { enum: ['a', 'b'] } } }]]);
+  const { inputs } = planBody(json({ $ref: '#/components/schemas/A0' }), { schemas });
+  expect(inputs).toEqual([{ name: 'kind', type: 'string', enum: ['a', 'b'] }]);
+});
+
+describe('documents that could crash a reader', () => {
+  test.each([
+    ['lists', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('%s in 20,000 %s', (_, opening, closing) => {
+    const text = `{"openapi":"3.0.0","x":${opening.repeat(20_000)}${opening === '[' ? '' : 1}${closing.repeat(20_000)}}`;
+    expect(() => plan(readDocument(text))).toThrow(new DocumentError('The document is nested more than 500 deep.'));
+  });
+
+  test('a map of 40,000 keys in YAML', () => {
+    const keys = Array.from({ length: 40_000 }, (_, at) => `k${at}`);
+    const startedMs = performance.now();
+    expect(readDocument(keys.map((key) => `${key}: 1\n`).join(''))).toEqual(Object.fromEntries(keys.map((key) => [key, 1])));
+    // a second or two; a minute if each key is compared with all before it
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+  }, 120_000);
+
+  test('3,000 schemas nested in each other', () => {
+    const schemas = Object.fromEntries(
+      Array.from({ length: 3_000 }, (_, at) => [
+        `S${at}`,
+        { properties: { [`p${at}`]: text }, allOf: [{ $ref: `#/components/schemas/S${at + 1}` }] },
+      ]),
+    );
+    const { inputs, notes } = planBody(json({ $ref: '#/components/schemas/S0' }), { schemas });
+    expect(inputs).toHaveLength(100);
+    expect(notes.map(({ note }) => note)).toContain('the schema is made of too many others; that part of it was left out');
+  });
+});
+
+describe('Swagger 2.0', () => {
+  const swagger = (item: object, more: object = {}) => ({
+    swagger: '2.0',
+    info: { version: '1' },
+    host: 'things.example',
+    paths: { '/things': item },
+    ...more,
+  });
+  const act = (...parameters: object[]) => ({ post: operation({ parameters }) });
+  const field = (name: string, more: object = {}) => ({ name, in: 'formData', type: 'string', ...more });
+
+  test('a body and parameters may be shared, also by all operations of a path', () => {
+    const parameters = {
+      Body: { name: 'body', in: 'body', schema: { $ref: '#/definitions/Thing' } },
+      Page: { name: 'page', in: 'query', type: 'integer' },
+    };
+    const definitions = { Thing: { properties: { size: { type: 'integer', minimum: 1, exclusiveMinimum: true } } } };
+    const item = { parameters: [{ $ref: '#/parameters/Page' }], ...act({ $ref: '#/parameters/Body' }) };
+    expect(plan(swagger(item, { parameters, definitions })).intents[0]?.input_parameters).toEqual([
+      { name: 'size', type: 'integer', minimum: 2 },
+      { name: 'page', type: 'integer', in: 'query' },
+    ]);
+  });
+
+  test('a form is sent as one, whatever the document says about bodies, and its lists are joined by commas by default', () => {
+    const { intents, notes } = plan(swagger(act(field('a'), field('b', { type: 'array' })), { consumes: ['application/json'] }));
+    expect(intents[0]?.endpoint.content_type).toBe('application/x-www-form-urlencoded');
+    expect(intents[0]?.input_parameters).toEqual([
+      { name: 'a', type: 'string' },
+      { name: 'b', type: 'array', style: 'commas' },
+    ]);
+    expect(notes).toEqual([]);
+  });
+
+  test.each([
+    ['csv', { style: 'commas' }],
+    ['ssv', { style: 'spaces' }],
+    ['pipes', { style: 'pipes' }],
+    ['multi', {}],
+    // left out
+    ['tsv', undefined],
+  ])('lists that are joined by %s', (collectionFormat, written) => {
+    const lists = ['query', 'formData'].map((place) => ({ name: place, in: place, type: 'array', collectionFormat }));
+    const read = [
+      { name: 'formData', type: 'array', ...written },
+      { name: 'query', type: 'array', in: 'query', ...written },
+    ];
+    const [other, ...inputs] = plan(swagger(act(field('other'), ...lists))).intents[0]?.input_parameters ?? [];
+    expect([other, inputs]).toEqual([{ name: 'other', type: 'string' }, written ? read : []]);
+  });
+
+  test('only the invalid operation is skipped', () => {
+    const item = {
+      ...act({ name: 'a', in: 'query', type: 'string' }),
+      get: operation({ parameters: [null] }),
+      put: operation({ responses: { 200: { $ref: '#/responses/None' } } }),
+    };
+    const { intents, skipped } = plan(swagger(item, { securityDefinitions: { none: null }, definitions: { none: null } }));
+    expect(intents.map(({ endpoint }) => endpoint.method)).toEqual(['POST']);
+    expect(skipped).toEqual([
+      { operation: 'GET /things', path: '/paths/~1things/get', reason: 'has a parameter without a name or a known place' },
+      {
+        operation: 'PUT /things',
+        path: '/paths/~1things/put/responses/200',
+        reason: 'cannot be read: the reference leads to nothing in this document',
+      },
+    ]);
+  });
+});
+
+describe('naming', () => {
+  test.each([
+    ['listOpenOrders', 'list-open-orders'],
+    ['注文一覧', 'post-things'],
+    ['a'.repeat(150), `${'a'.repeat(91)}-5b0a8ff5`],
+  ])('operationId %s', (operationId, slug) => {
+    const [intent] = planOperation({ operationId }).intents;
+    expect(intent?.intent_uid.replace(/[0-9a-f]{8}(?=:v1)/, '5b0a8ff5')).toBe(`things.example:${slug}:v1`);
+  });
+
+  test.each([
+    ['0.9', 'v1'],
+    [3, 'v3'],
+  ])('version %s', (version, expected) => {
+    const { intents } = plan(document({ '/things': { get: operation() } }, { info: { title: 'Things', version } }));
+    expect(intents[0]?.intent_uid).toBe(`things.example:act:${expected}`);
+  });
+
+  test.each<[string, object, string]>([
+    ['the summary', { summary: 'List *all* `orders`.', description: 'Other' }, 'List all orders'],
+    ['a summary in HTML', { summary: '<b>List</b> &lt;all&gt; orders' }, 'List <all> orders'],
+    ['the operationId, not a description', { operationId: 'listOrders', description: '<p>You can list orders.</p>' }, 'List orders'],
+    ['a long summary', { operationId: 'cancelOrder', summary: 'word '.repeat(30), description: 'Cancels it.' }, 'Cancel an order'],
+    ['method and path', { operationId: undefined }, 'Create a thing'],
+    ['words in angle brackets', { summary: 'Send Bearer <token> and snake_case_name' }, 'Send Bearer <token> and snake_case_name'],
+  ])('the name from %s', (_, more, name) => {
+    expect(planOperation(more).intents[0]?.intent_name).toBe(name);
+  });
+
+  test('no two intents have one name', () => {
+    const act = (operationId: string) => operation({ operationId, summary: 'Act' });
+    const { intents } = plan(document({ '/cats/{id}': { get: act('a'), put: act('b') }, '/dogs/{id}': { get: act('c') } }));
+    expect(intents.map(({ intent_name }) => intent_name)).toEqual(['Act (GET /cats/{id})', 'Act (PUT /cats/{id})', 'Act (GET /dogs/{id})']);
+    expect(intents.map(({ description }) => description)).toEqual(intents.map(({ intent_name }) => intent_name));
+  });
+
+  test('a description loses the marks of HTML and Markdown', () => {
+    const description =
+      '<p>Lists <a href="https://a.example">orders</a>:</p><ul><li>open</li><li>**done**</li></ul><br/>\n```\na &amp; b\n```';
+    expect(planOperation({ description }).intents[0]?.description).toBe('Lists orders:\n\n- open\n- done\n\na & b');
+  });
+
+  test('operations that still collide when named by method and path', () => {
+    const paths = { '/a/{x}': { get: operation() }, '/a/{ x }': { get: operation() } };
+    const { intents, skipped } = plan(document(paths));
+    expect(intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:get-a-by-x:v1']);
+    expect(skipped).toEqual([
+      { operation: 'GET /a/{ x }', path: '/paths/~1a~1{ x }/get', reason: 'collides with another operation that is called get-a-by-x' },
+    ]);
+  });
+
+  test('namespace, version and name can be given', () => {
+    const { service, intents } = planOperation({}, { namespace: 'Acme.things', version: 'v7.1', serviceName: 'Our things' });
+    expect([service.service_name, intents[0]?.intent_uid]).toEqual(['Our things', 'Acme.things:act:v7.1']);
+  });
+});
+
+describe('headers', () => {
+  const header = (name: string, schema: object = text, more: object = {}) => ({ name, in: 'header', schema, ...more });
+  const planHeaders =
+    (...lists: object[][]) =>
+    (options: Partial<ImportOptions> = {}) => {
+      const paths = lists.map((parameters, at) => [`/${at}`, { get: operation({ operationId: `act ${at}`, parameters }) }]);
+      const { service, intents, notes, skipped } = plan(document(Object.fromEntries(paths)), options);
+      return { headers: service.headers, inputs: intents.map(({ input_parameters }) => input_parameters), notes, skipped };
+    };
+  const version = (value: string) => header('Api-Version', { type: 'string', default: value }, { required: true });
+
+  test.each<[string, object, string]>([
+    ['const', { const: '2' }, '2'],
+    ['an enum of one', { type: 'integer', enum: [2] }, '2'],
+    ['the default of a version', { type: 'string', default: '2' }, '2'],
+  ])('%s becomes a header field of the service', (_, schema, value) => {
+    const parameters = [header('X-Version', schema)];
+    expect(planHeaders(parameters, parameters, [])()).toMatchObject({ headers: { 'X-Version': value }, inputs: [[], [], []] });
+  });
+
+  test('values that differ, or that few operations have, are the defaults of inputs', () => {
+    const input = (value: string) => ({ name: 'Api-Version', type: 'string', required: true, default: value, in: 'header' });
+    expect(planHeaders([version('1')], [version('2')])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [input('2')]] });
+    expect(planHeaders([version('1')], [], [])()).toMatchObject({ headers: undefined, inputs: [[input('1')], [], []] });
+  });
+
+  test('what the admin gives wins', () => {
+    const planned = planHeaders([version('1'), header('X-Debug')], [version('2')]);
+    expect(planned({ headers: { 'api-version': '3' }, ignoreHeaders: ['x-debug'] })).toMatchObject({
+      headers: { 'api-version': '3' },
+      inputs: [[], []],
+    });
+    expect(planned({ headers: { 'Api-Version': '3' }, findsHeaders: false }).inputs).toEqual([
+      [{ name: 'X-Debug', type: 'string', in: 'header' }],
+      [],
+    ]);
+  });
+
+  test.each(['Authorization', 'token', 'X-Api-Key', 'X-Acme-Access-Token', 'api_key'])('%s is the credential', (name) => {
+    const { inputs, notes } = planHeaders([header(name, text, { required: true }), query(name)])();
+    expect(inputs).toEqual([name === 'Authorization' ? [{ name, type: 'string' }] : []]);
+    expect(notes[0]?.note).toBe(`the header ${name} was left out: it is the service's credential, which the gate adds to its calls`);
+  });
+
+  test.each(['X-Request-Id', 'traceparent', 'TraceState'])('%s, which the gate sends, is no input', (name) => {
+    expect(planHeaders([header(name, text, { required: true })])()).toMatchObject({ inputs: [[]], notes: [], skipped: [] });
+  });
+
+  test('a list is a text with commas', () => {
+    expect(planHeaders([header('X-Tags', { type: 'array', items: text })])().inputs).toEqual([
+      [{ name: 'X-Tags', type: 'string', description: 'Several values are separated by commas.', in: 'header' }],
+    ]);
+  });
+});
+
+test('an operation that is a reference is the one that it refers to', () => {
+  const act = { get: operation({ summary: 'Do it', parameters: [query('a')] }) };
+  const item = { $ref: '#/components/pathItems/Act', post: { $ref: '#/x-operations/act' } };
+  const more = { components: { pathItems: { Act: act } }, 'x-operations': { act: operation({ operationId: 'act2', summary: 'Do that' }) } };
+  const { intents, skipped } = plan(document({ '/things': item }, more));
+  expect(intents.map(({ intent_name, input_parameters }) => [intent_name, input_parameters])).toEqual([
+    ['Do it', [{ name: 'a', type: 'string' }]],
+    ['Do that', []],
+  ]);
+  expect(skipped).toEqual([]);
+});
+
+describe('OpenAPI 3.2', () => {
+  test('is read as 3.1, and its further methods are named', () => {
+    const item = { get: operation(), query: operation(), additionalOperations: { COPY: operation() } };
+    const { intents, skipped, notes } = plan({ ...document({ '/things': item }), openapi: '3.2.0' });
+    expect(intents).toHaveLength(1);
+    expect(skipped).toEqual([
+      { operation: 'QUERY /things', path: '/paths/~1things/query', reason: 'uses QUERY, which intents do not support' },
+      { operation: 'COPY /things', path: '/paths/~1things/additionalOperations/COPY', reason: 'uses COPY, which intents do not support' },
+    ]);
+    expect(notes).toEqual([{ path: '/openapi', note: 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out' }]);
+  });
+
+  test('a parameter that is a whole query is left out', () => {
+    const whole = { name: 'q', in: 'querystring', content: { 'application/x-www-form-urlencoded': { schema: {} } } };
+    const { notes } = plan({ ...document({ '/things': { get: operation({ parameters: [whole] }) } }), openapi: '3.2.0' });
+    expect(notes).toContainEqual({
+      path: '/paths/~1things/get/parameters/0',
+      note: 'the parameter q was left out: it is a whole query, which a call does not take as one',
+    });
+  });
+});
+
+describe('an operation that leads to another origin than the service', () => {
+  const reason = (origin: string, home = 'https://things.example') =>
+    `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it all the same`;
+  const elsewhere = (url: string, options?: Partial<ImportOptions>) => planOperation({ servers: [{ url }] }, options);
+  const skippedFor = (reason: string) => [{ operation: 'POST /things', path: '/paths/~1things/post', reason }];
+
+  test.each([
+    ['https://evil.example', 'https://evil.example'],
+    ['https://things.example.evil.example/v1', 'https://things.example.evil.example'],
+    ['https://files.things.example', 'https://files.things.example'],
+  ])('%s is skipped', (url, origin) => {
+    expect(elsewhere(url)).toMatchObject({ intents: [], skipped: skippedFor(reason(origin)) });
+  });
+
+  test('is imported if the origin is allowed, or only spelt otherwise', () => {
+    expect(elsewhere('https://evil.example/v1', { allowedOrigins: ['https://evil.example'] }).intents).toHaveLength(1);
+    expect(elsewhere('https://THINGS.example:443/v2').intents).toHaveLength(1);
+  });
+
+  test('is told from that of the service that is imported into', () => {
+    const { skipped } = planOperation({}, { serviceUrl: 'https://www.example' });
+    expect(skipped).toEqual(skippedFor(reason('https://things.example', 'https://www.example')));
+  });
+
+  test('is skipped in a service description, too', () => {
+    const intent = (slug: string, endpoint: string) => ({
+      intent_uid: `things.example:${slug}:v1`,
+      intent_name: 'Act',
+      description: 'Acts',
+      input_parameters: [],
+      output_parameters: [],
+      endpoint,
+    });
+    const intents = [intent('at-home', 'https://things.example/a'), intent('away', 'https://evil.example/{?a}'.replace('{?a}', ''))];
+    const planned = plan({ 'service-info': { name: 'Things', description: 'Things', service_url: 'https://things.example' }, intents });
+    expect(planned.intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:at-home:v1']);
+    expect(planned.skipped).toEqual([{ operation: 'things.example:away:v1', path: '/intents/1', reason: reason('https://evil.example') }]);
+  });
+});
+
+describe('a service description as others write it', () => {
+  const info = { name: 'Shop', description: 'Sells things', service_url: 'https://shop.example' };
+  const search = {
+    intent_uid: 'shop.example:SearchProducts:v1',
+    intent_name: 'SearchProducts',
+    description: 'Finds products',
+    input_parameters: [{ name: 'query', type: 'string', required: true, title: 'Query', example: 'tea' }],
+    output_parameters: [{ name: 'products', type: 'array' }],
+    endpoint: 'https://shop.example/search',
+    tags: ['shop'],
+    rate_limit: '1000/hour',
+    price: '0.01 USD',
+  };
+
+  test('has slugs in kebab-case, and loses what the registry has no place for, with a note for each', () => {
+    const { intents, skipped, notes } = plan({
+      'service-info': info,
+      intents: [search],
+      'uim-public-key': 'x',
+      'uim-policy-file': 'https://shop.example/uim-policy.json',
+      'uim-api-discovery': 'https://shop.example/uim/intents/search',
+      'uim-api-execute': 'https://shop.example/uim/execute',
+      'uim-license': 'https://shop.example/licence',
+      'uim-compliance': { standards: ['ISO27001'] },
+    });
+    expect(skipped).toEqual([]);
+    expect(intents).toEqual([
+      {
+        intent_uid: 'shop.example:search-products:v1',
+        intent_name: 'SearchProducts',
+        description: 'Finds products',
+        input_parameters: [{ name: 'query', type: 'string', required: true }],
+        output_parameters: [{ name: 'products', type: 'array' }],
+        endpoint: { url: 'https://shop.example/search', method: 'POST', content_type: 'application/json' },
+        tags: ['shop'],
+      },
+    ]);
+    expect(notes).toEqual([
+      { path: '/uim-license', note: 'uim-license was left out: the registry has no place for it' },
+      { path: '/uim-compliance', note: 'uim-compliance was left out: the registry has no place for it' },
+      { path: '/intents/0/rate_limit', note: 'the member rate_limit was left out: the registry has no place for it' },
+      { path: '/intents/0/price', note: 'the member price was left out: the registry has no place for it' },
+      { path: '/intents/0/input_parameters/0/example', note: 'the member example was left out: the registry has no place for it' },
+      {
+        path: '/intents/0/intent_uid',
+        note: 'the intent_uid became shop.example:search-products:v1: a slug has lower-case letters, digits and hyphens',
+      },
+      { path: '/intents/0/endpoint', note: 'the endpoint is an address alone; it will be called with POST and JSON' },
+    ]);
+  });
+
+  test('may have parameters by name, as JSON Schema has them', () => {
+    const properties = {
+      location: { title: 'Location', type: 'string' },
+      min_price: { default: null, title: 'Min Price', type: 'integer' },
+      near: { type: ['null', 'boolean'] },
+      anything: {},
+    };
+    const { intents, skipped } = plan({
+      'service-info': info,
+      intents: [{ ...search, input_parameters: properties, output_parameters: { type: 'object', properties, required: ['location'] } }],
+    });
+    expect(skipped).toEqual([]);
+    const named = [
+      { name: 'location', type: 'string' },
+      { name: 'min_price', type: 'integer' },
+      { name: 'near', type: 'boolean' },
+      { name: 'anything', type: 'any' },
+    ];
+    expect(intents[0]?.input_parameters).toEqual(named);
+    expect(intents[0]?.output_parameters).toEqual(named.map((one) => (one.name === 'location' ? { ...one, required: true } : one)));
+  });
+
+  test('may have a parameter that is called properties', () => {
+    const output_parameters = { properties: { title: 'Properties', type: 'array', items: {} }, total: { type: 'integer' } };
+    const { intents } = plan({ 'service-info': info, intents: [{ ...search, output_parameters }] });
+    expect(intents[0]?.output_parameters).toEqual([
+      { name: 'properties', type: 'array' },
+      { name: 'total', type: 'integer' },
+    ]);
+  });
+
+  test('may call its members otherwise, and say nothing of answers', () => {
+    const { intent_name: name, input_parameters, output_parameters: _, rate_limit, price, ...rest } = search;
+    const { intents, notes } = plan({
+      service_info: info,
+      intents: [{ ...rest, name, parameters: { query: { type: 'string', required: true } } }],
+    });
+    expect(intents[0]).toMatchObject({
+      intent_name: 'SearchProducts',
+      input_parameters: [{ name: 'query', type: 'string', required: true }],
+      output_parameters: [],
+    });
+    expect(notes).toEqual(
+      expect.arrayContaining([
+        { path: '/intents/0/name', note: 'the member name was taken as intent_name' },
+        { path: '/intents/0/parameters', note: 'the member parameters was taken as input_parameters' },
+        { path: '/intents/0', note: 'nothing is said about the answer, so it is not checked' },
+      ]),
+    );
+  });
+
+  test.each([
+    ['https://shop.example', 'https://api.shop.example', true],
+    ['https://www.shop.example/start', 'https://api.shop.example', true],
+    ['https://shop.example', 'https://a.b.shop.example', true],
+    ['https://shop.example', 'https://myshop.example', false],
+    ['https://shop.example', 'https://shop.example.evil.example', false],
+    ['https://shop.example', 'https://api.shop.example:8443', false],
+    ['https://shop.example', 'http://api.shop.example', false],
+    ['https://api.shop.example', 'https://shop.example', false],
+    ['https://example', 'https://shop.example', false],
+    ['https://shop.example', 'shop://api.shop.example', false],
+  ])('of %s may lead to %s: %s', (service_url, origin, isTaken) => {
+    const { intents, notes } = plan({ 'service-info': { ...info, service_url }, intents: [{ ...search, endpoint: `${origin}/search` }] });
+    expect(intents).toHaveLength(isTaken ? 1 : 0);
+    const note = { path: '/intents/0/endpoint', note: `leads to ${origin}, which is below the service's own host` };
+    expect(notes.filter(({ path }) => path === note.path)).toEqual(isTaken ? expect.arrayContaining([note]) : []);
+  });
+
+  test('may come from another gate: places are percent-encoded there', () => {
+    const inputs = [{ name: 'id', type: 'string', required: true }];
+    const intent = { ...search, intent_uid: 'shop.example:get:v1', input_parameters: inputs, version: '1.0' };
+    const { intents, notes } = plan({
+      'service-info': info,
+      intents: [{ ...intent, endpoint: 'https://shop.example/products/%7Bid%7D/%7Bother%7D' }],
+    });
+    expect(intents[0]?.endpoint.url).toBe('https://shop.example/products/{id}/%7Bother%7D');
+    expect(intents[0]).not.toHaveProperty('version');
+    expect(notes).toContainEqual({ path: '/intents/0/version', note: 'the version was left out: it is that of the intent_uid' });
+  });
+
+  test('is skipped in part: two slugs that become one, and what has no address', () => {
+    const { intents, skipped, notes } = plan({
+      'service-info': info,
+      intents: [search, { ...search, intent_uid: 'shop.example:search_products:v1' }, { ...search, endpoint: undefined }],
+    });
+    expect(intents).toHaveLength(1);
+    expect(skipped.map(({ operation, path }) => [operation, path])).toEqual([
+      ['shop.example:search_products:v1', '/intents/1'],
+      ['shop.example:SearchProducts:v1', '/intents/2'],
+    ]);
+    expect(notes.filter(({ path }) => !path.startsWith('/intents/0'))).toEqual([]);
+  });
+
+  test.each<[string, object]>([
+    [
+      'with an underscore',
+      { service_info: { ...info, service_logo_url: 'https://shop.example/logo' }, 'uim-policy-file': 'https://shop.example/policy' },
+    ],
+    [
+      'in the overview form',
+      {
+        service: {
+          name: 'Shop',
+          description: 'Sells things',
+          urls: { base_url: 'https://shop.example', logo: 'https://shop.example/logo' },
+        },
+        security: { public_key: 'x', policy_url: 'https://shop.example/policy', supported_auth_methods: [] },
+      },
+    ],
+  ])('is read %s', (_, members) => {
+    const { service, intents } = plan({ ...members, intents: [search] });
+    expect(service).toEqual({
+      service_name: 'Shop',
+      description: 'Sells things',
+      service_url: 'https://shop.example',
+      policy_url: 'https://shop.example/policy',
+      service_logo_url: 'https://shop.example/logo',
+    });
+    expect(intents).toHaveLength(1);
+  });
+
+  test('names what callers prove themselves by', () => {
+    const security = { supported_auth_methods: ['jwt', 'oauth2'] };
+    expect(plan({ service: info, security, intents: [search] }).credentials).toEqual(['jwt', 'oauth2']);
+  });
+});
+
+describe('the options that set the credential', () => {
+  const schemes = {
+    header: { type: 'apiKey', in: 'header', name: 'X-Key' },
+    query: { type: 'apiKey', in: 'query', name: "k'ey" },
+    cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+    bearer: { type: 'http', scheme: 'bearer' },
+    basic: { type: 'http', scheme: 'Basic' },
+    digest: { type: 'http', scheme: 'digest' },
+    oauth: { type: 'oauth2' },
+    host: { type: 'apiKey', in: 'header', name: 'Host' },
+  };
+  test.each<[(keyof typeof schemes)[], object[], string[]]>([
+    [['header', 'query'], [], ['--header X-Key']],
+    [['query', 'header'], [], ["--query 'k'\\''ey'"]],
+    [['header', 'bearer'], [{ bearer: [] }], ['--bearer']],
+    [['header', 'basic'], [{ basic: [] }], ['--basic']],
+    [['header', 'digest'], [{ digest: [] }], ['--header Authorization']],
+    [['header', 'query', 'bearer'], [{ header: [], query: [] }], ['--header X-Key', "--query 'k'\\''ey'"]],
+    [['header', 'cookie'], [{ cookie: [] }], ['--header X-Key']],
+    [['oauth', 'bearer'], [{ oauth: [], bearer: [] }], ['--bearer']],
+    [['cookie', 'host'], [{ cookie: [] }, {}], []],
+    [[], [{ unknown: [] }], []],
+  ])('of %j with the requirements %j', (names, security, options) => {
+    const securitySchemes = Object.fromEntries(names.map((name) => [name, schemes[name]]));
+    expect(plan(document({}, { components: { securitySchemes }, security })).credentialPlaces.map(credentialOption)).toEqual(options);
+  });
+});
+
+test.each<[says: boolean | undefined, keepDeprecated: boolean, expected: boolean | undefined]>([
+  [true, false, true],
+  [true, true, false],
+  [false, false, false],
+  // left open, so it is not the document's
+  [undefined, false, undefined],
+])('deprecated: %p, with keepDeprecated: %p', (deprecated, keepDeprecated, expected) => {
+  const [intent] = planOperation({ deprecated }, { keepDeprecated }).intents;
+  expect(intent?.deprecated).toBe(expected);
+  expect(Object.hasOwn(intent ?? {}, 'deprecated')).toBe(expected !== undefined);
+});
+
+test('relative servers are relative to the address of the document', () => {
+  const { service } = plan(document({}, { servers: [{ url: '../v2/' }] }), { documentUrl: 'https://docs.example/specs/openapi.json' });
+  expect(service.service_url).toBe('https://docs.example/v2');
+});
+
+describe('a document that nothing can be planned from', () => {
+  const noAddress =
+    'The document does not give the absolute address of the API. Give it with --base-url, for example https://api.example.com/v1.';
+  const unknown =
+    'The document cannot be imported. It must be OpenAPI 3.0, 3.1 or 3.2 (openapi: 3.1.0), Swagger 2.0 (swagger: "2.0") or a service description (service-info and intents).';
+  test.each([
+    ['another format', { openapi: '4.0.0' }, unknown],
+    ['a text', 'hello', unknown],
+    ['a registry file', { registry: 1 }, 'The document is a registry file. Use "apply" for it.'],
+    ['no server', { openapi: '3.0.0' }, noAddress],
+    ['a Swagger without host', { swagger: '2.0', basePath: '/v1' }, noAddress],
+    [
+      'a server in IPv6',
+      { openapi: '3.1.0', servers: [{ url: 'https://[::1]/' }] },
+      'A namespace has at most 80 letters, digits, dots and hyphens, for example api.example.com. Give one with --namespace.',
+    ],
+  ])('%s', (_, input, message) => {
+    expect(() => plan(input)).toThrow(new DocumentError(message));
+  });
+});
+
+describe('readDocument', () => {
+  test.each([
+    ['nothing', ' \n', 'The document is empty.'],
+    ['neither JSON nor YAML', '{"a": [}', /^The document is neither JSON nor YAML: .* at line 1, column 8/],
+    [
+      'a key that comes twice',
+      'a:\n  b: 1\n  b: 2',
+      /^The document is neither JSON nor YAML: Map keys must be unique at line 3, column 3$/,
+    ],
+    ['a circle of aliases', 'a: &a\n  b: *a', /^The aliases of the YAML document cannot be followed: /],
+    [
+      'aliases that multiply',
+      [
+        'a: &a [x, x, x, x, x, x, x, x, x, x]',
+        ...[...'bcdefg'].map((name, at) => `${name}: &${name} [${`*${'abcdef'[at]}, `.repeat(10)}]`),
+      ].join('\n'),
+      /^The aliases of the YAML document cannot be followed: /,
+    ],
+  ])('refuses %s', (_, input, message) => {
+    expect(() => readDocument(input)).toThrow(DocumentError);
+    expect(() => readDocument(input)).toThrow(message);
+  });
+
+  test.each([
+    ['JSON with a byte order mark', '\ufeff{"a": 1}', { a: 1 }],
+    ['YAML that begins with a brace', '{a: 1}', { a: 1 }],
+    ['no as a text, numbers as names', 'no: no\n200: yes', { no: 'no', 200: 'yes' }],
+    ['merge keys', 'a: &a { x: 1 }\nb: { <<: *a, y: 2 }', { a: { x: 1 }, b: { x: 1, y: 2 } }],
+  ])('reads %s', (_, input, value) => {
+    expect(readDocument(input)).toEqual(value);
+  });
+});

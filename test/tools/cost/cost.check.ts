@@ -1,0 +1,177 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { readUsage, usualUsage } from '../../../tools/cost/assumptions.ts';
+import { readDeployment } from '../../../tools/cost/deployment.ts';
+import { estimate } from '../../../tools/cost/estimate.ts';
+import { costOf, pricedSettings, renderCost, renderPage } from '../../../tools/cost/render.ts';
+import { synthesize } from '../../lib/synthesize.ts';
+
+/** Whatever this checkout deploys. */
+const deploymentOf = (settings: Record<string, unknown> = {}) => readDeployment(synthesize({ stages: {}, ...settings }).template.Resources);
+
+const standard = deploymentOf();
+const others = pricedSettings.map(({ settings }) => deploymentOf(settings));
+
+/** What a month with other settings costs more or less, by part. */
+function changeOf(settings: Record<string, unknown>, executions = 0): Record<string, number> {
+  const [before, after] = [estimate(standard, executions), estimate(deploymentOf(settings), executions)];
+  const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changes = parts.map((part): [string, number] => [part, Number(((after[part] ?? 0) - (before[part] ?? 0)).toFixed(2))]);
+  return Object.fromEntries(changes.filter(([, change]) => change !== 0));
+}
+
+test('docs/cost.md is that of the default settings: npm run cost -- --write', () => {
+  expect(readFileSync('docs/cost.md', 'utf8')).toBe(renderPage(standard, others));
+});
+
+describe('a deployment', () => {
+  test('is read with all that costs by itself', () => {
+    expect(standard).toMatchObject({
+      keys: 1,
+      dashboards: 1,
+      buckets: 1,
+      firewalls: 0,
+      firewallRules: 0,
+      machineClients: 0,
+      collectionUnits: 0,
+      logRetentionDays: 30,
+      isTraced: true,
+      schedules: [
+        { functionId: expect.stringMatching(/^countusage/), everyMinutes: 1 },
+        { functionId: expect.stringMatching(/^snapshotsearchindex/), everyMinutes: 5 },
+      ],
+    });
+    expect(standard.alarms).toBeGreaterThan(10);
+    expect(standard.functions.find(({ id }) => id.startsWith('executeintent'))).toMatchObject({ memoryGb: 1, storageGb: 0.5 });
+  });
+
+  test('without traffic costs little', () => {
+    const [idle] = costOf(standard);
+    expect(idle?.total).toBeLessThan(9);
+    expect(idle?.parts['API Gateway']).toBe(0);
+  });
+
+  test('costs more with traffic', () => {
+    const [less, more] = [estimate(standard, 1_000_000), estimate(standard, 2_000_000)];
+    const withoutTraffic = ['Search index and its snapshots', 'Cognito', 'CloudWatch alarms', 'CloudWatch dashboard', 'CloudWatch metrics'];
+    for (const part of Object.keys(less)) {
+      expect([part, (more[part] ?? 0) > (less[part] ?? 0)]).toEqual([part, !withoutTraffic.includes(part)]);
+    }
+  });
+});
+
+describe('a setting costs', () => {
+  test.each<[Record<string, unknown>, Record<string, number>]>([
+    [{ signingKeys: 'a,b' }, { KMS: 1 }],
+    [{ waf: true }, { WAF: 9 }],
+    [{ tracing: false }, { 'X-Ray': -0.04 }],
+    [{ alarmCallsPerAgent: 0 }, { 'CloudWatch alarms': -0.1, 'CloudWatch Contributor Insights': -0.5 }],
+    [{ machineClient: true }, { Cognito: 7.64 }],
+    [{ requireProofOfPossession: true, requireFreshSignature: true }, {}],
+    [{ corsOrigins: '*' }, {}],
+    [{ reservedConcurrency: '{"mcp":5}' }, { 'CloudWatch alarms': 0.1 }],
+  ])('%j: %j without traffic', (settings, expected) => {
+    expect(changeOf(settings)).toEqual(expected);
+  });
+
+  test('search=opensearch: two compute units with standby, one without, and a run each minute', () => {
+    const units = 'OpenSearch Serverless';
+    const production = changeOf({ search: 'opensearch' });
+    expect(production).toMatchObject({ [units]: 350.4, 'X-Ray': 0.18 });
+    expect(changeOf({ search: 'opensearch', stage: 'test' })).toEqual({ ...production, [units]: 175.2 });
+    expect(deploymentOf({ search: 'opensearch' })).toMatchObject({
+      buckets: 0,
+      schedules: [
+        { functionId: expect.stringMatching(/^countusage/), everyMinutes: 1 },
+        { functionId: expect.stringMatching(/^feedsearchcollection/), everyMinutes: 1 },
+      ],
+    });
+  });
+});
+
+describe('the estimate', () => {
+  test.each([
+    // a month of 2,628,000 seconds, hardly ever two requests in one
+    [100_000, 0.59],
+    // 11,166,667 requests: one in 98.6 % of the seconds, and 5 % of the others
+    [10_000_000, 15.14],
+  ])('of traces at %i executions follows the sampling rule', (executions, expected) => {
+    expect(estimate(standard, executions)['X-Ray']).toBeCloseTo(expected, 2);
+  });
+
+  test('of writes counts the ids that are written down', () => {
+    // a write for each of a million executions, and for their 16,667 PATs; those of signed policies besides
+    expect(changeOf({ requireProofOfPossession: true }, 1_000_000)).toEqual({ 'DynamoDB, requests': 0.64 });
+    expect(changeOf({ requireFreshSignature: true }, 1_000_000)).toEqual({ 'DynamoDB, requests': 0.01 });
+  });
+
+  test('of counting is a few writes for each execution, fewer the more there are', () => {
+    const costAt = (executions: number) => estimate(standard, executions)['Usage: counting executions'] ?? 0;
+    const idle = costAt(0);
+    expect(idle).toBeLessThan(0.15);
+    const writesAt = (executions: number) => (costAt(executions) - idle) / executions / (0.625 / 1_000_000);
+    for (const [executions, most] of [
+      [100_000, 10],
+      [10_000_000, 5],
+      [1_000_000_000, 3],
+    ] as const) {
+      expect(writesAt(executions)).toBeLessThan(most);
+    }
+  });
+
+  test('of credentials is one read for each service, instance and minute at most', () => {
+    const requestsAt = (executions: number) => ((estimate(standard, executions)['Secrets Manager'] ?? 0) - 5 * 0.4) / (0.05 / 10_000);
+    expect(requestsAt(0)).toBeCloseTo(0);
+    // rarely twice in a minute
+    expect(requestsAt(1_000)).toBeGreaterThan(490);
+    expect(requestsAt(1_000)).toBeLessThanOrEqual(500);
+    // 3.6 instances at busy hours, 5 services, 43,800 minutes
+    expect(requestsAt(10_000_000)).toBeLessThan(3.6 * 5 * 43_800);
+    expect(estimate(standard, 10_000_000, { servicesWithCredential: 0 })['Secrets Manager']).toBe(0);
+  });
+
+  test('of the search index grows with the registry: each record is read when it is built', () => {
+    const part = 'Search index and its snapshots';
+    const [few, many] = [1_000, 100_000].map((intents) => estimate(standard, 0, { intents })[part] ?? 0) as [number, number];
+    // 130 times 99,000 records and their 12,085 units of pointers
+    expect(many - few).toBeGreaterThan(1.8);
+    expect(many - few).toBeLessThan(1.9);
+  });
+});
+
+describe('npm run cost', () => {
+  const run = (...options: string[]) => spawnSync(process.execPath, ['bin/run.js', 'tools/cost.ts', ...options], { encoding: 'utf8' });
+
+  test('gives programs the settings, the assumptions and the amounts', () => {
+    const { stdout, stderr } = run('--json', '-c', 'stage=test', '-c', 'waf=true', '--assume', 'admins=7');
+    expect(stderr).toBe('');
+    const { settings, assumed, months } = JSON.parse(stdout);
+    expect(settings).toBe('stage test with waf=true, retainData=false, requireAdminMfa=false');
+    expect(assumed).toEqual({ ...usualUsage, admins: 7 });
+    expect(months).toEqual(costOf(deploymentOf({ waf: true }), { admins: 7 }));
+  });
+
+  test.each([
+    [['-c', 'taracing=false'], '-c taracing: is not a setting. docs/reference.md lists all settings.\n'],
+    [['-c', 'waf=maybe'], 'The settings are not valid:\n  waf: must be true or false\n'],
+    [['--write', '-c', 'waf=true'], 'docs/cost.md is for the default settings. Use --write without -c, --assume and --json.\n'],
+  ])('refuses %j', (options, complaint) => {
+    const { status, stdout, stderr } = run(...options);
+    expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: complaint });
+  });
+
+  test('says which settings it is for, and aligns the amounts', () => {
+    const lines = renderCost(standard, 'stage production with waf=true').split('\n');
+    expect(lines[0]).toBe('US dollars a month in us-east-1, stage production with waf=true:');
+    const rows = lines.slice(2, lines.lastIndexOf(''));
+    expect(new Set(rows.map((row) => row.length)).size).toBe(1);
+    expect(rows.at(-1)).toMatch(/^total +\d+\.\d\d +\d+\.\d\d +\d+\.\d\d$/);
+  });
+
+  test('takes other assumptions', () => {
+    expect(readUsage({ intents: '5000', keyedShare: '0.25' })).toEqual({ intents: 5_000, keyedShare: 0.25 });
+    expect(() => readUsage({ intent: '5' })).toThrow(/^--assume intent: is not an assumption. Assumptions: intents, services, /);
+    expect(() => readUsage({ intents: '-5' })).toThrow('--assume intents: must be a number of 0 or more, for example intents=10.');
+  });
+});

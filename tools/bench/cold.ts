@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startStack } from '../../bin/local/stack.ts';
+import { type Endpoint, endpoints, hasFunction } from '../../lib/endpoints.ts';
+import { benchmark } from './benchmark.ts';
+import { formatTable } from './load.ts';
+import { type Bundled, benchEvent, runAlone } from './workers.ts';
+
+/** What is started, and asked for its first answer. */
+interface Started extends Bundled {
+  name: string;
+  event: unknown;
+}
+
+const usage = `npm run bench -- cold [--rounds 7] [--only NAMES]
+
+Starts each function in a fresh process and measures the time to its first answer.
+  --rounds  how many starts of each; the median counts
+  --only    names of functions, separated by commas`;
+
+/**
+ * Starts each function's bundle in a fresh process and measures the time to its first answer.
+ * The request is the endpoint's own, without token or body, so endpoints that need one answer 401, 400 or 415; the others ask real local parts.
+ */
+export const run = benchmark(usage, { rounds: 7, only: '' }, async ({ rounds, only }) => {
+  const rows = endpoints.filter((row) => hasFunction(row) && (!only || only.split(',').includes(row.name)));
+  const nothing = mkdtempSync(join(tmpdir(), 'cold-'));
+  writeFileSync(join(nothing, 'index.mjs'), "export const handler = async () => ({ statusCode: 200, body: 'hello' });");
+  const stack = await startStack({ port: 0, demo: false, quiet: true, environment: { LOG_LEVEL: 'ERROR' } });
+  const toStart = ({ name, method, path }: Endpoint): Started => {
+    const pathParameters = { intent_uid: 'world.example:get-country:v1', service_id: '01HZZZZZZZZZZZZZZZZZZZZZZZ', agent_id: 'agent' };
+    return { ...stack.definitionOf(name), name, event: benchEvent({ method, path, pathParameters, baseUrl: stack.base_url }) };
+  };
+  try {
+    const report = [['function', 'bundle', 'first answer', 'added to hello', 'memory', 'status']];
+    let helloMs = 0;
+    const hello = { name: 'hello (for comparison)', folder: nothing, environment: {}, event: {} };
+    for (const started of [hello, ...rows.map(toStart)]) {
+      const { status, answerMs, memoryBytes } = await measure(started, rounds);
+      helloMs ||= answerMs;
+      report.push([
+        started.name,
+        `${Math.round(statSync(join(started.folder, 'index.mjs')).size / 1000)} KB`,
+        `${Math.round(answerMs)} ms`,
+        `${Math.round(answerMs - helloMs)} ms`,
+        `${Math.round(memoryBytes / 2 ** 20)} MiB`,
+        String(status),
+      ]);
+    }
+    console.log(formatTable(report));
+    console.log(`\nMedians of ${rounds} starts in fresh processes of Node ${process.versions.node} on this machine, one at a time.`);
+  } finally {
+    await stack.stop();
+    rmSync(nothing, { recursive: true });
+  }
+});
+
+async function measure(started: Started, rounds: number) {
+  const first = await startOnce(started);
+  const starts = [first];
+  while (starts.length < rounds) starts.push(await startOnce(started));
+  return starts.sort((a, b) => a.answerMs - b.answerMs)[Math.floor(rounds / 2)] ?? first;
+}
+
+/** One process from its start to its first answer. */
+async function startOnce({ event, ...bundled }: Started) {
+  const startMs = performance.timeOrigin + performance.now();
+  const { status, endedMs, after } = await runAlone(bundled, { event, warmUp: 0, runs: 1, mayRefuse: true }, { execArgv: [] });
+  return { status, answerMs: endedMs - startMs, memoryBytes: after.resident };
+}

@@ -1,0 +1,85 @@
+import { openHttp } from '../../client/http.ts';
+import { nodeOptions } from '../../lib/environment.ts';
+import { benchmark } from './benchmark.ts';
+import { describeExecutions } from './execute-report.ts';
+import { floorOf } from './floor.ts';
+import { obtainPat, startGate } from './gate.ts';
+import { drive, measureWays, turns, warmUpOf } from './load.ts';
+import type { TableWork } from './table-work.ts';
+import { benchEvent, type HostReport, runAlone, startThread } from './workers.ts';
+
+const usage = `npm run bench -- execute [--executions 2000] [--concurrency 16]
+
+Executes an intent through the local stack, and compares that with calling its upstream directly and the function with the least that an
+execution takes: the same two requests of DynamoDB, signed, the same call and one signature check in plain Node.
+  --executions   how many, of each
+  --concurrency  how many at once when executions per second are measured`;
+
+const path = '/api/intents/execute';
+const intentUid = 'bench.example:echo:v1';
+const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
+
+export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, async ({ executions, concurrency }) => {
+  await using upstream = await startThread('./upstream-worker.ts');
+  await using benched = await startGate();
+  const { stack, dynamo, kms } = benched;
+  const { base_url: baseUrl } = stack;
+  await register(baseUrl, stack.admin_token, upstream.url);
+  const headers = { 'Content-Type': 'application/json' };
+  const token = await obtainPat(baseUrl);
+  const direct = { headers, body: JSON.stringify(parameters) };
+  const execution = {
+    headers: { ...headers, Authorization: `Bearer ${token}` },
+    body: JSON.stringify({ intent_uid: intentUid, parameters }),
+  };
+  const gate = { url: `${baseUrl}${path}`, ...execution };
+  const measured = await measureWays({ direct: { url: `${upstream.url}/echo`, ...direct }, gate }, executions, concurrency);
+
+  await dynamo.ask();
+  kms.operations.length = 0;
+  await drive({ ...gate, requests: executions, concurrency: 1 });
+  const work = { tableWork: await dynamo.ask<TableWork>(), kmsCalls: kms.operations.length };
+
+  const warmUp = warmUpOf(executions);
+  const { folder, environment } = stack.definitionOf('execute-intent');
+  const event = benchEvent({ method: 'POST', path, baseUrl, ...execution });
+  const floor = await floorOf(work.tableWork, {
+    dynamoUrl: dynamo.url,
+    upstream: { url: `${upstream.url}/echo`, ...direct },
+    baseUrl,
+    token,
+  });
+  const bundled = { environment: { ...environment, LOG_LEVEL: 'SILENT', NODE_OPTIONS: nodeOptions } };
+  const rounds: { alone: HostReport; floor: HostReport }[] = [];
+  let busyMs = 0;
+  while (rounds.length < turns) {
+    await dynamo.ask();
+    const alone = await runAlone({ ...bundled, folder }, { event, warmUp, runs: executions });
+    busyMs += (await dynamo.ask<TableWork>()).busyMs;
+    rounds.push({ alone, floor: await runAlone({ ...bundled, folder: floor.folder }, { event: floor.event, warmUp, runs: executions }) });
+  }
+  const dynamoMs = busyMs / (turns * (warmUp + executions));
+  console.log(describeExecutions({ executions, concurrency, ...measured, ...work, rounds, dynamoMs }));
+});
+
+/** Registers an intent that answers its parameters. */
+async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
+  const http = openHttp({ url: baseUrl });
+  const service = { service_name: 'Benchmark', service_url: 'https://bench.example', description: 'Answers what it is sent.' };
+  const saved = await http.send('POST', '/api/services', { bearer, body: service });
+  const described = [
+    { name: 'text', type: 'string', required: true, description: 'Any text.' },
+    { name: 'count', type: 'integer', required: true, description: 'Any number.' },
+  ];
+  await http.send('POST', `/api/services/${(saved.body as { service_id: string }).service_id}/intents`, {
+    bearer,
+    body: {
+      intent_uid: intentUid,
+      intent_name: 'Echo',
+      description: 'Answers its parameters.',
+      input_parameters: described,
+      output_parameters: described,
+      endpoint: `${upstreamUrl}/echo`,
+    },
+  });
+}

@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url';
+import { openHttp } from '../../client/http.ts';
+import type { Load } from './load.ts';
+import type { TableWork } from './table-work.ts';
+
+interface FloorOptions {
+  dynamoUrl: string;
+  upstream: Pick<Load, 'url' | 'headers' | 'body'>;
+  baseUrl: string;
+  /** a PAT of the gate */
+  token: string;
+}
+
+/** What runs as a function does in its place: it repeats the requests that executions made of DynamoDB. */
+export async function floorOf({ newest }: Pick<TableWork, 'newest'>, { baseUrl, ...options }: FloorOptions) {
+  const { ConditionExpression, ...update } = JSON.parse(newest.UpdateItem ?? '');
+  // the table has counted this call, and would refuse it
+  const repeatable = { ...update, ConditionExpression: `(${ConditionExpression}) OR attribute_exists(pk)` };
+  const { body } = await openHttp({ url: baseUrl }).send('GET', '/.well-known/jwks.json');
+  const event = {
+    ...options,
+    read: { operation: 'BatchGetItem', body: newest.BatchGetItem },
+    update: { operation: 'UpdateItem', body: JSON.stringify(repeatable) },
+    jwk: (body as { keys: unknown[] }).keys[0],
+  };
+  return { folder: fileURLToPath(new URL('./floor', import.meta.url)), event };
+}

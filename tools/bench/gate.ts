@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startKms } from '../../bin/local/kms.ts';
+import { startStack } from '../../bin/local/stack.ts';
+import { projectRoot } from '../../bin/local/synthesis.ts';
+import { connect } from '../../client/connect.ts';
+import { startThread } from './workers.ts';
+
+/** A folder with the shipped policy, with a rate that no benchmark reaches. */
+function writePolicy() {
+  const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
+  const policyFile = join(folder, 'policy.json');
+  const policy = readFileSync(join(projectRoot, 'policy.json'), 'utf8').replace(/("rightOperand": )60\b/, '$11000000');
+  writeFileSync(policyFile, policy);
+  return { folder, policyFile, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The gate on this machine, without the demo, over parts that count: DynamoDB's stand-in reports what it had to do. */
+export async function startGate() {
+  const policy = writePolicy();
+  const [dynamo, kms] = await Promise.all([startThread('./table-worker.ts'), startKms()]);
+  const endpoints = { dynamodbEndpoint: dynamo.url, kmsEndpoint: kms.endpoint };
+  const stack = await startStack({ port: 0, demo: false, quiet: true, policyFile: policy.policyFile, ...endpoints });
+  const dispose = async () => {
+    await stack.stop();
+    await Promise.all([kms.stop(), dynamo[Symbol.asyncDispose]()]);
+    policy[Symbol.dispose]();
+  };
+  return { stack, dynamo, kms, [Symbol.asyncDispose]: dispose };
+}
+
+/** A PAT for an agent that no other benchmark uses. */
+export async function obtainPat(baseUrl: string): Promise<string> {
+  const agent = await connect(baseUrl, { agentId: `benchmark-${randomUUID()}`, onPolicy: () => true });
+  return (await agent.obtainPat()).pat;
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+
+/** Identical requests. */
+export interface Load {
+  url: string;
+  headers?: Record<string, string>;
+  /** sent by POST; without one, the requests are GET */
+  body?: string;
+  requests: number;
+  /** how many run at once; each begins when another has ended */
+  concurrency: number;
+}
+
+/**
+ * Sends requests from a thread of its own, so that what is measured does not share an event loop with what measures.
+ * @returns how long each request took, and all together
+ * @throws Error if an answer is not 200
+ */
+export async function drive(load: Load) {
+  const worker = new Worker(new URL('./load-worker.ts', import.meta.url), { workerData: load });
+  const [result] = (await once(worker, 'message')) as [{ latenciesMs: Float64Array; elapsedMs: number }];
+  await worker.terminate();
+  return result;
+}
+
+export interface Summary {
+  median: number;
+  p99: number;
+}
+
+/** What this share of at least one value does not exceed (nearest rank). */
+export function percentile(values: Iterable<number>, share: number): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+/** Median and 99th percentile of at least one value. */
+export const summarize = (values: Iterable<number>): Summary => ({ median: percentile(values, 0.5), p99: percentile(values, 0.99) });
+
+/** The cost of one way. */
+export interface Measured {
+  latencyMs: Summary;
+  perSecond: number;
+}
+
+/** How often ways take turns, so that whatever else the machine does affects all of them alike. */
+export const turns = 5;
+
+/** Requests that are sent before anything is measured. */
+export const warmUpOf = (requests: number): number => Math.min(300, requests);
+
+type Way = Omit<Load, 'requests' | 'concurrency'>;
+
+/** Measures ways to send the same requests, in turns. */
+export async function measureWays<T extends string>(
+  ways: Record<T, Way>,
+  executions: number,
+  concurrency: number,
+): Promise<Record<T, Measured>> {
+  const requests = Math.ceil(executions / turns);
+  const samples = Object.entries<Way>(ways).map(([name, way]) => ({ name, way, latenciesMs: [] as number[], elapsedMs: 0 }));
+  for (const { way } of samples) await drive({ ...way, requests: warmUpOf(executions), concurrency });
+  for (let turn = 0; turn < turns; turn++) {
+    for (const sample of samples) {
+      sample.latenciesMs.push(...(await drive({ ...sample.way, requests, concurrency: 1 })).latenciesMs);
+      sample.elapsedMs += (await drive({ ...sample.way, requests, concurrency })).elapsedMs;
+    }
+  }
+  return Object.fromEntries(
+    samples.map(({ name, latenciesMs, elapsedMs }) => {
+      return [name, { latencyMs: summarize(latenciesMs), perSecond: (requests * turns * 1_000) / elapsedMs }];
+    }),
+  ) as Record<T, Measured>;
+}
+
+/** Text columns: the first flush left, the others flush right. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const cell = (text: string, column: number) => (column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0));
+  return rows.map((row) => row.map(cell).join('   ').trimEnd()).join('\n');
+}
+
+export const inMs = (value: number): string => value.toFixed(2);
+export const inMb = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`;

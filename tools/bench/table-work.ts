@@ -1,0 +1,60 @@
+/** What a table was asked to do. */
+export interface TableWork {
+  /** operations by name */
+  operations: Record<string, number>;
+  /** body of the newest request of each operation */
+  newest: Record<string, string>;
+  /** bytes of the items that were read and written, as DynamoDB counts them */
+  readBytes: number;
+  writtenBytes: number;
+  /** total time from each request to its answer */
+  busyMs: number;
+}
+
+export const newTableWork = (): TableWork => ({ operations: {}, newest: {}, readBytes: 0, writtenBytes: 0, busyMs: 0 });
+
+type AttributeValue = Record<string, unknown>;
+type WireItem = Record<string, AttributeValue>;
+
+/** The members of requests and answers that hold items. */
+interface WireBody {
+  Item?: WireItem;
+  TransactItems?: { Put?: { Item: WireItem } }[];
+  Items?: WireItem[];
+  Responses?: Record<string, WireItem[]>;
+  Attributes?: WireItem;
+}
+
+/** Adds one operation, from the JSON of its request and its answer. An update counts as it is answered with `ReturnValues: 'ALL_NEW'`: not in a transaction. */
+export function addOperation(work: TableWork, operation: string, request: string, answer: string, durationMs: number): void {
+  work.operations[operation] = (work.operations[operation] ?? 0) + 1;
+  work.newest[operation] = request;
+  work.busyMs += durationMs;
+  const { Item: put, TransactItems = [] }: WireBody = JSON.parse(request || '{}');
+  const { Item, Items = [], Responses = {}, Attributes }: WireBody = JSON.parse(answer || '{}');
+  const read = [...(Item ? [Item] : []), ...Items, ...Object.values(Responses).flat()];
+  for (const item of read) work.readBytes += itemBytes(item);
+  for (const item of [put, Attributes, ...TransactItems.map(({ Put }) => Put?.Item)]) if (item) work.writtenBytes += itemBytes(item);
+}
+
+/** Size of an item as DynamoDB counts it, to within its rounding of numbers. */
+export const itemBytes = (item: WireItem): number =>
+  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
+
+function valueBytes(attribute: AttributeValue): number {
+  const [[type, value] = []] = Object.entries(attribute);
+  switch (type) {
+    case 'S':
+      return Buffer.byteLength(value as string);
+    case 'N':
+      return Math.ceil((value as string).replace(/[^0-9]/g, '').length / 2) + 1;
+    case 'B':
+      return Buffer.byteLength(value as string, 'base64');
+    case 'L':
+      return (value as AttributeValue[]).reduce((sum, element) => sum + 1 + valueBytes(element), 3);
+    case 'M':
+      return Object.entries(value as WireItem).reduce((sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueBytes(member), 3);
+    default:
+      return 1;
+  }
+}
