@@ -49,8 +49,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'only the newest of the tokens is looked at',
     file: 'functions/core/limit/rate-limiter.ts',
-    line: 'const isCounted = item?.last.includes(token);',
-    becomes: 'const isCounted = item?.last[0] === token;',
+    line: 'isCounted = item?.last.includes(token);',
+    becomes: 'isCounted = item?.last[0] === token;',
     caughtBy: 'three calls, a limit of two',
   },
   {

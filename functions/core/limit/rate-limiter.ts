@@ -145,13 +145,17 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     return { isAdmitted: !states.some(isExceeded), states };
   }
 
+  /** A decision by a state of the item. */
+  const decideBy = (request: LimitRequest, item: CounterItem | undefined): LimitDecision =>
+    decide(request, (charge) => current(item, charge));
+
   const recall = (request: LimitRequest): CounterItem | undefined => known.get(idOf(request))?.item;
   const remember = (request: LimitRequest, item: CounterItem | undefined): void => void known.set(idOf(request), { item, atMs: now() });
 
   function findRefusal(request: LimitRequest): LimitDecision | undefined {
     const state = known.get(idOf(request));
     if (!state) return undefined;
-    const decision = decide(request, (charge) => current(state.item, charge));
+    const decision = decideBy(request, state.item);
     const isOld = now() - state.atMs > believedMs;
     return refusing(decision).some(({ charge }) => !isOld || isRate(charge)) ? decision : undefined;
   }
@@ -162,10 +166,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     return item;
   }
 
-  async function inspect(request: LimitRequest): Promise<LimitDecision> {
-    const item = await read(request);
-    return decide(request, (charge) => current(item, charge));
-  }
+  const inspect = async (request: LimitRequest): Promise<LimitDecision> => decideBy(request, await read(request));
 
   /** The item with these windows in the place of those of the same limits, and without windows that count nothing any more. */
   function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
@@ -223,7 +224,8 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     let token = newToken();
     const startedMs = now();
     let item = await believe(request);
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    let isCounted: boolean | undefined = true;
+    for (let attempt = 0; ; attempt++) {
       for (const { period } of charges) readToCount(period);
       const windows = new Map(
         charges.map((charge) => {
@@ -240,6 +242,10 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
         return { ...left, buckets: late };
       }
       if (!decision.isAdmitted) return decision;
+      // not before the decision: a limit that others have used up meanwhile is a refusal; a call that waits keeps an environment
+      if (attempt === maxAttempts || (!isCounted && now() - startedMs > maxCountingMs)) {
+        throw unavailable('The call could not be counted in time. Try again after Retry-After.');
+      }
       const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
       const isNewest = charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
       const added = charges.map((charge): [string, CountedWindow] => {
@@ -256,32 +262,24 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       const latest = recall(request);
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
-      const isCounted = item?.last.includes(token);
+      isCounted = item?.last.includes(token);
       counted.buckets = isCounted ? buckets : late;
-      // a call that waits keeps an environment
-      if (!isCounted && now() - startedMs > maxCountingMs) break;
       if (!isCounted) continue;
-      const state = item;
-      if (isInTime(request, buckets)) return { ...decide(request, (charge) => current(state, charge)), isAdmitted: true, buckets };
+      if (isInTime(request, buckets)) return { ...decideBy(request, item), isAdmitted: true, buckets };
       late = buckets;
       token = newToken();
     }
-    throw unavailable('The call could not be counted in time. Try again after Retry-After.');
   }
 
   /** What is known of a counter; it is read if nothing is, or if that would refuse a call that may have become possible. */
   async function believe(request: LimitRequest): Promise<CounterItem | undefined> {
     const state = known.get(idOf(request));
-    const isAdmitted = state && decide(request, (charge) => current(state.item, charge)).isAdmitted;
+    const isAdmitted = state && decideBy(request, state.item).isAdmitted;
     return isAdmitted ? state.item : read(request);
   }
 
-  async function foresee(request: LimitRequest): Promise<LimitDecision> {
-    const refusal = findRefusal(request);
-    if (refusal) return refusal;
-    const item = await believe(request);
-    return decide(request, (charge) => current(item, charge));
-  }
+  const foresee = async (request: LimitRequest): Promise<LimitDecision> =>
+    findRefusal(request) ?? decideBy(request, await believe(request));
 
   async function giveBack(request: LimitRequest, { buckets = {} }: { buckets?: Buckets | undefined }): Promise<void> {
     for (const charge of request.charges) {

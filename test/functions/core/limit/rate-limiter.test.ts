@@ -272,6 +272,24 @@ describe('faults', () => {
     });
   });
 
+  test('a call that took long to be counted, when others had used up the limit: refused, not 503', async () => {
+    const request = requestOf({ rate: 2, period: 60 });
+    const slow: Table = {
+      ...store.table,
+      update: async (...write) => {
+        const written = await store.table.update(...write);
+        nowMs += 1_500;
+        return written as never;
+      },
+    };
+    const counter = openRateLimiter(slow, now);
+    await openRateLimiter(store.table, now).consume(request);
+    await counter.inspect(request);
+    await openRateLimiter(store.table, now).consume(request);
+    expect(await counter.consume(request)).toMatchObject({ isAdmitted: false, states: [{ used: 2, remaining: 0 }] });
+    expect(await itemOf(request)).toMatchObject({ total: 2 });
+  });
+
   test('a table out of reach: 503, never a free call', async () => {
     proxy.faults = { dropBefore: 1 };
     const counter = openCounter(connectTable(proxy.endpoint, store.tableNames), now);
