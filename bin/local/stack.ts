@@ -38,6 +38,8 @@ export interface StackOptions {
   environment?: Record<string, string>;
   /** false: without the demo upstream and its intents */
   demo?: boolean;
+  /** false: functions run only for requests, neither on a schedule nor for lines of logs; default true */
+  background?: boolean;
   /** says nothing while it starts */
   quiet?: boolean;
   /** addresses of a DynamoDB or KMS elsewhere; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
@@ -67,7 +69,7 @@ const nothing = () => {};
  * @throws StartError if the person who starts it has to put something right
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
-  const { host = '127.0.0.1', allowHosts = [], demo = true, onAnswered, signal } = options;
+  const { host = '127.0.0.1', allowHosts = [], demo = true, background = true, onAnswered, signal } = options;
   const tell = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
@@ -149,10 +151,10 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       },
     });
     parts.defer(lambdas.stop);
-    const schedules = readSchedules(template);
+    const schedules = background ? readSchedules(template) : [];
     parts.defer(startSchedules(schedules, lambdas.invoke));
     const scheduled = schedules.map(({ functionId }) => functionId);
-    const logLines = startSubscriptions(readSubscriptions(template), scheduled, lambdas.invoke);
+    const logLines = startSubscriptions(background ? readSubscriptions(template) : [], scheduled, lambdas.invoke);
     parts.defer(logLines.stop);
     const { environment: settings } = lambdas.definitionOf(functionIdOf(template, 'execute-intent'));
     serve({

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
 import { startKms } from '../../bin/local/kms.ts';
@@ -11,7 +12,8 @@ import { startTable } from '../support/table.ts';
 import { bodyOf, startApi } from './api.ts';
 
 const [database, kms] = await Promise.all([startTable(), startKms()]);
-const api = await startApi({ demo: true, dynamodbEndpoint: database.endpoint, kmsEndpoint: kms.endpoint });
+// without count-usage, which writes and reads the same table whenever its minute comes
+const api = await startApi({ demo: true, background: false, dynamodbEndpoint: database.endpoint, kmsEndpoint: kms.endpoint });
 afterAll(async () => {
   await api.stop();
   await Promise.all([database.stop(), kms.stop()]);
@@ -205,6 +207,14 @@ test('every endpoint that anybody may call has its costs in docs/security.md', (
   expect([...documented.keys()].sort()).toEqual(Object.keys(requests).sort());
   const open = endpoints.filter(({ credential }) => credential !== 'admin').map(({ method, path }) => `${method} ${path}`);
   expect(open.filter((name) => !Object.keys(requests).some((known) => known.split(',')[0] === name))).toEqual([]);
+});
+
+test('nothing else asks the table while a request is measured', async () => {
+  expect((await api.execute(pat, uid, parameters)).status).toBe(200);
+  database.operations.length = 0;
+  // logs are passed on every second
+  await sleep(2_500);
+  expect(database.operations).toEqual([]);
 });
 
 test.each(Object.entries(requests))('%s', async (name, make) => {
