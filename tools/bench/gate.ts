@@ -17,12 +17,15 @@ function writePolicy() {
   return { folder, policyFile, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The gate on this machine, without the demo, over parts that count: DynamoDB's stand-in reports what it had to do. */
+/**
+ * The gate on this machine, without the demo and without what runs in the background (count-usage), over parts that count: DynamoDB's stand-in
+ * reports what it had to do.
+ */
 export async function startGate() {
   const policy = writePolicy();
   const [dynamo, kms] = await Promise.all([startThread('./table-worker.ts'), startKms()]);
   const endpoints = { dynamodbEndpoint: dynamo.url, kmsEndpoint: kms.endpoint };
-  const stack = await startStack({ port: 0, demo: false, quiet: true, policyFile: policy.policyFile, ...endpoints });
+  const stack = await startStack({ port: 0, demo: false, background: false, quiet: true, policyFile: policy.policyFile, ...endpoints });
   const dispose = async () => {
     await stack.stop();
     await Promise.all([kms.stop(), dynamo[Symbol.asyncDispose]()]);
