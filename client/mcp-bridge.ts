@@ -76,12 +76,13 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   }
 
   async function withConsent(message: Message, work: () => Promise<Outcome>): Promise<Outcome> {
+    const ask = consent.begin(message);
     for (let questions = 1; ; questions++) {
       try {
         return await work();
       } catch (error) {
         if (!(error instanceof PolicyDeclined) || questions > maxQuestions) throw error;
-        const result = await consent.ask(message, error);
+        const result = await ask(error);
         if (result !== undefined) return { result };
       }
     }

@@ -18,8 +18,11 @@ export interface McpConsent {
   isAccepted(policy: Policy): Promise<boolean>;
   /** Returns whether the message was only an answer to a question. */
   read(message: Message): boolean;
-  /** Returns the result of the call, or undefined if the policy is accepted now. */
-  ask(call: Message, declined: PolicyDeclined): Promise<object | undefined>;
+  /**
+   * Opens the questions of a call that has just begun: an answer that comes after this is its own, whoever was asked for it.
+   * @returns asks; gives the result of the call, or undefined if the policy is accepted now
+   */
+  begin(call: Message): (declined: PolicyDeclined) => Promise<object | undefined>;
   close(): void;
 }
 
@@ -43,6 +46,9 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
   const open = new Map<string, (verdict: Verdict) => void>();
   /** one question per policy digest, shared by concurrent calls */
   const asking = new Map<string, Promise<Verdict>>();
+  /** the last answer per policy digest, and how many answers there had been with it */
+  const answers = new Map<string, { verdict: Verdict; at: number }>();
+  let answered = 0;
   /** policy digests, by the single-use state of questions in results */
   const shown = new Map<string, string>();
 
@@ -69,6 +75,20 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       open.set(id, end);
       send({ jsonrpc: '2.0', id, method: 'elicitation/create', params: { message, requestedSchema } });
     });
+  }
+
+  /** Until the answer is kept, every call shares the question. */
+  function askOnce(digest: string, message: string): Promise<Verdict> {
+    const asked =
+      asking.get(digest) ??
+      request(message).then((verdict) => {
+        if (verdict === 'accept') accepted.add(digest);
+        answers.set(digest, { verdict, at: ++answered });
+        asking.delete(digest);
+        return verdict;
+      });
+    asking.set(digest, asked);
+    return asked;
   }
 
   /** For revision 2026-07-28: the host repeats the call with the answer. */
@@ -100,19 +120,21 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       return true;
     },
 
-    async ask(call, declined) {
-      const action = call.params?.inputResponses?.[question]?.action;
-      if (action === 'decline' || action === 'cancel') return refuse(declined, action);
-      const digest = await digestOf(declined.policy);
-      if (revisionOf(call) !== undefined)
-        return canAsk(capabilitiesIn(call)) ? questionResult(words(declined), digest) : refuse(declined, 'unasked');
-      if (!canAsk(capabilities)) return refuse(declined, 'unasked');
-      const asked = asking.get(digest) ?? request(words(declined)).finally(() => asking.delete(digest));
-      asking.set(digest, asked);
-      const verdict = await asked;
-      if (verdict !== 'accept') return refuse(declined, verdict);
-      accepted.add(digest);
-      return undefined;
+    begin(call) {
+      const before = answered;
+      return async (declined) => {
+        const action = call.params?.inputResponses?.[question]?.action;
+        if (action === 'decline' || action === 'cancel') return refuse(declined, action);
+        const digest = await digestOf(declined.policy);
+        // the answer may have come since the call was declined
+        if (accepted.has(digest)) return undefined;
+        if (revisionOf(call) !== undefined)
+          return canAsk(capabilitiesIn(call)) ? questionResult(words(declined), digest) : refuse(declined, 'unasked');
+        if (!canAsk(capabilities)) return refuse(declined, 'unasked');
+        const last = answers.get(digest);
+        const verdict = last && last.at > before ? last.verdict : await askOnce(digest, words(declined));
+        return verdict === 'accept' ? undefined : refuse(declined, verdict);
+      };
     },
 
     close() {

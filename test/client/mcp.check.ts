@@ -244,11 +244,11 @@ test.each([...new Set([process.execPath, oldest ?? process.execPath])])(
 
 describe('the bridge', () => {
   /** A bridge whose messages are in hand, at a gate that may be another. */
-  async function openBridge(url = baseUrl, publicUrl = url): Promise<McpBridge & { sent: { id: string; method: string }[] }> {
+  async function openBridge(url = baseUrl, publicUrl = url, send = fetch): Promise<McpBridge & { sent: { id: string; method: string }[] }> {
     const sent: { id: string; method: string }[] = [];
     const agreements = new Map<string, Agreement>();
     const bridge = openMcpBridge({
-      http: openHttp({ url }),
+      http: openHttp({ url, fetch: send }),
       publicUrl,
       signer: await obtainNamedKey('mcp', openMemoryKeyStore()),
       store: { load: async (at) => agreements.get(at), save: async (at, agreement) => void agreements.set(at, agreement) },
@@ -295,6 +295,27 @@ describe('the bridge', () => {
     await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
     expect(await bridge.answer(call())).toMatchObject({ result: { isError: true } });
     expect(bridge.sent).toEqual([]);
+  });
+
+  test('a call that waited for the gate while the person decided does not ask them again', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let isHolding = false;
+    const bridge = await openBridge(baseUrl, baseUrl, async (...request) => {
+      if (isHolding) await held;
+      return fetch(...request);
+    });
+    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'a', version: '1' } };
+    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    const asking = bridge.answer(call({}, 2));
+    while (bridge.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    isHolding = true;
+    const waiting = bridge.answer(call({}, 3));
+    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: bridge.sent[0]?.id, result: { action: 'decline' } }));
+    const refused = { isError: true, structuredContent: { error: { message: expect.stringContaining('does not accept') } } };
+    expect(await asking).toMatchObject({ id: 2, result: refused });
+    release();
+    expect(await waiting).toMatchObject({ id: 3, result: refused });
+    expect(bridge.sent).toHaveLength(1);
   });
 
   test('gives up asking when the host fails to ask or goes away', async () => {
