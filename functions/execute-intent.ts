@@ -1,6 +1,9 @@
+import { openAnnouncements } from './core/announce.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { attempt } from './core/execution/attempt.ts';
+import { type DeferralParts, isDeferred, openDeferral } from './core/execution/defer.ts';
+import { openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call.ts';
 import { narrow } from './core/execution/narrow.ts';
@@ -9,6 +12,7 @@ import { record } from './core/execution/record.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { type SlowCalls, slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { openStart } from './core/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { openPolicy, parseBilling } from './core/policy/policy.ts';
@@ -26,20 +30,22 @@ export interface Deps {
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
   slowCalls: SlowCalls;
+  deferral: Omit<DeferralParts, 'calls'>;
   /** milliseconds since the epoch */
   now?: () => number;
 }
 
 /** `POST /api/intents/execute` (endpoint 3). */
-export const createAction = ({ authenticate, intents, calls, limits, relay, slowCalls, now = Date.now }: Deps): Action => {
+export const createAction = ({ authenticate, intents, calls, limits, relay, slowCalls, deferral, now = Date.now }: Deps): Action => {
   const resolve = openResolver(intents, slowCalls, now);
+  const defer = openDeferral({ calls, ...deferral });
   return async (request) => {
     const body = request.json();
     const nowMs = now();
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
     const run = async () => {
       const call = await resolve(execution, body);
-      const outcome = once(calls, call, () => attempt(relay, execution, call));
+      const outcome = isDeferred(execution, call) ? defer(execution, call, body) : once(calls, call, () => attempt(relay, execution, call));
       return narrow(call, outcome);
     };
     return record(execution, run());
@@ -47,6 +53,8 @@ export const createAction = ({ authenticate, intents, calls, limits, relay, slow
 };
 
 const table = tableFromEnvironment();
+const { deferredFunction, approvalSeconds } = readEnvironment(['deferredFunction', 'approvalSeconds']);
+const startRun = openStart(deferredFunction);
 const findPolicy = openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing));
 
 export const action = createAction({
@@ -55,6 +63,12 @@ export const action = createAction({
   calls: openIdempotentCalls(table),
   limits: openRateLimiter(table),
   slowCalls: slowCallsFromEnvironment(table),
+  deferral: {
+    deferred: openDeferredCalls(table),
+    start: (execution_id) => startRun({ execution_id }),
+    announce: openAnnouncements(),
+    approvalSeconds: Number(approvalSeconds),
+  },
   relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
 });
 

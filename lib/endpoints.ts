@@ -1,9 +1,10 @@
 import type { RecordKind } from '../functions/core/table/keys.ts';
+import { longestCallSeconds } from '../schemas/deferred.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
 import { agents } from './endpoints/agents.ts';
 import { discovery } from './endpoints/discovery.ts';
 import type { EndpointGroup, EndpointRow } from './endpoints/endpoint.ts';
-import { execution } from './endpoints/execution.ts';
+import { deferredCalling, execution } from './endpoints/execution.ts';
 import { intents } from './endpoints/intents.ts';
 import { followed, type Needs, wholeRegistry } from './endpoints/needs.ts';
 import { policyAndPats } from './endpoints/policy.ts';
@@ -151,8 +152,10 @@ export interface BackgroundFunction {
   everyMinutes?: number;
   /** runs after each deployment */
   afterDeployment?: true;
+  /** endpoints start it, and do not wait for it */
+  isStarted?: true;
   /** gets the lines with this message from the logs of these functions */
-  logLines?: { message: string; of: readonly EndpointName[] };
+  logLines?: { message: string; of: readonly string[] };
   /** runs so often that traces and Lambda's own log lines would cost more than its work */
   isQuiet?: true;
   /** CloudFormation runs it before it changes any other function, and goes on only if it agrees */
@@ -174,7 +177,7 @@ const guardSigningKeys: BackgroundFunction = {
 const countUsage: BackgroundFunction = {
   name: 'count-usage',
   summary: 'Count executions from the log',
-  logLines: { message: 'executed', of: ['execute-intent', 'mcp'] },
+  logLines: { message: 'executed', of: ['execute-intent', 'mcp', 'run-deferred-call'] },
   everyMinutes: 1,
   isQuiet: true,
   needs: { table: { usage: ['query', 'put', 'delete'], stats: ['query', 'put', 'delete'] } },
@@ -182,8 +185,18 @@ const countUsage: BackgroundFunction = {
   memoryMb: 512,
 };
 
+const runDeferredCall: BackgroundFunction = {
+  name: 'run-deferred-call',
+  summary: 'Make a call that was approved, or whose caller does not wait for it',
+  isStarted: true,
+  needs: deferredCalling,
+  timeoutSeconds: longestCallSeconds + 60,
+  memoryMb: 1024,
+};
+
 export const backgroundFunctions: readonly BackgroundFunction[] = [
   guardSigningKeys,
+  runDeferredCall,
   countUsage,
   {
     name: 'snapshot-search-index',
@@ -199,6 +212,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
 /** The same if the setting `search` is `opensearch`. */
 export const backgroundWithCollection: readonly BackgroundFunction[] = [
   guardSigningKeys,
+  runDeferredCall,
   countUsage,
   {
     name: 'feed-search-collection',

@@ -49,6 +49,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
     ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),
     ...invokedEnvironment(needs, parts),
+    ...(needs.announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }),
     ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
@@ -64,7 +65,11 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
   };
 }
 
-const invokedVariables = { 'issue-pat': variables.issueFunction, 'search-intents': variables.searchFunction } as const;
+const invokedVariables = {
+  'issue-pat': variables.issueFunction,
+  'search-intents': variables.searchFunction,
+  'run-deferred-call': variables.deferredFunction,
+} as const;
 
 const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Parts): Record<string, string> =>
   Object.fromEntries(

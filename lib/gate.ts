@@ -176,8 +176,16 @@ export class Gate extends Construct {
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       return made;
     };
+    // Endpoints know the functions that they start.
+    const started = this.rows.background.filter(({ isStarted }) => isStarted);
+    for (const row of started) {
+      const made = create(row, 'none');
+      // A second try might make a call that the first has made; the gate itself tries again what was not begun.
+      made.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(15) });
+      functions.set(row.name, made);
+    }
     for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));
-    for (const row of this.rows.background) {
+    for (const row of this.rows.background.filter((row) => !started.includes(row))) {
       const made = create(row, 'none');
       functions.set(row.name, made);
       if (row.everyMinutes) this.run(made, 'Schedule', row.summary, { schedule: Schedule.rate(Duration.minutes(row.everyMinutes)) });

@@ -41,6 +41,8 @@ const kindNames: Record<RecordKind, string> = {
   agentList: 'lists of agents',
   limit: 'limit counters',
   call: 'idempotent calls',
+  execution: 'ids of deferred calls',
+  approval: 'calls that wait for approval',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   jti: 'used documents',
@@ -102,6 +104,7 @@ const invoking: Record<NonNullable<Needs['invokes']>[number], Permission> = {
     on: 'function search-intents',
     why: 'suggests intents in place of one that does not exist',
   },
+  'run-deferred-call': { actions: ['lambda:InvokeFunction'], on: 'function run-deferred-call', why: 'starts calls that are made later' },
 };
 
 const accountLimits: Permission[] = [
@@ -109,12 +112,15 @@ const accountLimits: Permission[] = [
   { actions: ['apigateway:GET'], on: 'settings of API Gateway', why: 'looks for the role with which API Gateway writes logs' },
 ];
 
+const announcing: Permission = { actions: ['events:PutEvents'], on: 'event bus', why: 'tells of calls that wait for approval' };
+
 /** What a function may do: exactly what its row of the endpoint table needs. */
 export const permissionsOf = ({
   table = {},
   kms = [],
   invokes = [],
   accountLimits: limits,
+  announces,
   snapshots,
   collection,
   credentials,
@@ -124,6 +130,7 @@ export const permissionsOf = ({
   ...(kms.includes('publicKey') ? [verifying] : []),
   ...invokes.map((name) => invoking[name]),
   ...(limits ? accountLimits : []),
+  ...(announces ? [announcing] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
   ...(collection ? [collectionPermission(collection)] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
@@ -183,7 +190,7 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
 ];
 
 const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, functions }: Resources) => {
-  const { partition, region } = Stack.of(tables.registry);
+  const { account, partition, region } = Stack.of(tables.registry);
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
     const made = functions?.get(name);
@@ -197,7 +204,9 @@ const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, 
     'every signing key': keyArns,
     'function issue-pat': functionArns('issue-pat'),
     'function search-intents': functionArns('search-intents'),
+    'function run-deferred-call': functionArns('run-deferred-call'),
     account: ['*'],
+    'event bus': [`arn:${partition}:events:${region}:${account}:event-bus/default`],
     'settings of API Gateway': [`arn:${partition}:apigateway:${region}::/account`],
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],

@@ -110,7 +110,11 @@ const target = z
 const money = z.number().positive();
 
 const duty = thing({
-  action: action({ pay: 'to pay for the permission', compensate: 'the same, as ODRL calls it' }),
+  action: action({
+    pay: 'to pay for the permission',
+    compensate: 'the same, as ODRL calls it',
+    approve: 'to have a person approve each call; it has no other members',
+  }),
   target: referenceTo(uri).meta({ description: 'Duties that name the same target share one budget.' }),
   amount: z
     .union([

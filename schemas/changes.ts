@@ -9,7 +9,8 @@ const changeActions = {
   credential: "the service's credential was set or removed",
   block: 'the agent was blocked',
   unblock: 'its block was lifted',
-  approve: 'the agent may have PATs',
+  approve: 'the agent may have PATs, or the call may be made',
+  deny: 'the call is not made',
   revoke: 'its PATs were revoked',
   unbind: 'its id was freed for another key',
   clear: 'all requests for approval were removed',
@@ -18,7 +19,7 @@ const describedActions = Object.entries(changeActions)
   .map(([action, words]) => `\`${action}\`: ${words}`)
   .join('; ');
 
-export const changedKinds = ['service', 'intent', 'agent'] as const;
+export const changedKinds = ['service', 'intent', 'agent', 'execution'] as const;
 
 /** What a page of the log is asked for. */
 export const changesQuery = z.object({
@@ -27,7 +28,11 @@ export const changesQuery = z.object({
     .optional()
     .describe('leaves out older entries'),
   kind: z.enum(changedKinds).optional().describe('only entries that changed a record of this kind'),
-  id: z.string().max(320).optional().describe('only entries that changed the record with this service_id, intent_uid or agent_id'),
+  id: z
+    .string()
+    .max(320)
+    .optional()
+    .describe('only entries that changed the record with this service_id, intent_uid, agent_id or execution id'),
   actor: z.string().max(256).optional().describe('only changes by the admin of this user name, client id or token subject'),
   page_size: pageQuery.shape.page_size,
   before: z
@@ -42,9 +47,11 @@ const digest = z.string().describe('`sha-256=` and the digest of a canonical for
 /** What happened to one record. */
 const loggedChange = z.strictObject({
   kind: z.enum(changedKinds),
-  id: z.string().describe('service_id, intent_uid or agent_id; `pending` for all agents that waited for approval'),
+  id: z.string().describe('service_id, intent_uid, agent_id or id of an execution; `pending` for all agents that waited for approval'),
   action: z.enum(Object.keys(changeActions) as (keyof typeof changeActions)[]).describe(describedActions),
-  digest_before: digest.optional().describe('of what the record said before; of a credential, of what is known of it'),
+  digest_before: digest
+    .optional()
+    .describe('of what the record said before; of a credential, of what is known of it; of a call, the digest of what was decided about'),
   digest_after: digest.optional().describe('of what it says since'),
 });
 

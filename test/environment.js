@@ -10,6 +10,8 @@ Object.assign(process.env, {
   ACTIVITY_TABLE: 'test-activity',
   INTENT_GATE_VERSION: '0.0.0',
   ISSUE_FUNCTION: 'test',
+  DEFERRED_FUNCTION: 'test',
+  APPROVAL_SECONDS: '3600',
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
   PAT_LIFE_SECONDS: '3600',

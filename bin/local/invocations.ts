@@ -6,7 +6,7 @@ import { close, readBody } from './http.ts';
 const maxEventBytes = 6 * 1024 * 1024;
 
 /**
- * A stand-in for Lambda on a loopback port that knows one operation, Invoke with the answer: with it, functions ask each other.
+ * A stand-in for Lambda on a loopback port that knows one operation, Invoke: with it, functions ask each other, or start one without waiting for it.
  * @param invoke - runs a function of the stack by its name, and gives what it returned as JSON
  */
 export async function startInvocations(invoke: (name: string, event: unknown) => Promise<string | undefined>) {
@@ -18,6 +18,12 @@ export async function startInvocations(invoke: (name: string, event: unknown) =>
       const event = await readBody(request, maxEventBytes);
       if (request.method !== 'POST' || name === undefined || event === undefined) {
         answer(400, '{}', { 'x-amzn-errortype': 'InvalidRequestContentException' });
+        return;
+      }
+      if (request.headers['x-amz-invocation-type'] === 'Event') {
+        // what fails is logged by the function, and tried no second time
+        void invoke(decodeURIComponent(name), JSON.parse(event.toString())).catch(() => {});
+        answer(202, '');
         return;
       }
       answer(200, (await invoke(decodeURIComponent(name), JSON.parse(event.toString()))) ?? 'null');

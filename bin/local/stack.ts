@@ -5,6 +5,7 @@ import { readApi } from './api-definition.ts';
 import { readMinimumCompressionSize } from './compression.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
+import { startEvents } from './events.ts';
 import { type Answered, type Api, type GatewayOptions, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
@@ -50,6 +51,8 @@ export interface StackOptions {
   onAnswered?(answered: Answered): void;
   /** gets each line of the functions' logs */
   onLog?(line: string, functionName: string): void;
+  /** gets each event that the gate puts on the account's event bus */
+  onEvent?(type: string, detail: unknown): void;
   /** gives up starting */
   signal?: AbortSignal;
 }
@@ -124,12 +127,14 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       keep(startSecrets({ file: data.kept && join(data.kept, 'secrets.json') })),
     ]);
     const invocations = await keep(startInvocations((name, event) => lambdas.invoke(name, event)));
+    const events = await keep(startEvents((type, detail) => options.onEvent?.(type, detail)));
     const values = localValues(template, { keys: kms.values, identity });
     const environment = {
       ...awsEnvironment({
         DYNAMODB: dynamo.endpoint,
         KMS: kms.endpoint,
         LAMBDA: invocations.endpoint,
+        EVENTS: events.endpoint,
         S3: s3.endpoint,
         SECRETS_MANAGER: secrets.endpoint,
       }),

@@ -29,6 +29,10 @@ export const variables = {
   issueFunction: 'ISSUE_FUNCTION',
   /** name of the function that searches, for those that suggest intents */
   searchFunction: 'SEARCH_FUNCTION',
+  /** name of the function that makes deferred calls */
+  deferredFunction: 'DEFERRED_FUNCTION',
+  /** how long a call may wait for approval, in seconds */
+  approvalSeconds: 'APPROVAL_SECONDS',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
   /** `true`: every PAT is issued and used with a DPoP proof */

@@ -1,7 +1,30 @@
 import * as z from 'zod';
+import { approvalPage, approvalQuery, decided, decisionInput, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { executionRequest } from '../../schemas/execution.ts';
-import type { EndpointGroup } from './endpoint.ts';
+import { type EndpointGroup, noExample } from './endpoint.ts';
 import { currency } from './fixtures.ts';
+import { changes, type Needs } from './needs.ts';
+
+/** What making a call takes, whoever asks for it. */
+const calling = {
+  table: {
+    intent: ['getAll', 'query'],
+    service: ['getAll'],
+    agent: ['getAll'],
+    agentKey: ['getAll'],
+    limit: ['get', 'put', 'update'],
+    slowCalls: ['getAll', 'update'],
+  },
+  egress: 'intents',
+  credentials: 'read',
+  policy: true,
+} as const satisfies Needs;
+
+/** What the function takes that makes deferred calls. */
+export const deferredCalling = {
+  ...calling,
+  table: { ...calling.table, execution: ['get'], call: ['get', 'update'] },
+} as const satisfies Needs;
 
 export const execution = {
   'execute-intent': {
@@ -24,26 +47,29 @@ export const execution = {
       'GATEWAY_TIMEOUT',
     ],
     body: executionRequest,
-    requestHeaders: ['Idempotency-Key', 'If-Match', 'DPoP', 'traceparent', 'tracestate'],
+    requestHeaders: ['Idempotency-Key', 'Prefer', 'If-Match', 'DPoP', 'traceparent', 'tracestate'],
     answer: z.record(z.string(), z.unknown()),
+    others: {
+      202: {
+        description:
+          'The call is made later: it waits for the approval that the policy demands, or you sent `Prefer: respond-async`. Ask `execution` for its state, or send the request again.',
+        answer: pendingExecution,
+      },
+    },
     headers: ['RateLimit', 'RateLimit-Policy', 'Answer-Issues', 'Answer-Cut', 'Budget-Warning', 'Execution-Id', 'Idempotent-Replayed'],
     needs: {
+      ...calling,
       table: {
-        intent: ['getAll', 'query'],
-        service: ['getAll'],
-        agent: ['getAll'],
-        agentKey: ['getAll'],
-        limit: ['get', 'put', 'update'],
+        ...calling.table,
         call: ['get', 'put', 'update', 'delete'],
+        execution: ['put'],
+        approval: ['query', 'put'],
         jti: ['put'],
-        slowCalls: ['getAll', 'update'],
         policy: ['get'],
       },
       kms: ['publicKey'],
-      egress: 'intents',
-      credentials: 'read',
-      invokes: ['search-intents'],
-      policy: true,
+      invokes: ['search-intents', 'run-deferred-call'],
+      announces: true,
     },
     timeoutSeconds: 29,
     memoryMb: 1024,
@@ -51,5 +77,70 @@ export const execution = {
       body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },
       answer: { code: 'CHF', name: 'Swiss Franc', plural_name: 'Swiss francs', symbol: 'CHF', short_symbol: 'CHF', decimal_places: 2 },
     },
+  },
+  'get-execution': {
+    method: 'GET',
+    path: '/api/executions/{id}',
+    summary: 'Read what has become of a call that is made later',
+    description:
+      'With the PAT of the holder that asked for the call. `done` has in `outcome` what executing would have answered. Nothing is counted for a call before it is made, and it is never made twice. Kept for 24 hours.',
+    credential: 'pat',
+    requestHeaders: ['DPoP'],
+    answer: executionState,
+    needs: {
+      table: {
+        execution: ['get'],
+        call: ['get'],
+        intent: ['getAll'],
+        service: ['getAll'],
+        agent: ['getAll'],
+        agentKey: ['getAll'],
+        jti: ['put'],
+        policy: ['get'],
+      },
+      kms: ['publicKey'],
+      policy: true,
+      invokes: ['run-deferred-call'],
+    },
+    example: noExample,
+  },
+  'list-approvals': {
+    method: 'GET',
+    path: '/api/approvals',
+    summary: 'List the calls that wait for your approval',
+    description:
+      'Oldest first, with every argument, the rule that demands the approval, and what the policy charges. Admins of a namespace see the calls of its services.',
+    credential: 'admin',
+    query: approvalQuery,
+    answer: approvalPage,
+    headers: ['Link'],
+    needs: { table: { approval: ['query'], execution: ['get'], call: ['get'] } },
+    example: { answer: { approvals: [] } },
+  },
+  'decide-approval': {
+    method: 'POST',
+    path: '/api/approvals/{id}',
+    summary: 'Approve or deny a call that waits',
+    description:
+      'Send the `digest` of the approval in `If-Match`: exactly the call that you were shown is made, once. 409 if somebody else has decided, if it has expired, or if the policy, the intent or the agent has changed since it was asked for.',
+    credential: 'admin',
+    body: decisionInput,
+    requestHeaders: ['If-Match'],
+    answer: decided,
+    needs: {
+      table: {
+        ...changes,
+        approval: ['delete'],
+        execution: ['get'],
+        call: ['get', 'getAll', 'update'],
+        intent: ['getAll'],
+        service: ['getAll'],
+        agent: ['getAll'],
+        agentKey: ['getAll'],
+      },
+      policy: true,
+      invokes: ['run-deferred-call'],
+    },
+    example: noExample,
   },
 } as const satisfies EndpointGroup;

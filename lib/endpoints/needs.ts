@@ -12,10 +12,12 @@ export interface Needs {
   egress?: 'intents' | 'documents';
   /** checks addresses at which intents will be called, without calling them */
   addressRules?: true;
-  /** functions that it asks, by their names: for PATs, or for intents */
-  invokes?: readonly ('issue-pat' | 'search-intents')[];
+  /** functions that it runs, by their names: for PATs, for intents, or for calls that are made later */
+  invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call')[];
   /** reads what the account allows: concurrent executions, and the role with which API Gateway writes logs */
   accountLimits?: true;
+  /** tells the account's event bus of calls that wait for approval */
+  announces?: true;
   /** has the policy file beside its bundle */
   policy?: true;
   /** has the OpenAPI document beside its bundle, or the page of `/docs`, or that of the console, or the files that both load */

@@ -41,6 +41,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
       schema: { type: 'string' },
     },
     agent_id: { name: 'agent_id', description: "the agent's name for itself", schema: { type: 'string', minLength: 1, maxLength: 256 } },
+    id: { name: 'id', description: 'the `Execution-Id` of the call', schema: { type: 'string' } },
     asset: { name: 'asset', description: 'name of the file', schema: { type: 'string' } },
   };
 

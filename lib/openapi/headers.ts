@@ -56,6 +56,10 @@ export const requestHeaders = {
     'a text of your choice for this one request. If it is sent again within 24 hours, the answer is the same, and nothing is executed twice; if the endpoint answered 429, it is executed now.',
     { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
   ),
+  Prefer: parameter(
+    'Prefer',
+    '`respond-async` (RFC 7240): answer 202 at once, and make the call, which may then take ten minutes; needs an `Idempotency-Key`',
+  ),
   DPoP: parameter('DPoP', 'a proof of possession of the agent key (RFC 9449); a PAT that was issued with a proof must be used with one'),
   traceparent: parameter(
     'traceparent',

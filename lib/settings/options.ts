@@ -106,6 +106,9 @@ export const settingsObject = z.strictObject({
     .describe(
       '`bound`: an agent id belongs to the first key that presents it; `shared`: [other keys may use it too](authorisation.md#ids-and-keys)',
     ),
+  approvalSeconds: wholeNumber(60, 12 * 3_600)
+    .default(3_600)
+    .describe('how long a call may wait for the approval that the policy demands, in seconds'),
   requireFreshSignature: flag
     .default(false)
     .describe(

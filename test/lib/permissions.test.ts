@@ -113,6 +113,8 @@ test('the partitions are those of the keys', () => {
     agentList: keys.waitingAgents(),
     limit: keys.limit('1', 'execute'),
     call: keys.call('1', '2'),
+    execution: keys.execution('1'),
+    approval: keys.approvalPlace(1),
     policy: keys.policy('1'),
     refreshFamily: keys.refreshFamily('1'),
     feed: keys.feed('1'),

@@ -9,6 +9,7 @@ import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
@@ -129,6 +130,7 @@ function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upst
     calls: openIdempotentCalls(table),
     limits: openRateLimiter(table),
     slowCalls: openSlowCalls(table, 'execute-intent', 10),
+    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600 },
     relay: {
       connect: async () => {
         if (upstream === 'dead') throw new CallFailed('unreachable');

@@ -8,9 +8,12 @@ import type { Rule } from '../policy/reading.ts';
 import { openQuota, type Quota } from './quota.ts';
 import { openReceipt, type Receipt } from './receipt.ts';
 
+/** What an execution asks of its request. */
+export type ExecutionRequest = Pick<ApiRequest, 'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'remainingMs'>;
+
 /** One execution, from its request to its record. */
 export interface Execution {
-  request: ApiRequest;
+  request: ExecutionRequest;
   /** when it began, in milliseconds since the epoch */
   nowMs: number;
   caller: Authenticated;
@@ -23,7 +26,14 @@ export interface Execution {
   counterFor(rules: readonly Rule[]): LimitRequest;
 }
 
-export function openExecution(request: ApiRequest, caller: Authenticated, limits: RateLimiter, nowMs: number): Execution {
+/** @param executionId - of a call that was deferred */
+export function openExecution(
+  request: ExecutionRequest,
+  caller: Authenticated,
+  limits: RateLimiter,
+  nowMs: number,
+  executionId?: string,
+): Execution {
   const { claims, policy } = caller;
   const holder = holderOf(claims);
   const counterFor = (rules: readonly Rule[]) => countExecution(holder, chargesOf(rules));
@@ -32,7 +42,7 @@ export function openExecution(request: ApiRequest, caller: Authenticated, limits
     nowMs,
     caller,
     holder,
-    receipt: openReceipt(request, claims.sub, policy.digest),
+    receipt: openReceipt(request, claims.sub, policy.digest, executionId),
     quota: openQuota(limits, counterFor(rulesForAll(policy.compiled))),
     counterFor,
   };

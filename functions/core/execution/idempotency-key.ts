@@ -2,13 +2,15 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { HeldCall, Outcome } from './idempotent-call.ts';
+import type { HeldCall } from './idempotent-call.ts';
+import type { Outcome } from './outcome.ts';
+import { notApproved, notDecided, pending } from './pending.ts';
 
 /**
  * The `Idempotency-Key` of a request: 1 to 255 visible ASCII characters.
  * @throws ApiError INVALID_PARAMETER
  */
-export function readIdempotencyKey(request: ApiRequest): string | undefined {
+export function readIdempotencyKey(request: Pick<ApiRequest, 'header'>): string | undefined {
   const key = request.header('idempotency-key');
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
   throw invalidParameter([{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }]);
@@ -24,9 +26,9 @@ const replayed = { 'Idempotent-Replayed': 'true' };
 
 /**
  * Answers a request whose key has been used before: with what the first one was answered.
- * @throws ApiError the refusal that the first one was answered, or CONFLICT
+ * @throws ApiError the refusal that the first one was answered, or CONFLICT, or FORBIDDEN if the call was not approved
  */
-export function answerHeld(held: HeldCall): ApiResponse {
+export function answerHeld(held: HeldCall, baseUrl: string): ApiResponse {
   switch (held.state) {
     case 'replay':
       return replay(held.outcome);
@@ -44,6 +46,13 @@ export function answerHeld(held: HeldCall): ApiResponse {
       throw conflict('running', 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.', {
         'Retry-After': String(held.retryAfterSeconds),
       });
+    case 'waiting':
+    case 'working':
+      return pending(held, baseUrl);
+    case 'denied':
+      throw notApproved('denied', `An admin denied this call: ${held.reason}`);
+    case 'expired':
+      throw notApproved('expired', notDecided);
     case 'unknown':
       throw conflict(
         'outcome_unknown',

@@ -1,15 +1,9 @@
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
-import type { ErrorCode } from '../../../schemas/errors.ts';
-import { parseExact } from '../../../schemas/number.ts';
-import { ApiError, type ApiErrorOptions, unavailable } from '../api-error.ts';
-import type { ApiResponse } from '../http/response.ts';
+import { longestCallSeconds } from '../../../schemas/deferred.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-
-/** What a call ended with: an answer or a refusal that came after the upstream was called. */
-export type Outcome = ApiResponse | ApiError;
+import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
 
 /** One execution under an idempotency key. */
 export interface KeyedCall {
@@ -37,18 +31,37 @@ export type HeldCall =
   | { state: 'conflict' }
   | { state: 'running'; retryAfterSeconds: number }
   /** its process ended without recording an outcome: the upstream may or may not have been called */
-  | { state: 'unknown' };
+  | { state: 'unknown' }
+  /** a person has to approve it */
+  | { state: 'waiting'; executionId: string; untilMs: number }
+  /** nobody waits for its answer; `isIdle`: its worker should have begun by now */
+  | { state: 'working'; executionId: string; isIdle: boolean }
+  | { state: 'denied'; reason: string }
+  /** it was not made in time */
+  | { state: 'expired' };
 
-interface CallItem extends Item {
+/**
+ * The record of a call under an idempotency key. A call that its caller waits for is `running`, then `done`. A deferred one is `waiting` if a person has to
+ * approve it, else `queued`; each step from there is one conditional write: `waiting` to `queued` or `denied`, `queued` to `running`, and that to `done`.
+ */
+export interface CallItem extends Item {
   execution_id: string;
   fingerprint: string;
-  state: 'running' | 'done';
-  /** milliseconds since the epoch */
+  state: 'running' | 'done' | 'waiting' | 'queued' | 'denied';
+  /** when it came into this state, except `done`; milliseconds since the epoch */
   started_at: number;
   /** seconds since the epoch */
   expires_at: number;
-  /** the outcome as gzipped JSON; none if it was too large */
+  /** packed; none if it was too large */
   outcome?: Uint8Array;
+  /** of a deferred call: what is needed to make it, packed */
+  deferred?: Uint8Array;
+  /** of a deferred call that waits or is queued: when it is given up, in milliseconds since the epoch */
+  until?: number;
+  /** of a deferred call that was denied: why */
+  reason?: string;
+  /** of a deferred call: nothing was sent, for a reason that passes, so the key may be used again */
+  may_repeat?: true;
 }
 
 export interface IdempotentCalls {
@@ -69,8 +82,12 @@ export interface IdempotentCalls {
 /** How long a key is kept, from the start of its call. */
 const lifeSeconds = 24 * 3_600;
 
-/** No execution runs this long. */
+/** No execution runs this long while its caller waits, or while nobody does. */
 const longestRunMs = 60_000;
+const longestDeferredRunMs = (longestCallSeconds + 90) * 1_000;
+
+/** A worker has usually begun after this time, in milliseconds. */
+const usualStartMs = 5_000;
 
 /** An attempt fails only if the key expires between write and read. */
 const maxAttempts = 3;
@@ -84,41 +101,50 @@ const isOwn = (executionId: string): Condition[] => [
   ['=', 'state', 'running'],
 ];
 
+/** The key is unused, or may be used again. */
+export const isFree = (nowMs: number): Condition[] => [
+  ['any', ['absent', 'pk'], ['<=', 'expires_at', nowMs / 1000], ['=', 'may_repeat', true]],
+];
+
+/** The record of a new call. */
+export const newCall = ({ account, key, executionId, fingerprint, nowMs }: KeyedRequest, state: CallItem['state']) => ({
+  ...keys.call(account, key),
+  execution_id: executionId,
+  fingerprint,
+  state,
+  started_at: nowMs,
+  expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
+});
+
+/** The members that hold an outcome: without one if it is too large to be kept. */
+export async function outcomeMembers(outcome: Outcome): Promise<Pick<CallItem, 'state' | 'outcome'>> {
+  const packed = await packOutcome(outcome);
+  return { state: 'done', ...(packed.length <= maxOutcomeBytes && { outcome: packed }) };
+}
+
 export function openIdempotentCalls(table: Table): IdempotentCalls {
   async function findItem({ account, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
     const item = await table.get<CallItem>(keys.call(account, key));
-    return item && item.expires_at > nowMs / 1000 ? item : undefined;
+    return item && item.expires_at > nowMs / 1000 && !item.may_repeat ? item : undefined;
   }
 
   async function begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
-    const { account, key, executionId, fingerprint, nowMs } = request;
-    const item = {
-      ...keys.call(account, key),
-      execution_id: executionId,
-      fingerprint,
-      state: 'running',
-      started_at: nowMs,
-      expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
-    };
-    const when: Condition[] = [['any', ['absent', 'pk'], ['<=', 'expires_at', nowMs / 1000]]];
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (await table.put(item, { when })) return { state: 'started' };
+      if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) })) return { state: 'started' };
       const held = await findItem(request);
-      if (held?.execution_id === executionId) return { state: 'started' };
-      if (held) return describe(held, request);
+      if (held?.execution_id === request.executionId) return { state: 'started' };
+      if (held) return describeCall(held, request);
     }
     throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
   }
 
   async function find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall> {
     const held = await findItem(request);
-    return held ? describe(held, request) : { state: 'free' };
+    return held ? describeCall(held, request) : { state: 'free' };
   }
 
   async function finish({ account, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
-    const packed = await pack(outcome);
-    const isKept = packed.length <= maxOutcomeBytes;
-    const set = { state: 'done', outcome: isKept ? packed : undefined };
+    const set = await outcomeMembers(outcome);
     return isReached(table.update(keys.call(account, key), { set, when: isOwn(executionId), isQuiet: true }));
   }
 
@@ -139,29 +165,18 @@ async function isReached(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-async function describe(item: CallItem, { fingerprint, nowMs }: KeyedRequest): Promise<HeldCall> {
+/** What the record of a call says to a request with its key. */
+export async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<HeldCall> {
+  const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
-  if (item.state === 'done') return item.outcome ? { state: 'replay', outcome: await unpack(item.outcome) } : { state: 'unkept' };
-  const ageMs = nowMs - item.started_at;
-  if (ageMs >= longestRunMs) return { state: 'unknown' };
-  return { state: 'running', retryAfterSeconds: Math.max(1, Math.ceil(ageMs / 1000)) };
-}
-
-type Packed = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
-
-/** A refusal is kept in its parts rather than as an answer, because each answer names its own request. */
-async function pack(outcome: Outcome): Promise<Uint8Array> {
-  let packed: Packed = { response: outcome as ApiResponse };
-  if (outcome instanceof ApiError) {
-    const { code, message, status, details, headers, fault } = outcome;
-    packed = { error: { code, message, status, details, headers, fault } };
+  if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'unkept' };
+  if (state === 'denied') return { state, reason };
+  const ageMs = nowMs - started_at;
+  if (state === 'running') {
+    if (ageMs >= (deferred ? longestDeferredRunMs : longestRunMs)) return { state: 'unknown' };
+    if (!deferred) return { state, retryAfterSeconds: Math.max(1, Math.ceil(ageMs / 1000)) };
+    return { state: 'working', executionId, isIdle: false };
   }
-  return promisify(gzip)(JSON.stringify(packed));
-}
-
-async function unpack(bytes: Uint8Array): Promise<Outcome> {
-  const packed = parseExact((await promisify(gunzip)(bytes)).toString('utf8')) as Packed;
-  if ('response' in packed) return packed.response;
-  const { code, message, ...options } = packed.error;
-  return new ApiError(code, message, options);
+  if (until <= nowMs) return { state: 'expired' };
+  return state === 'waiting' ? { state, executionId, untilMs: until } : { state: 'working', executionId, isIdle: ageMs > usualStartMs };
 }

@@ -11,10 +11,14 @@ import type { ResolvedCall } from './resolve.ts';
  * What may leave of the outcome of a call, and what its caller wants of that. An outcome that was kept may hold more than may leave by now.
  * @throws ApiError the refusal, narrowed alike
  */
-export async function narrow({ intent, fields, maxBytes }: ResolvedCall, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
+export async function narrow(
+  { intent, fields, maxBytes }: Pick<ResolvedCall, 'intent' | 'fields' | 'maxBytes'>,
+  outcome: Promise<ApiResponse>,
+): Promise<ApiResponse> {
   const response = await outcome.catch((error: unknown) => {
     throw error instanceof ApiError ? narrowRefusal(error, intent) : error;
   });
+  if (response.status === 202) return response;
   const allowed = selectAllowed(response.body as JsonObject, intent);
   const { body, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, maxBytes);
   return { ...response, body, headers: { ...response.headers, ...(cut && describeCut(cut)) } };

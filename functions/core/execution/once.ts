@@ -2,6 +2,7 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { answerHeld } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
+import type { Outcome } from './outcome.ts';
 import type { Replays } from './replay-meter.ts';
 
 /** What came of an attempt to make a call. */
@@ -21,46 +22,61 @@ export interface OnceOptions {
   foresee(): Promise<void>;
   /** Makes sure that the request itself is not one that was sent before: called before anything is written or answered, and perhaps twice, which counts once. */
   useProof(): Promise<void>;
+  /** the public address of the gate */
+  baseUrl: string;
+}
+
+/**
+ * Takes the key of a request for a new call. A request that is refused by what is known already costs no write.
+ * @param begin - claims the key
+ * @returns undefined if the call may be made, else what the key's first request is answered
+ */
+export async function takeKey(
+  calls: Pick<IdempotentCalls, 'find'>,
+  { keyed, baseUrl, replays, foresee, useProof }: OnceOptions & { keyed: KeyedRequest },
+  begin: () => ReturnType<IdempotentCalls['begin']>,
+): Promise<ApiResponse | undefined> {
+  const tooMany = replays?.findRefusal();
+  if (tooMany && replays?.hasSeen(keyed.key)) throw tooMany;
+  // read before written: a write that fails is paid for by the size of the record
+  const found = await calls.find(keyed);
+  const begun = found.state === 'free' ? await beginNew() : found;
+  if (begun.state === 'started') return undefined;
+  // the key of a call that runs may be free again
+  if (!['running', 'waiting', 'working'].includes(begun.state)) replays?.see(keyed.key);
+  if (tooMany) throw tooMany;
+  await useProof();
+  replays?.count();
+  return answerHeld(begun, baseUrl);
+
+  async function beginNew() {
+    await foresee();
+    await useProof();
+    return begin();
+  }
 }
 
 /**
  * Attempts a call at most once for each idempotency key, whatever the parallelism. The outcome, a refusal by the upstream too, is kept for the
  * requests that follow; if the upstream cannot have acted, the key is free again. If this process dies in between, the key's outcome stays unknown.
- * A request that is refused by what is known already costs no write.
  */
-export async function once(
-  calls: IdempotentCalls,
-  { keyed, replays, foresee, useProof }: OnceOptions,
-  attempt: () => Promise<Attempt>,
-): Promise<ApiResponse> {
+export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempt>): Promise<ApiResponse> {
+  const { keyed, foresee, useProof } = options;
   if (!keyed) {
     await foresee();
     await useProof();
     return answer((await attempt()).result);
   }
-  const tooMany = replays?.findRefusal();
-  if (tooMany && replays?.hasSeen(keyed.key)) throw tooMany;
-  // read before written: a write that fails is paid for by the size of the record
-  let held = await calls.find(keyed);
-  if (held.state === 'free') {
-    await foresee();
-    await useProof();
-    const begun = await calls.begin(keyed);
-    if (begun.state !== 'started') held = begun;
-  }
-  if (held.state !== 'free') {
-    // the key of a call that runs may be free again
-    if (held.state !== 'running') replays?.see(keyed.key);
-    if (tooMany) throw tooMany;
-    await useProof();
-    replays?.count();
-    return answerHeld(held);
-  }
+  const held = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
+  if (held) return held;
   const { mayHaveActed, result } = await attempt();
   if (!mayHaveActed) await calls.abandon(keyed);
-  else if (!(result instanceof Error) || result instanceof ApiError) await calls.finish(keyed, result as ApiResponse | ApiError);
+  else if (isOutcome(result)) await calls.finish(keyed, result);
   return answer(result);
 }
+
+/** Whether an attempt ended with something that can be kept: anything but a fault of the gate. */
+export const isOutcome = (result: unknown): result is Outcome => !(result instanceof Error) || result instanceof ApiError;
 
 function answer(result: Attempt['result']): ApiResponse {
   if (result instanceof Error) throw result;

@@ -27,12 +27,12 @@ export interface Receipt {
   note(notes: Notes): void;
   /** what is known so far */
   readonly notes: Readonly<Notes>;
-  /** Writes one log line (message `executed`). */
-  write(outcome: 'OK' | ErrorCode, answerHeaders?: Record<string, string>): void;
+  /** Writes one log line: message `executed`, or `deferred` if the call has not been made yet. */
+  write(outcome: 'OK' | 'DEFERRED' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
 
-export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string): Receipt {
-  const executionId = newUlid();
+/** @param executionId - of a call that was deferred */
+export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): Receipt {
   const startedMs = performance.now();
   const notes: Notes = {};
   return {
@@ -42,7 +42,7 @@ export function openReceipt({ requestId }: { requestId: string }, agentId: strin
     notes,
     write: (outcome, answerHeaders = {}) => {
       const durationMs = Math.round(performance.now() - startedMs);
-      log.info('executed', {
+      log.info(outcome === 'DEFERRED' ? 'deferred' : 'executed', {
         execution_id: executionId,
         request_id: requestId,
         agent_id: agentId,

@@ -8,13 +8,16 @@ import type { Execution } from './execution.ts';
  * @throws ApiError the refusal, with the same headers
  */
 export async function record({ receipt, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
-  const write = (code: 'OK' | ErrorCode, headers?: Record<string, string>): Record<string, string> => {
+  const write = (code: 'OK' | 'DEFERRED' | ErrorCode, headers?: Record<string, string>): Record<string, string> => {
     receipt.write(code, headers);
     return receipt.headers;
   };
   try {
     const response = await outcome;
-    return { ...response, headers: { ...response.headers, ...write('OK', response.headers), ...(await quota.headers()) } };
+    return {
+      ...response,
+      headers: { ...response.headers, ...write(response.status === 202 ? 'DEFERRED' : 'OK', response.headers), ...(await quota.headers()) },
+    };
   } catch (error) {
     if (!(error instanceof ApiError)) {
       write('INTERNAL_SERVER_ERROR');

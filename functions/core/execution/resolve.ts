@@ -7,6 +7,7 @@ import { openAdmission } from '../pat/admission.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import { chargesOf, rulesFor } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
+import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireRunning } from '../registry/require-intent.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
@@ -20,6 +21,8 @@ import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
 /** A call that the policy permits with these parameters. Nothing has been written for it, or sent. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
   upstreamRequest: UpstreamRequest;
+  /** those that cover the call */
+  rules: Rule[];
   /** JSON pointers to what the caller wants of the answer */
   fields: string[] | undefined;
   /** largest answer that the caller wants, in bytes */
@@ -71,6 +74,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       intent,
       service,
       upstreamRequest,
+      rules,
       fields,
       maxBytes: max_bytes,
       slowCalls: ofOrigin,
@@ -84,6 +88,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
         await quota.foresee();
       },
       useProof: async () => proof?.use(),
+      baseUrl: request.baseUrl,
       confirm,
     };
   };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { errorBody } from '../../../schemas/error-body.ts';
 import { ApiError, unavailable } from '../api-error.ts';
-import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
+import { openFunction } from '../invoke-function.ts';
 import { traceHeaders } from '../trace.ts';
 import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
@@ -20,17 +20,14 @@ const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.strin
 
 /**
  * Makes an action that forwards requests to another function of this gate, which has the code or permissions for them. That function logs the same
- * request id. Failures are not retried, because the first attempt may have used up a signed document. Requests are signed here, because Lambda's own
- * client would make small functions a fifth larger.
+ * request id. Failures are not retried, because the first attempt may have used up a signed document.
  * @returns an action that throws the endpoint's refusal, or ApiError SERVICE_UNAVAILABLE if the function does not answer
  */
 export function askFunction(nameOrArn: string, { path, timeoutMs }: Asked): Action {
-  const url = new URL(`${serviceEndpoint('lambda', region)}/2015-03-31/functions/${encodeURIComponent(nameOrArn)}/invocations`);
-  const send = openSignedRequests(timeoutMs, { service: 'lambda', region });
+  const send = openFunction(nameOrArn, 'RequestResponse', timeoutMs);
 
   async function invoke(event: object): Promise<unknown> {
-    const sent = { method: 'POST', url, headers: { 'content-type': 'application/json' }, body: JSON.stringify(event) };
-    const { status, headers, body } = await send(sent);
+    const { status, headers, body } = await send(event);
     if (status !== 200) throw new Error(`Lambda answered ${status}`);
     if (headers['x-amz-function-error'] !== undefined) throw new Error(`${path} failed`);
     return JSON.parse(body);
@@ -48,8 +45,6 @@ export function askFunction(nameOrArn: string, { path, timeoutMs }: Asked): Acti
     throw new ApiError(code, message, { status: statusCode, headers: Object.fromEntries(relayed), ...(details && { details }) });
   };
 }
-
-const region = process.env.AWS_REGION ?? '';
 
 /** The event that API Gateway would send for this request to `path`, as far as endpoints read it. */
 function eventOf(request: ApiRequest, path: string): object {

@@ -62,10 +62,12 @@ export function serve(
 }
 
 /** Makes a Lambda handler for work in the background. A failed run is an error of the function, which alarms cover. */
-export function serveSchedule(run: (event: unknown) => Promise<void>): (event: unknown, context: Context) => Promise<void> {
+export function serveSchedule(
+  run: (event: unknown, remainingMs: () => number) => Promise<void>,
+): (event: unknown, context: Context) => Promise<void> {
   return middy<unknown, void, Error, Context, Internal>(endInTime)
     .use(runLog())
-    .handler((event, _context, { signal }) => withinInvocation(signal, () => run(event)));
+    .handler((event, context, { signal }) => withinInvocation(signal, () => run(event, () => context.getRemainingTimeInMillis())));
 }
 
 interface Internal extends Record<string, unknown> {

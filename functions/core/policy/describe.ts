@@ -71,11 +71,15 @@ function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent')
 const nameConditions = (conditions: readonly Condition[]): string => conditions.map(nameCondition).join(' and ');
 
 /** One sentence of a policy in words. */
-export function describeRule({ kind, entry, conditions, charges, payments }: Rule): string {
+export function describeRule({ kind, entry, conditions, charges, payments, needsApproval }: Rule): string {
   const calls = charges.filter(({ currency }) => currency === undefined);
   const given = conditions.length > 0 ? ` if ${nameConditions(conditions)}` : '';
   if (kind === 'permission') {
-    const terms = [...calls.map((limit) => `at most ${nameTimes(limit)}`), ...payments.map(namePayment)];
+    const terms = [
+      ...calls.map((limit) => `at most ${nameTimes(limit)}`),
+      ...payments.map(namePayment),
+      ...(needsApproval ? ['once a person has approved the call'] : []),
+    ];
     return `You may execute ${[`${nameEntry(entry)}${given}`, ...terms].join(', ')}.`;
   }
   if (kind === 'prohibition') return `You must not execute ${nameEntry(entry)}${given}, whatever else is permitted.`;
@@ -120,7 +124,7 @@ const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
 export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>, intent: JudgedIntent): string[] {
   const general = rulesForAll(compiled);
   return rulesFor(compiled.rules, intent)
-    .filter((rule) => rule.payments.length > 0 || !general.includes(rule))
+    .filter((rule) => rule.payments.length > 0 || rule.needsApproval || !general.includes(rule))
     .map(describeRule);
 }
 

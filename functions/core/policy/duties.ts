@@ -33,13 +33,20 @@ export interface StatedBudget {
 /** Longest time of a budget: five years. */
 const maxSeconds = toSeconds('P5Y');
 
+/** Whether a duty is to have each call approved by a person. It has nothing but its action. */
+export function isApproval({ action, ...others }: Duty, position: Position): boolean {
+  if (termOf(action) !== 'approve') return false;
+  for (const name of Object.keys(others)) position.at(name).refuse('must be left out: an approval has no terms');
+  return true;
+}
+
 /** Reads a duty to pay: a number is a price or a fee, which the gate only shows; an object is a price and a budget, which it enforces. */
 export function readDuty(
   { action, amount, unit = '', timeInterval, target }: Duty,
   position: Position,
 ): { payment: Payment; budget?: StatedBudget } {
   const currency = termOf(unit);
-  if (termOf(action) !== 'pay') position.at('action').refuse('must be pay');
+  if (termOf(action) !== 'pay') position.at('action').refuse('must be pay or approve');
   if (!isCurrency(currency)) position.at('unit').refuse('must be a currency: a URI that ends in its ISO 4217 code');
   const period = timeInterval === undefined ? 0 : toSeconds(timeInterval);
   if (!isObject(amount)) {

@@ -87,3 +87,6 @@ export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules:
 
 /** The charges of these rules, merged by limit. */
 export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));
+
+/** The rules that demand that a person approves the call. One is enough, whatever others permit. */
+export const demandingApproval = (rules: readonly Rule[]): Rule[] => rules.filter(({ needsApproval }) => needsApproval);

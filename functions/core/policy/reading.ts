@@ -11,7 +11,7 @@ import {
 } from '../../../schemas/policy.ts';
 import type { Condition } from './conditions.ts';
 import { decode, readConstraints, type StatedLimit, termOf } from './constraints.ts';
-import { type Payment, readDuty, type StatedBudget } from './duties.ts';
+import { isApproval, type Payment, readDuty, type StatedBudget } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import { isWithin, Position } from './position.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
@@ -30,6 +30,8 @@ export interface Rule {
   charges: Charge[];
   /** prices and fees; the gate enforces only those with a budget */
   payments: Payment[];
+  /** of a permission: a person has to approve each call that it covers */
+  needsApproval: boolean;
 }
 
 /** An obligation to sign with the agent's key. The gate enforces it for the policy, and only shows it for other targets. */
@@ -101,16 +103,22 @@ function readRule(
   const entry = readTarget(target, baseUrl, position.at('target'));
   const { conditions, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost }, position.at('constraint'));
   const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
-  return { place: position.pointer, kind, entry, conditions, charges, payments: [] };
+  return { place: position.pointer, kind, entry, conditions, charges, payments: [], needsApproval: false };
 }
 
 function readPermission(permission: PolicyPermission, { baseUrl, reading }: Context, position: Position): void {
   if (termOf(permission.action) !== 'execute') position.at('action').refuse('must be execute');
   const rule = readRule(permission, 'permission', 'lte', baseUrl, position);
-  const duties = (permission.duty ?? []).map((duty, at) => readDuty(duty, position.at('duty', at)));
+  let needsApproval = false;
+  const duties = (permission.duty ?? []).flatMap((duty, at) => {
+    const place = position.at('duty', at);
+    if (!isApproval(duty, place)) return readDuty(duty, place);
+    needsApproval = true;
+    return [];
+  });
   const budgets = duties.flatMap(({ budget }) => (budget ? toBudgetCharge(budget, rule, baseUrl) : []));
   const charges = mergeCharges([...rule.charges, ...budgets]);
-  reading.rules.push({ ...rule, charges, payments: duties.map(({ payment }) => payment) });
+  reading.rules.push({ ...rule, charges, payments: duties.map(({ payment }) => payment), needsApproval });
 }
 
 /** A prohibition of `execute` subtracts; one with a rate or a count states a limit. */
@@ -210,7 +218,8 @@ function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
   const isUnderstood = ({ place }: Rule) => !issues.some(({ path }) => isWithin(path, place));
   const understood = rules.filter(isUnderstood);
   for (const rule of understood) {
-    const wider = rule.charges.length === 0 && rule.payments.length === 0 ? findWider(rule, understood) : undefined;
+    const statesMore = rule.charges.length > 0 || rule.payments.length > 0 || rule.needsApproval;
+    const wider = statesMore ? undefined : findWider(rule, understood);
     if (!wider) continue;
     const problem = `restricts nothing, because ${wider.place} permits the same without it: state the opposite as a prohibition, or narrow ${wider.place}`;
     issues.push(...rule.conditions.map(({ place }) => ({ path: place, problem })));

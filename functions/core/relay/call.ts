@@ -69,10 +69,11 @@ export interface RelayOptions {
   /** the credentials of services that have one */
   credentials: Pick<Credentials, 'read'>;
   trustedCertificate?: string;
+  /** longest call in milliseconds; default: 20 seconds */
+  maxDeadlineMs?: number;
 }
 
 const connectTimeoutMs = 3_000;
-const maxDeadlineMs = 20_000;
 const maxAnswerBytes = 1024 * 1024;
 
 /** Which failures say that the host answers, and which that it does not; the others say neither. */
@@ -92,6 +93,7 @@ export function openRelay({
   breaker = openBreaker(),
   credentials,
   trustedCertificate,
+  maxDeadlineMs = 20_000,
 }: RelayOptions): Relay {
   const dialOptions: DialOptions = {
     rules,

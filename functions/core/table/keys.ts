@@ -24,6 +24,8 @@ export const partitions = {
   agentList: { table: 'activity', prefix: 'AGENTS#' },
   limit: { table: 'activity', prefix: 'LIMIT#' },
   call: { table: 'activity', prefix: 'CALL#' },
+  execution: { table: 'activity', prefix: 'EXECUTION#' },
+  approval: { table: 'activity', prefix: 'APPROVAL#' },
   jti: { table: 'activity', prefix: 'JTI#' },
   slowCalls: { table: 'activity', prefix: 'SLOW#' },
   stats: { table: 'activity', prefix: 'STATS#' },
@@ -99,6 +101,12 @@ export const keys = {
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
   /** @param caller - the account of the holder, see `pat/holder.ts` */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
+  /** leads from a deferred call's id to its record */
+  execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
+  /** a place among the calls that wait for approval */
+  approvalPlace: (place: number): Key => key('approval', '', String(place).padStart(4, '0')),
+  /** a place among those of one holder */
+  holderPlace: (account: string, place: number): Key => key('approval', account, String(place).padStart(4, '0')),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   /** the slow calls that a function makes to an origin */
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),

@@ -62,12 +62,16 @@ test('a fingerprint depends on what is requested, not on how it is spelt', () =>
 describe('a request whose key has been used', () => {
   test('is answered as the first one was', () => {
     const held: HeldCall = { state: 'replay', outcome: { status: 200, body: { a: 1 }, headers: { 'Execution-Id': 'E1' } } };
-    expect(answerHeld(held)).toEqual({ status: 200, body: { a: 1 }, headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' } });
+    expect(answerHeld(held, 'https://gate.example')).toEqual({
+      status: 200,
+      body: { a: 1 },
+      headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' },
+    });
   });
 
   test('is refused as the first one was', () => {
     const first = new ApiError('GATEWAY_TIMEOUT', 'Too late.', { details: { a: 1 }, headers: { 'Execution-Id': 'E1' }, fault: 'upstream' });
-    const error = refusal(() => answerHeld({ state: 'replay', outcome: first }));
+    const error = refusal(() => answerHeld({ state: 'replay', outcome: first }, 'https://gate.example'));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({
       code: 'GATEWAY_TIMEOUT',
@@ -105,7 +109,7 @@ describe('a request whose key has been used', () => {
       'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
     ],
   ])('is 409 if the first one is %j', (held, reason, headers, message) => {
-    const error = refusal(() => answerHeld(held));
+    const error = refusal(() => answerHeld(held, 'https://gate.example'));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'CONFLICT', status: 409, message, details: { reason }, headers });
   });

@@ -1,12 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import {
-  type IdempotentCalls,
-  type KeyedRequest,
-  type Outcome,
-  openIdempotentCalls,
-} from '../../../../functions/core/execution/idempotent-call.ts';
+import { type IdempotentCalls, type KeyedRequest, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
+import type { Outcome } from '../../../../functions/core/execution/outcome.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';

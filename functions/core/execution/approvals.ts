@@ -1,0 +1,107 @@
+import type { Approval, Decided } from '../../../schemas/deferred.ts';
+import type { Admin } from '../admin/admin.ts';
+import { mayChange, nameOf } from '../admin/admin.ts';
+import { ApiError } from '../api-error.ts';
+import type { ChangeLog } from '../registry/change-log.ts';
+import { keys } from '../table/keys.ts';
+import type { Table } from '../table/table.ts';
+import { digestOfApproval } from './defer.ts';
+import { type DeferredCall, moveCall, openDeferredCalls } from './deferred-calls.ts';
+import { leavePlaces, listWaitingCalls } from './waiting-places.ts';
+
+/** A deferred call that a person has to approve. */
+export interface CallToApprove extends DeferredCall {
+  approval: Approval;
+}
+
+/** How many calls are read at once: each may hold 256 KB of arguments. */
+const readAtOnce = 10;
+
+const toApproval = (call: DeferredCall): CallToApprove | undefined => {
+  const { shown } = call.content;
+  return shown && { ...call, approval: { ...shown, digest: digestOfApproval(shown) } };
+};
+
+/** The calls that wait for approval, for reading. */
+export function openApprovals(table: Table) {
+  const deferred = openDeferredCalls(table);
+
+  return {
+    /**
+     * The calls that an admin may decide about, oldest first.
+     * @param after - id of the call that the page follows
+     * @returns `next` if more may follow: the id of the last one
+     */
+    async list(by: Admin, { after = '', count, nowMs }: { after?: string | undefined; count: number; nowMs: number }) {
+      const waiting = (await listWaitingCalls(table, nowMs)).filter(({ execution_id }) => execution_id > after);
+      const found: CallToApprove[] = [];
+      for (let at = 0; at < waiting.length; at += readAtOnce) {
+        for (const call of await deferred.findAll(waiting.slice(at, at + readAtOnce).map(({ execution_id }) => execution_id))) {
+          const read = call.item.state === 'waiting' && mayChange(by, call.content.namespace) ? toApproval(call) : undefined;
+          if (read) found.push(read);
+          if (found.length > count) return { approvals: found.slice(0, count), next: found[count - 1]?.executionId };
+        }
+      }
+      return { approvals: found };
+    },
+
+    /** The call with this id that has to be approved, or had to be. */
+    async find(executionId: string): Promise<CallToApprove | undefined> {
+      const call = await deferred.find(executionId);
+      return call && toApproval(call);
+    },
+  };
+}
+
+export type Approvals = ReturnType<typeof openApprovals>;
+
+/** What admins decide about calls that wait for approval. */
+export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
+  return {
+    /**
+     * Decides about a call with one transaction, which also enters the log. Of any number of decisions, one takes effect.
+     * @param reason - of a denial, for the agent
+     * @throws ApiError CONFLICT if it has been decided or has expired
+     */
+    async decide(by: Admin, call: CallToApprove, decision: Decided['decision'], reason: string | undefined): Promise<Decided> {
+      const { executionId, account, place, approval, content } = call;
+      const decided = await log.change<Decided>(by, async (read) => {
+        const nowMs = Date.now();
+        const [item] = await read<DeferredCall['item']>([keys.call(account, call.key)]);
+        if (item?.execution_id !== executionId || item.state !== 'waiting') throw decidedAlready(item);
+        if ((item.until ?? 0) <= nowMs) throw expired();
+        const by_whom = { decision, decided_by: nameOf(by), decided_at: new Date(nowMs).toISOString() };
+        const state = decision === 'approve' ? 'queued' : 'denied';
+        const set = { state, started_at: nowMs, ...by_whom, ...(reason !== undefined && { reason }) } as const;
+        return {
+          result: () => ({ id: executionId, ...by_whom }),
+          changes: [{ kind: 'execution', id: executionId, action: decision, digest_before: approval.digest }],
+          namespace: content.namespace,
+          writes: () => [moveCall(call, 'waiting', set, nowMs)],
+        };
+      });
+      if (place) await leavePlaces(table, account, executionId, place);
+      return decided;
+    },
+  };
+}
+
+export type Decisions = ReturnType<typeof openDecisions>;
+
+export const noSuchApproval = () =>
+  new ApiError(
+    'NOT_FOUND',
+    'No call with this id waits for approval, or did in the last 24 hours. GET /api/approvals lists those that wait.',
+  );
+
+const expired = () =>
+  new ApiError('CONFLICT', 'The time in which this call could be approved is over, so it is not made. The agent may ask again.', {
+    details: { reason: 'expired' },
+  });
+
+/** @param item - the call's record, which says who decided */
+function decidedAlready({ decision, decided_by, decided_at }: Partial<DeferredCall['item']> = {}): ApiError {
+  return new ApiError('CONFLICT', 'This call has been decided already; details say by whom. Nothing was changed.', {
+    details: { reason: 'decided', ...(decision !== undefined && { decision, decided_by, decided_at }) },
+  });
+}

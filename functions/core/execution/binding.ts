@@ -1,0 +1,39 @@
+import { digestIntent } from '../../../schemas/intent-digest.ts';
+import { type AgentRecords, agentRecordKeys, isBlocked, isRevoked, toAgentRecords } from '../activity/agent.ts';
+import { ApiError } from '../api-error.ts';
+import { holderOf } from '../pat/holder.ts';
+import type { LiveIntent, LiveIntents } from '../registry/live-intents.ts';
+import type { DeferredContent } from './deferred-calls.ts';
+
+/** What a deferred call is bound to, as it is now. */
+export interface Circumstances {
+  found: LiveIntent | undefined;
+  records: AgentRecords;
+  /** of the policy in force, as PATs name it */
+  policy: string;
+}
+
+/** Reads what a call is bound to, except the policy: one or two round trips. */
+export async function readCircumstances(intents: Pick<LiveIntents, 'findWith'>, { claims, body }: DeferredContent) {
+  const { intent_uid } = body as { intent_uid: string };
+  const { found, others } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, holderOf(claims).principal));
+  return { found, records: toAgentRecords(others) };
+}
+
+/** The refusal of a call whose circumstances are others than when it was asked for. */
+export const noLongerHolds = (what: string) =>
+  new ApiError('CONFLICT', `${what} since this call was asked for, so it is not made. Ask again, under a new Idempotency-Key.`, {
+    details: { reason: 'no_longer_holds', outcome: 'not_sent' },
+  });
+
+/**
+ * Why a call is not made any more, although nobody has refused it: a changed policy or intent, a block or a revocation makes it void.
+ * @returns undefined if all that it is bound to still holds
+ */
+export function findChange({ claims, intentDigest }: DeferredContent, { found, records, policy }: Circumstances): ApiError | undefined {
+  if (policy !== claims.pol) return noLongerHolds('The policy has changed');
+  if (isBlocked(records)) return noLongerHolds('The agent has been blocked');
+  if (isRevoked(records.agent, claims)) return noLongerHolds("The agent's PATs have been revoked");
+  if (!found || found.intent.deprecated || found.intent.draft) return noLongerHolds('The intent has been withdrawn');
+  return digestIntent(found.intent) === intentDigest ? undefined : noLongerHolds('The intent has changed');
+}

@@ -1,0 +1,109 @@
+import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { type ApprovalContent, longestCallSeconds } from '../../../schemas/deferred.ts';
+import { digestIntent } from '../../../schemas/intent-digest.ts';
+import { invalidParameter } from '../api-error.ts';
+import type { ApiRequest } from '../http/request.ts';
+import type { ApiResponse } from '../http/response.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { describeCause, log } from '../log.ts';
+import { describeRule } from '../policy/describe.ts';
+import { demandingApproval } from '../policy/judge.ts';
+import { traceHeaders } from '../trace.ts';
+import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
+import type { Execution } from './execution.ts';
+import type { IdempotentCalls } from './idempotent-call.ts';
+import { takeKey } from './once.ts';
+import { pending } from './pending.ts';
+import type { ResolvedCall } from './resolve.ts';
+
+export interface DeferralParts {
+  calls: Pick<IdempotentCalls, 'find'>;
+  deferred: Pick<DeferredCalls, 'begin'>;
+  /** starts the worker, which makes the call */
+  start: (executionId: string) => Promise<void>;
+  /** tells who wants to know that a call waits */
+  announce: (shown: ApprovalContent, digest: string, baseUrl: string) => Promise<void>;
+  /** how long a call may wait for approval */
+  approvalSeconds: number;
+}
+
+/** How long a worker may take to begin, in milliseconds: Lambda keeps trying while the account has no room. */
+const longestStartMs = 15 * 60_000;
+
+/** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
+const prefersAsync = ({ headerValues }: Pick<ApiRequest, 'headerValues'>): boolean =>
+  headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
+
+/** Whether a call is made later: a person has to approve it, or its caller does not wait for it. */
+export const isDeferred = ({ request }: Execution, { rules }: ResolvedCall): boolean =>
+  demandingApproval(rules).length > 0 || prefersAsync(request);
+
+/** The digest of what a person sees, which a decision names. */
+export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
+
+/** Opens what accepts calls that are made later, with 202. Nothing is counted for them before they are made. */
+export function openDeferral({ calls, deferred, start, announce, approvalSeconds }: DeferralParts) {
+  return async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
+    const { request, nowMs, caller, receipt } = execution;
+    const { keyed } = call;
+    if (!keyed) throw keyRequired();
+    const demanding = demandingApproval(call.rules);
+    const untilMs = nowMs + (demanding.length > 0 ? approvalSeconds * 1_000 : longestStartMs);
+    const shown = demanding.length > 0 ? show(execution, call, body, untilMs) : undefined;
+    const content: DeferredContent = {
+      baseUrl: request.baseUrl,
+      requestId: request.requestId,
+      claims: caller.claims,
+      body,
+      intentDigest: digestIntent(call.intent),
+      namespace: call.service.namespace,
+      trace: traceHeaders(),
+      ...(shown && { shown }),
+    };
+    const held = await takeKey(calls, { ...call, keyed }, () => deferred.begin(keyed, content, untilMs));
+    if (held) return held;
+    const { executionId } = receipt;
+    // What fails here is made up for: people find the call in the list, and a caller that asks for its state starts the worker again.
+    const next = shown ? announce(shown, digestOfApproval(shown), request.baseUrl) : start(executionId);
+    await next.catch((error: unknown) => log.warn('deferred call not passed on', { cause: describeCause(error) }));
+    const state = shown
+      ? ({ state: 'waiting', executionId, untilMs } as const)
+      : ({ state: 'working', executionId, isIdle: false } as const);
+    const answer = pending(state, request.baseUrl);
+    return shown ? answer : { ...answer, headers: { ...answer.headers, 'Preference-Applied': 'respond-async' } };
+  };
+}
+
+const keyRequired = () =>
+  invalidParameter(
+    [{ path: '', problem: 'the header Idempotency-Key is required' }],
+    `This call is not made at once: it waits for a person's approval, or you prefer not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes.`,
+  );
+
+/** What a person is shown of a call, as it will be made. */
+function show(
+  { caller, nowMs, receipt }: Execution,
+  { intent, service, rules }: ResolvedCall,
+  body: JsonValue,
+  untilMs: number,
+): ApprovalContent {
+  const { claims, policy } = caller;
+  const { parameters } = body as { parameters: JsonObject };
+  return {
+    id: receipt.executionId,
+    agent_id: claims.sub,
+    ...('cnf' in claims && { key_thumbprint: claims.cnf.jkt }),
+    intent_uid: intent.intent_uid,
+    intent_name: intent.intent_name,
+    intent_digest: digestIntent(intent),
+    service_name: service.service_name,
+    parameters,
+    rules: demandingApproval(rules).map(describeRule),
+    prices: rules
+      .flatMap(({ payments }) => payments.filter(({ every, budget }) => budget || every === undefined))
+      .map(({ amount, currency }) => ({ amount, currency })),
+    policy_digest: policy.digest,
+    since: new Date(nowMs).toISOString(),
+    expires_at: new Date(untilMs).toISOString(),
+  };
+}

@@ -1,0 +1,89 @@
+import { longestCallSeconds } from '../../../schemas/deferred.ts';
+import { digestIntent } from '../../../schemas/intent-digest.ts';
+import { ApiError } from '../api-error.ts';
+import type { ApiResponse } from '../http/response.ts';
+import { matchesEntityTags } from '../http/response.ts';
+import type { RateLimiter } from '../limit/rate-limiter.ts';
+import type { FindPolicy } from '../policy/policy.ts';
+import type { Relay } from '../relay/call.ts';
+import { readTrace, withinTrace } from '../trace.ts';
+import { newUlid } from '../ulid.ts';
+import { attempt } from './attempt.ts';
+import { noLongerHolds } from './binding.ts';
+import type { DeferredCall, DeferredCalls } from './deferred-calls.ts';
+import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
+import { type Attempt, isOutcome } from './once.ts';
+import type { Outcome } from './outcome.ts';
+import { record } from './record.ts';
+import type { openResolver } from './resolve.ts';
+
+export interface DeferredRunParts {
+  deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish'>;
+  resolve: ReturnType<typeof openResolver>;
+  findPolicy: FindPolicy;
+  limits: RateLimiter;
+  relay: Pick<Relay, 'connect'>;
+  /** milliseconds since the epoch */
+  now: () => number;
+}
+
+/**
+ * Opens the worker of deferred calls. Whatever it is started for, and however often, a call is made at most once: only the run that has claimed it makes it,
+ * and no run claims it again. Policy, agent, intent and limits are those of the moment, and the first two are checked again right before the call is sent.
+ * @returns makes the call of an execution; `remainingMs`: how long the run may still take
+ */
+export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, now }: DeferredRunParts) {
+  return async (executionId: string, remainingMs: () => number): Promise<void> => {
+    const nowMs = now();
+    const call = await deferred.find(executionId);
+    if (call?.item.state !== 'queued') return;
+    const run = newUlid();
+    if (!(await deferred.claim(call, run, nowMs))) return;
+    const { baseUrl, claims, trace } = call.content;
+    const caller = { claims, policy: findPolicy(baseUrl), proof: undefined };
+    const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
+    await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
+      let made: Attempt | undefined;
+      const answered = record(
+        execution,
+        make(call, execution).then((attempted) => {
+          made = attempted;
+          return answerOf(attempted);
+        }),
+      );
+      const outcome = await answered.catch((error: unknown) => error);
+      if (!isOutcome(outcome)) throw outcome;
+      await deferred.finish(call, run, outcome, made?.mayHaveActed !== true && passes(outcome));
+    });
+  };
+
+  /** Makes the call, if all that it is bound to still holds. */
+  async function make({ content }: DeferredCall, execution: Execution): Promise<Attempt> {
+    if (execution.caller.policy.reference !== content.claims.pol) throw noLongerHolds('The policy has changed');
+    const resolved = await resolve(execution, content.body);
+    if (digestIntent(resolved.intent) !== content.intentDigest) throw noLongerHolds('The intent has changed');
+    return attempt(relay, execution, resolved);
+  }
+}
+
+function answerOf({ result }: Attempt): ApiResponse {
+  if (result instanceof Error) throw result;
+  return result as ApiResponse;
+}
+
+/** Whether a refusal is for a reason that passes, so that the same call may be asked for again. */
+const passes = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
+
+/** The part of the agent's request that executing needs. What its `If-Match` asked for was compared when the call was asked for. */
+function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionRequest {
+  const { requestId, baseUrl } = content;
+  const header = (name: string) => (name === 'idempotency-key' ? key : undefined);
+  return {
+    requestId,
+    baseUrl,
+    header,
+    headerValues: (name) => [header(name) ?? []].flat(),
+    ifMatch: (...etags) => matchesEntityTags(undefined, etags),
+    remainingMs: () => Math.min(remainingMs(), longestCallSeconds * 1_000 + 10_000),
+  };
+}

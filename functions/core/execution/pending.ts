@@ -1,0 +1,28 @@
+import { ApiError } from '../api-error.ts';
+import type { ApiResponse } from '../http/response.ts';
+import type { HeldCall } from './idempotent-call.ts';
+
+export const executionUrl = (baseUrl: string, executionId: string): string => `${baseUrl}/api/executions/${executionId}`;
+
+/** How often the state of a call is worth asking for, in seconds. */
+const pollSeconds = 2;
+
+/** What the state of a call that has not ended looks like. */
+export const describePending = (held: HeldCall & { state: 'waiting' | 'working' }, baseUrl: string) => ({
+  status: held.state,
+  execution: executionUrl(baseUrl, held.executionId),
+  ...(held.state === 'waiting' && { expires_at: new Date(held.untilMs).toISOString() }),
+});
+
+/** 202 (RFC 9110 section 15.3.3): the call waits for approval, or is being made. */
+export function pending(held: HeldCall & { state: 'waiting' | 'working' }, baseUrl: string): ApiResponse {
+  const body = describePending(held, baseUrl);
+  return { status: 202, body, headers: { Location: body.execution, 'Retry-After': String(pollSeconds), 'Execution-Id': held.executionId } };
+}
+
+export const notDecided =
+  'Nobody decided about this call in time, so it was not made. If you still want it, send it under a new Idempotency-Key.';
+
+/** 403 for a call that was not made, because a person or the clock was against it. */
+export const notApproved = (reason: 'denied' | 'expired', message: string): ApiError =>
+  new ApiError('FORBIDDEN', message, { details: { reason, outcome: 'not_sent' } });

@@ -1,0 +1,94 @@
+import { randomInt } from 'node:crypto';
+import { ApiError } from '../api-error.ts';
+import type { Condition } from '../table/expression.ts';
+import { keys, partitions } from '../table/keys.ts';
+import { pagesOf } from '../table/pages.ts';
+import type { Item, Table, Write } from '../table/table.ts';
+
+/** How many calls may wait for approval: in all, and of one holder. */
+export const maxWaitingCalls = 1_000;
+export const maxOfHolder = 20;
+
+/** The places that a waiting call takes, one among all calls and one among its holder's: so no race can let more wait than there are places. */
+export interface Place {
+  among_all: number;
+  among_own: number;
+}
+
+interface PlaceItem extends Item {
+  execution_id: string;
+  account: string;
+  place: Place;
+  /** milliseconds since the epoch: from then on, the place is free */
+  until: number;
+}
+
+interface Wanted {
+  account: string;
+  executionId: string;
+  untilMs: number;
+  nowMs: number;
+}
+
+const retryAfter = { headers: { 'Retry-After': '60' } };
+
+const tooManyOfHolder = () =>
+  new ApiError('TOO_MANY_REQUESTS', `${maxOfHolder} of your calls wait for approval, which is the most. Wait until some are decided.`, {
+    details: { reason: 'waiting_calls', outcome: 'not_sent' },
+    ...retryAfter,
+  });
+
+const tooManyInAll = () =>
+  new ApiError('TOO_MANY_REQUESTS', 'Too many calls wait for approval. Try again later, or ask the operators of this gate to decide.', {
+    details: { reason: 'waiting_calls', outcome: 'not_sent' },
+    ...retryAfter,
+  });
+
+/** The calls that wait for approval, in the order in which they came. */
+export async function listWaitingCalls(table: Table, nowMs: number): Promise<PlaceItem[]> {
+  const waiting: PlaceItem[] = [];
+  for await (const page of pagesOf<PlaceItem>(table, partitions.approval.prefix)) waiting.push(...page);
+  // ids are in the order of time
+  return waiting.filter(({ until }) => until > nowMs).sort((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
+}
+
+/** One of the numbers below `count` that are not taken, by chance, so that few requests at once choose the same. */
+function chooseFree(count: number, taken: ReadonlySet<number>): number {
+  const free = Array.from({ length: count }, (_, number) => number).filter((number) => !taken.has(number));
+  return free[randomInt(free.length)] as number;
+}
+
+/**
+ * Chooses places for a call that is to wait, and the writes that take them.
+ * @throws ApiError TOO_MANY_REQUESTS if none is free
+ */
+export async function requirePlace(
+  table: Table,
+  { account, executionId, untilMs, nowMs }: Wanted,
+): Promise<{ place: Place; writes: Write[] }> {
+  const waiting = await listWaitingCalls(table, nowMs);
+  const own = waiting.filter((item) => item.account === account);
+  if (own.length >= maxOfHolder) throw tooManyOfHolder();
+  if (waiting.length >= maxWaitingCalls) throw tooManyInAll();
+  const place = {
+    among_all: chooseFree(maxWaitingCalls, new Set(waiting.map((item) => item.place.among_all))),
+    among_own: chooseFree(maxOfHolder, new Set(own.map((item) => item.place.among_own))),
+  };
+  const taken = { execution_id: executionId, account, place, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
+  const when: Condition[] = [['any', ['absent', 'pk'], ['<=', 'until', nowMs]]];
+  return {
+    place,
+    writes: [
+      { put: { ...keys.approvalPlace(place.among_all), ...taken }, when },
+      { put: { ...keys.holderPlace(account, place.among_own), ...taken }, when },
+    ],
+  };
+}
+
+/** Gives the places of a call back, if it still has them: others may have taken them when its time was up. */
+export const leavePlaces = (table: Table, account: string, executionId: string, { among_all, among_own }: Place): Promise<boolean[]> =>
+  Promise.all(
+    [keys.approvalPlace(among_all), keys.holderPlace(account, among_own)].map((key) =>
+      table.delete(key, { when: [['=', 'execution_id', executionId]] }),
+    ),
+  );

@@ -1,0 +1,33 @@
+import { openSignedRequests, serviceEndpoint } from './signed-request.ts';
+
+const region = process.env.AWS_REGION ?? '';
+
+/** What Lambda answered to a request to run a function. */
+interface Invoked {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/**
+ * Opens what runs another function of this gate. Requests are signed here, because Lambda's own client would make small functions a fifth larger.
+ * @param kind - `RequestResponse` waits for what the function returns; `Event` only has Lambda accept the event, and is answered 202
+ */
+export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event', timeoutMs: number) {
+  const url = new URL(`${serviceEndpoint('lambda', region)}/2015-03-31/functions/${encodeURIComponent(nameOrArn)}/invocations`);
+  const send = openSignedRequests(timeoutMs, { service: 'lambda', region });
+  const headers = { 'content-type': 'application/json', 'x-amz-invocation-type': kind };
+  return (event: object): Promise<Invoked> => send({ method: 'POST', url, headers, body: JSON.stringify(event) });
+}
+
+/**
+ * Opens what starts another function of this gate, which then runs on its own.
+ * @returns a function that throws if Lambda does not accept the event
+ */
+export function openStart(nameOrArn: string): (event: object) => Promise<void> {
+  const invoke = openFunction(nameOrArn, 'Event', 2_000);
+  return async (event) => {
+    const { status } = await invoke(event);
+    if (status !== 202) throw new Error(`Lambda answered ${status}`);
+  };
+}

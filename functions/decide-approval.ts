@@ -1,0 +1,69 @@
+import { decisionInput } from '../schemas/deferred.ts';
+import { requireNamespace } from './core/admin/admin.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ApiError, invalidParameter } from './core/api-error.ts';
+import { readEnvironment } from './core/environment.ts';
+import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/execution/approvals.ts';
+import { findChange, readCircumstances } from './core/execution/binding.ts';
+import { ok } from './core/http/response.ts';
+import { openStart } from './core/invoke-function.ts';
+import { describeCause, log } from './core/log.ts';
+import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
+import { changeLogFromEnvironment } from './core/registry/change-log.ts';
+import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  approvals: Pick<Approvals, 'find'>;
+  decisions: Decisions;
+  intents: Pick<LiveIntents, 'findWith'>;
+  findPolicy: FindPolicy;
+  /** starts the worker, which makes the call */
+  start: (executionId: string) => Promise<void>;
+}
+
+const shownElsewise = (digest: string) =>
+  new ApiError('CONFLICT', 'If-Match does not name the call as it is. Read it again with GET /api/approvals, and send its digest.', {
+    details: { reason: 'other_digest', digest },
+  });
+
+/** `POST /api/approvals/{id}`: approves or denies a call. Exactly what the admin was shown, whose digest `If-Match` names, is made, and once. */
+export const createAction = ({ verifyAdmin, approvals, decisions, intents, findPolicy, start }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
+    const { decision, reason } = request.body(decisionInput);
+    const call = await approvals.find(request.pathParameter('id'));
+    if (!call) throw noSuchApproval();
+    const { approval, content, executionId } = call;
+    requireNamespace(admin, content.namespace);
+    if (request.header('if-match') === undefined)
+      throw invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }]);
+    if (!request.ifMatch(`"${approval.digest}"`, approval.digest)) throw shownElsewise(approval.digest);
+    if (decision === 'approve' && call.item.state === 'waiting') {
+      const policy = findPolicy(content.baseUrl).reference;
+      const change = findChange(content, { ...(await readCircumstances(intents, content)), policy });
+      if (change) throw change;
+    }
+    const decided = await decisions.decide(admin, call, decision, reason);
+    // if this fails, the agent's next question for the state starts it
+    if (decision === 'approve')
+      await start(executionId).catch((error: unknown) => log.warn('deferred call not started', { cause: describeCause(error) }));
+    return ok(decided);
+  });
+
+const { deferredFunction } = readEnvironment(['deferredFunction']);
+const table = tableFromEnvironment();
+const startRun = openStart(deferredFunction);
+
+export const handler = serveAdmin(
+  createAction({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    approvals: openApprovals(table),
+    decisions: openDecisions(table, changeLogFromEnvironment(table)),
+    intents: openLiveIntents(table),
+    findPolicy: openPolicy(loadPolicyTemplate()),
+    start: (execution_id) => startRun({ execution_id }),
+  }),
+);

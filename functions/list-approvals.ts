@@ -1,0 +1,24 @@
+import { approvalQuery } from '../schemas/deferred.ts';
+import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type Approvals, openApprovals } from './core/execution/approvals.ts';
+import { nextLink } from './core/http/links.ts';
+import { ok } from './core/http/response.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  approvals: Pick<Approvals, 'list'>;
+}
+
+/** `GET /api/approvals`: the calls that wait for the approval of this admin, oldest first. */
+export const createAction = ({ verifyAdmin, approvals }: Deps): AdminAction =>
+  forAdmins(verifyAdmin, async (admin, request) => {
+    const { page_size: count, after } = request.query(approvalQuery);
+    const { approvals: found, next } = await approvals.list(admin, { after, count, nowMs: Date.now() });
+    return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, { after: next }));
+  });
+
+export const handler = serveAdmin(
+  createAction({ verifyAdmin: adminVerifierFromEnvironment(), approvals: openApprovals(tableFromEnvironment()) }),
+);

@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import { longestCallSeconds } from '../schemas/deferred.ts';
+import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
+import { readEnvironment } from './core/environment.ts';
+import { openDeferredCalls } from './core/execution/deferred-calls.ts';
+import { openDeferredRun } from './core/execution/deferred-run.ts';
+import { openResolver } from './core/execution/resolve.ts';
+import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
+import { serveSchedule } from './core/http/serve.ts';
+import { openRateLimiter } from './core/limit/rate-limiter.ts';
+import { openPolicy, parseBilling } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
+import { openLiveIntents } from './core/registry/live-intents.ts';
+import { openRelay } from './core/relay/call.ts';
+import { egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
+
+const started = z.object({ execution_id: z.string() });
+
+const table = tableFromEnvironment();
+const now = Date.now;
+
+const run = openDeferredRun({
+  deferred: openDeferredCalls(table),
+  resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table), now),
+  findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing)),
+  limits: openRateLimiter(table),
+  relay: openRelay({
+    rules: egressRulesFromEnvironment(),
+    credentials: credentialsFromEnvironment(),
+    maxDeadlineMs: longestCallSeconds * 1_000,
+  }),
+  now,
+});
+
+/** Makes a call that was approved, or whose caller does not wait for it. Lambda starts it once; should it start it twice, the call is still made once. */
+export const handler = serveSchedule((event, remainingMs) => run(started.parse(event).execution_id, remainingMs));

@@ -1,0 +1,96 @@
+import * as z from 'zod';
+import { errorBody } from './error-body.ts';
+import { pageQuery } from './pagination.ts';
+import { name } from './text.ts';
+
+/** How long a call may take that its caller does not wait for, in seconds. */
+export const longestCallSeconds = 600;
+
+const execution = z.url().describe('where its state is read with the PAT of the same holder');
+const expires = z.iso.datetime().describe('when it is given up, if nobody has decided by then');
+
+/** A call that has been accepted and not made yet, or not answered yet: the content of 202. */
+export const pendingExecution = z
+  .discriminatedUnion('status', [
+    z.strictObject({ status: z.literal('waiting').describe('a person has to approve the call'), execution, expires_at: expires }),
+    z.strictObject({ status: z.literal('working').describe('the call is about to be made, or being made'), execution }),
+  ])
+  .meta({ id: 'PendingExecution', description: 'A call that waits for approval, or that is being made.' });
+
+const outcome = z.union([
+  z.strictObject({ status: z.int(), body: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ status: z.int(), body: errorBody }),
+]);
+
+/** The states of a call that its caller does not wait for. */
+export const executionState = z
+  .discriminatedUnion('status', [
+    ...pendingExecution.options,
+    z.strictObject({
+      status: z.literal('done').describe('the call was made, or refused when it was to be made'),
+      execution,
+      outcome: outcome.describe('what executing would have answered: its HTTP status and its body'),
+    }),
+    z.strictObject({ status: z.literal('denied').describe('an admin refused it; nothing was sent'), execution, reason: z.string() }),
+    z.strictObject({
+      status: z.literal('expired').describe('nobody decided in time, or what was to be approved no longer holds; nothing was sent'),
+      execution,
+      reason: z.string(),
+    }),
+    z.strictObject({
+      status: z.literal('unknown').describe('the gate was interrupted while it made the call, which is never made again'),
+      execution,
+      reason: z.string(),
+    }),
+  ])
+  .meta({ id: 'ExecutionState', description: 'What has become of a call that its caller does not wait for.' });
+
+export type ExecutionState = z.infer<typeof executionState>;
+
+/** What a person sees of a call before deciding whether it is made. */
+export const approvalContent = z.strictObject({
+  id: z.string().describe('the `Execution-Id` of the call'),
+  agent_id: z.string(),
+  key_thumbprint: z.string().optional().describe("of the agent's key; none if a person signed in"),
+  intent_uid: z.string(),
+  intent_name: z.string(),
+  intent_digest: z.string().describe('of the intent as it will be called'),
+  service_name: z.string(),
+  parameters: z.record(z.string(), z.unknown()).describe('every argument of the call'),
+  rules: z.array(z.string()).describe('what demands the approval, in words'),
+  prices: z.array(z.strictObject({ amount: z.number(), currency: z.string() })).describe('what the policy charges for the call'),
+  policy_digest: z.string(),
+  since: z.iso.datetime(),
+  expires_at: z.iso.datetime().describe('when the call is given up'),
+});
+
+export type ApprovalContent = z.infer<typeof approvalContent>;
+
+export const approval = approvalContent
+  .extend({ digest: z.string().describe('of everything else here (SHA-256 of RFC 8785), for `If-Match`') })
+  .meta({ id: 'Approval', description: 'A call that waits for approval, as it will be made.' });
+
+export type Approval = z.infer<typeof approval>;
+
+export const approvalPage = z.strictObject({ approvals: z.array(approval) }).meta({ id: 'ApprovalPage' });
+
+/** A page of approvals is short, because each may hold 256 KB of arguments. */
+export const approvalQuery = z.object({
+  page_size: pageQuery.shape.page_size
+    .refine((size) => size <= 10, 'must be at most 10')
+    .describe('how many entries a page has, at most 10'),
+  after: z.string().max(100).optional().describe('the id that the page follows, as the next link gives it'),
+});
+
+export const decisionInput = z
+  .strictObject({
+    decision: z.enum(['approve', 'deny']),
+    reason: name(1_000).optional().describe('of a denial: the agent is told'),
+  })
+  .meta({ id: 'DecisionInput', description: 'Whether a call is made.' });
+
+export const decided = z
+  .strictObject({ id: z.string(), decision: z.enum(['approve', 'deny']), decided_by: z.string(), decided_at: z.iso.datetime() })
+  .meta({ id: 'Decided', description: 'What was decided about a call.' });
+
+export type Decided = z.infer<typeof decided>;

@@ -1,0 +1,404 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Admin, operator } from '../../functions/core/admin/admin.ts';
+import { openApprovals } from '../../functions/core/execution/approvals.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openLog } from '../../functions/core/registry/log.ts';
+import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
+import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+let gate: Gate;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let steps: Action;
+let worker: ReturnType<Gate['openWorker']>;
+let agent: Agent;
+let pat: string;
+let serviceId: string;
+let answer: { status: number; body: string };
+let number = 0;
+let key: string;
+
+const admin: Admin = { actor: { subject: '1', user_name: 'ann' }, requestId: 'request-1' };
+const uid = () => `pay.example:refund-${number}:v1`;
+
+/** Permits everything, 60 calls a minute; calls with a code of "FR" only once a person has approved them. */
+function template(more: { rate?: number } = {}): PolicyTemplate {
+  const policy = loadPolicyTemplate();
+  const target = '{base_url}/api/intents';
+  const constraint = [{ leftOperand: '{base_url}/api/intents/parameters/code', operator: 'eq' as const, rightOperand: 'FR' }];
+  const duty = [{ action: '{base_url}/vocabulary/approve' }];
+  const text = JSON.stringify({ ...policy, permission: [...(policy.permission ?? []), { target, action: 'execute', constraint, duty }] });
+  return JSON.parse(text.replace('"rightOperand":60', `"rightOperand":${more.rate ?? 60}`));
+}
+
+beforeAll(async () => {
+  gate = await startGate();
+  upstream = await startUpstream((_, response) => {
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body);
+  });
+  serviceId = (await gate.services.create({ ...serviceNamed('Payments'), namespace: 'pay.example' })).service_id;
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(async () => {
+  number++;
+  key = `key-${number}`;
+  steps = gate.openExecute({ template: template() });
+  worker = gate.openWorker({ template: template() });
+  agent = await newAgent();
+  pat = await obtainPat(gate, agent, template());
+  answer = { status: 200, body: '{"name":"France"}' };
+  upstream.seen.length = 0;
+  gate.started.length = 0;
+  gate.announced.length = 0;
+  await gate.intents.create(
+    serviceId,
+    intentOf(uid(), { endpoint: { url: `http://127.0.0.1:${upstream.port}/countries`, method: 'POST', content_type: 'application/json' } }),
+  );
+});
+
+const ask = (code = 'FR', headers: Record<string, string> = {}, token = pat) =>
+  execute(steps, token, uid(), { code }, { 'Idempotency-Key': key, ...headers });
+const idOf = ({ body }: Answer): string => String(body.execution).split('/').at(-1) ?? '';
+const read = (id: string, token = pat, now = Date.now) =>
+  invoke(gate.openGetExecution({ template: template(), now }), {
+    path: `/api/executions/${id}`,
+    resource: '/api/executions/{id}',
+    pathParameters: { id },
+    headers: { Authorization: `Bearer ${token}` },
+  });
+const list = (by = admin, query: Record<string, string> = {}) => invoke(gate.openListApprovals(by), { path: '/api/approvals', query });
+const decide = (id: string, digest: string | undefined, body: object = { decision: 'approve' }, by = admin) =>
+  invoke(gate.openDecide(by, template()), {
+    method: 'POST',
+    path: `/api/approvals/${id}`,
+    resource: '/api/approvals/{id}',
+    pathParameters: { id },
+    headers: { 'Content-Type': 'application/json', ...(digest !== undefined && { 'If-Match': `"${digest}"` }) },
+    body: JSON.stringify(body),
+  });
+/** The approval of this test's agent. */
+async function shown() {
+  for (let query: Record<string, string> = {}; ; ) {
+    const { body, headers } = await list(admin, query);
+    const found = body.approvals.find((one: { agent_id: string }) => one.agent_id === agent.agentId);
+    if (found) return approval.parse(found);
+    const [, after] = /after=([^&>]+)/.exec(String(headers.Link)) ?? [];
+    if (after === undefined) throw new Error('it does not wait');
+    query = { after };
+  }
+}
+async function approve(id: string) {
+  const { digest } = await shown();
+  expect(await decide(id, digest)).toMatchObject({ status: 200, body: { id, decision: 'approve', decided_by: 'ann' } });
+}
+
+describe('a call that a person has to approve', () => {
+  test('waits, is shown with all its arguments, is made once when it is approved, and is then answered', async () => {
+    const asked = await ask();
+    expect(asked).toMatchObject({ status: 202, body: { status: 'waiting', execution: `${baseUrl}/api/executions/${idOf(asked)}` } });
+    expect(pendingExecution.safeParse(asked.body).error).toBeUndefined();
+    expect(asked.headers).toMatchObject({ Location: asked.body.execution, 'Execution-Id': idOf(asked), 'Retry-After': '2' });
+    const id = idOf(asked);
+    expect([gate.started, gate.announced]).toEqual([[], [id]]);
+    expect(await shown()).toMatchObject({
+      id,
+      agent_id: agent.agentId,
+      intent_uid: uid(),
+      parameters: { code: 'FR' },
+      rules: [expect.stringMatching(/^You may execute .* if parameter code is "FR", once a person has approved the call\.$/)],
+      prices: [],
+    });
+    expect((await read(id)).body).toEqual(asked.body);
+    expect(await ask()).toMatchObject({ status: 202, body: asked.body });
+    await worker(id);
+    expect(upstream.seen).toEqual([]);
+
+    await approve(id);
+    expect(gate.started).toEqual([id]);
+    expect((await read(id)).body).toMatchObject({ status: 'working' });
+    await Promise.all([worker(id), worker(id), worker(id)]);
+    await worker(id);
+    expect(upstream.seen).toHaveLength(1);
+    const { body } = await read(id);
+    expect(body).toEqual({ status: 'done', execution: asked.body.execution, outcome: { status: 200, body: { name: 'France' } } });
+    expect(executionState.safeParse(body).error).toBeUndefined();
+    expect(await ask()).toMatchObject({ status: 200, body: { name: 'France' }, headers: { 'Idempotent-Replayed': 'true' } });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('is not made if it is denied, and the agent is told why', async () => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    expect(await decide(id, digest, { decision: 'deny', reason: 'Too much' })).toMatchObject({ status: 200, body: { decision: 'deny' } });
+    await worker(id);
+    expect((await read(id)).body).toMatchObject({ status: 'denied', reason: 'Too much' });
+    expect(refusalOf(await ask())).toEqual({
+      status: 403,
+      code: 'FORBIDDEN',
+      message: 'An admin denied this call: Too much',
+      details: { reason: 'denied', outcome: 'not_sent' },
+    });
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('of another code is made at once', async () => {
+    expect(await ask('DE')).toMatchObject({ status: 200, body: { name: 'France' } });
+  });
+
+  test('needs an idempotency key', async () => {
+    expect(refusalOf(await execute(steps, pat, uid(), { code: 'FR' }))).toMatchObject({
+      status: 400,
+      code: 'INVALID_PARAMETER',
+      details: { issues: [{ path: '', problem: 'the header Idempotency-Key is required' }] },
+    });
+  });
+
+  test('conflicts with other arguments under its key', async () => {
+    await ask();
+    expect(refusalOf(await ask('DE'))).toMatchObject({ status: 409, details: { reason: 'other_request' } });
+  });
+
+  test('is entered in the log when it is decided', async () => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    await approve(id);
+    const { entries } = await openLog(gate.database.table).list({ count: 1 });
+    expect(entries).toMatchObject([
+      {
+        actor: { user_name: 'ann' },
+        namespace: 'pay.example',
+        changes: [{ kind: 'execution', id, action: 'approve', digest_before: digest }],
+      },
+    ]);
+  });
+
+  test('is made once, however many approve it', async () => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => decide(id, digest)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const refused of answers.filter(({ status }) => status !== 200))
+      expect(refusalOf(refused)).toMatchObject({ status: 409, details: { reason: 'decided', decision: 'approve', decided_by: 'ann' } });
+    await Promise.all(answers.map(() => worker(id)));
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test('is counted when it is made, not while it waits', async () => {
+    const id = idOf(await ask());
+    expect((await ask('DE', { 'Idempotency-Key': `${key}-2` })).headers.RateLimit).toMatch(/r=59/);
+    await approve(id);
+    await worker(id);
+    expect((await ask('DE', { 'Idempotency-Key': `${key}-3` })).headers.RateLimit).toMatch(/r=57/);
+  });
+
+  test('gives way to a limit that is used up by then, and may be asked for again under its key', async () => {
+    steps = gate.openExecute({ template: template({ rate: 1 }) });
+    pat = await obtainPat(gate, agent, template({ rate: 1 }));
+    worker = gate.openWorker({ template: template({ rate: 1 }) });
+    const id = idOf(await ask());
+    expect(await ask('DE', { 'Idempotency-Key': `${key}-2` })).toMatchObject({ status: 200 });
+    const call = await openApprovals(gate.database.table).find(id);
+    expect(
+      await invoke(gate.openDecide(admin, template({ rate: 1 })), {
+        method: 'POST',
+        path: '/',
+        pathParameters: { id },
+        headers: { 'Content-Type': 'application/json', 'If-Match': `"${call?.approval.digest}"` },
+        body: '{"decision":"approve"}',
+      }),
+    ).toMatchObject({ status: 200 });
+    upstream.seen.length = 0;
+    await worker(id);
+    expect(upstream.seen).toEqual([]);
+    expect((await read(id)).status).toBe(403); // a PAT of this policy, asked of the gate with the other one
+    steps = gate.openExecute({ template: template() });
+    pat = await obtainPat(gate, agent, template());
+    expect((await read(id)).body).toMatchObject({
+      status: 'done',
+      outcome: { status: 429, body: { error: { code: 'TOO_MANY_REQUESTS' } } },
+    });
+    const again = await ask();
+    expect(again).toMatchObject({ status: 202, body: { status: 'waiting' } });
+    expect(idOf(again)).not.toBe(id);
+  });
+});
+
+describe('what makes an approval void:', () => {
+  test.each<[string, string, () => Promise<unknown>]>([
+    [
+      'the intent changes',
+      'The intent has changed since this call was asked for',
+      async () =>
+        gate.intents.replace(
+          uid(),
+          intentOf(uid(), {
+            description: 'Another',
+            endpoint: { url: `http://127.0.0.1:${upstream.port}/x`, method: 'POST', content_type: 'application/json' },
+          }),
+          () => true,
+        ),
+    ],
+    ['the agent is blocked', 'The agent has been blocked', () => gate.agents.block(operator, { agentId: agent.agentId }, 'Enough')],
+    ['its PATs are revoked', "The agent's PATs have been revoked", () => gate.agents.revoke(operator, { agentId: agent.agentId })],
+    ['the intent is removed', 'The intent has been withdrawn', () => gate.intents.remove(uid(), () => true)],
+  ])('%s', async (_, message, change) => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    await change();
+    expect(refusalOf(await decide(id, digest))).toMatchObject({
+      status: 409,
+      code: 'CONFLICT',
+      message: expect.stringContaining(message),
+      details: { reason: 'no_longer_holds' },
+    });
+    await worker(id);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test.each<[string, () => Promise<unknown>, number]>([
+    ['the agent is blocked', () => gate.agents.block(operator, { agentId: agent.agentId }, 'Enough'), 403],
+    ['its PATs are revoked', () => gate.agents.revoke(operator, { agentId: agent.agentId }), 401],
+  ])('%s after the approval', async (_, change) => {
+    const id = idOf(await ask());
+    await approve(id);
+    await change();
+    await worker(id);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  test('the policy changes after the approval', async () => {
+    const id = idOf(await ask());
+    await approve(id);
+    await gate.openWorker({ template: template({ rate: 7 }) })(id);
+    expect(upstream.seen).toEqual([]);
+    expect((await read(id)).body).toMatchObject({
+      status: 'done',
+      outcome: { status: 409, body: { error: { details: { reason: 'no_longer_holds' } } } },
+    });
+  });
+
+  test('an hour passes', async () => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    const late = () => Date.now() + 3_600_000;
+    expect((await read(id, await obtainPat(gate, agent, template()), Date.now)).body).toMatchObject({ status: 'waiting' });
+    await gate.openWorker({ template: template(), now: late })(id);
+    expect(upstream.seen).toEqual([]);
+    expect(digest).toMatch(/^sha-256=/);
+  });
+});
+
+describe('a decision', () => {
+  test.each<[string, (id: string, digest: string) => Promise<Answer>, object]>([
+    [
+      'without a digest',
+      (id) => decide(id, undefined),
+      {
+        status: 400,
+        details: { issues: [{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }] },
+      },
+    ],
+    ['about something else', (id) => decide(id, 'sha-256=other'), { status: 409, details: { reason: 'other_digest' } }],
+    [
+      'that is none',
+      (id, digest) => decide(id, digest, { decision: 'maybe' }),
+      { status: 400, details: { issues: [{ path: '/decision', problem: 'must be one of "approve", "deny"' }] } },
+    ],
+    ['about an unknown call', (_, digest) => decide('01J00000000000000000000000', digest), { status: 404 }],
+    [
+      'of an admin of another namespace',
+      (id, digest) => decide(id, digest, { decision: 'approve' }, { ...admin, namespaces: ['other.example'] }),
+      { status: 403, details: { reason: 'namespace' } },
+    ],
+  ])('%s is refused', async (_, send, expected) => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    expect(refusalOf(await send(id, digest))).toMatchObject(expected);
+    expect((await read(id)).body).toMatchObject({ status: 'waiting' });
+  });
+
+  test('of an admin of the namespace counts, and those of others do not see the call', async () => {
+    const id = idOf(await ask());
+    const { digest } = await shown();
+    expect((await list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [] });
+    expect(await decide(id, digest, { decision: 'approve' }, { ...admin, namespaces: ['pay.example'] })).toMatchObject({ status: 200 });
+  });
+});
+
+test("another holder's call is not there", async () => {
+  const id = idOf(await ask());
+  const other = await newAgent();
+  expect(refusalOf(await read(id, await obtainPat(gate, other, template())))).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+});
+
+test('a holder has at most 20 waiting calls, however many ask at once', async () => {
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => ask('FR', { 'Idempotency-Key': `${key}-${at}` })));
+  const waiting = answers.filter(({ status }) => status === 202);
+  expect(waiting.length).toBeLessThanOrEqual(20);
+  for (let at = 30; (await ask('FR', { 'Idempotency-Key': `${key}-${at}` })).status === 202; at++) expect(at).toBeLessThan(60);
+  expect(refusalOf(await ask('FR', { 'Idempotency-Key': `${key}-last` }))).toEqual({
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    message: '20 of your calls wait for approval, which is the most. Wait until some are decided.',
+    details: { reason: 'waiting_calls', outcome: 'not_sent' },
+  });
+  // a decision makes room
+  const { digest, id } = await shown();
+  expect(await decide(id, digest, { decision: 'deny' })).toMatchObject({ status: 200 });
+  expect(await ask('FR', { 'Idempotency-Key': `${key}-last` })).toMatchObject({ status: 202 });
+});
+
+describe('Prefer: respond-async', () => {
+  test.each(['respond-async', 'Respond-Async, wait=10', 'return=minimal, respond-async; x=1'])(
+    '%s is answered at once, and the call is made',
+    async (Prefer) => {
+      const asked = await ask('DE', { Prefer });
+      expect(asked).toMatchObject({ status: 202, body: { status: 'working' }, headers: { 'Preference-Applied': 'respond-async' } });
+      const id = idOf(asked);
+      expect(gate.started).toEqual([id]);
+      await Promise.all([worker(id), worker(id)]);
+      expect(upstream.seen).toHaveLength(1);
+      expect((await read(id)).body).toMatchObject({ status: 'done', outcome: { status: 200, body: { name: 'France' } } });
+    },
+  );
+
+  test('a refusal of the upstream is an outcome', async () => {
+    answer = { status: 422, body: '{"why":"no"}' };
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    await worker(id);
+    expect((await read(id)).body).toMatchObject({
+      status: 'done',
+      outcome: { status: 422, body: { error: { code: 'INTENT_EXECUTION_FAILED', details: { upstream_status: 422 } } } },
+    });
+  });
+
+  test('a worker that dies after it has claimed the call leaves it unknown', async () => {
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    const dying = gate.openWorker({
+      template: template(),
+      over: { ...gate.database.table, getAll: () => Promise.reject(new Error('killed')) },
+    });
+    await expect(dying(id)).rejects.toThrow('killed');
+    await worker(id);
+    expect(upstream.seen).toEqual([]);
+    expect((await read(id)).body).toMatchObject({ status: 'working' });
+    const eleven = () => Date.now() + 12 * 60_000;
+    expect((await read(id, pat, eleven)).body).toMatchObject({ status: 'unknown' });
+  });
+
+  test('a question for its state starts a worker that has not begun', async () => {
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    gate.started.length = 0;
+    expect((await read(id)).body).toMatchObject({ status: 'working' });
+    expect(gate.started).toEqual([]);
+    await read(id, pat, () => Date.now() + 6_000);
+    expect(gate.started).toEqual([id]);
+  });
+});
