@@ -3,8 +3,8 @@ import { requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError, invalidParameter } from './core/api-error.ts';
+import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/approvals/approvals.ts';
 import { readEnvironment } from './core/environment.ts';
-import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/execution/approvals.ts';
 import { findChange, readCircumstances } from './core/execution/binding.ts';
 import { ok } from './core/http/response.ts';
 import { openStart } from './core/invoke-function.ts';
@@ -26,7 +26,7 @@ export interface Deps {
 }
 
 const shownElsewise = (digest: string) =>
-  new ApiError('CONFLICT', 'If-Match does not name the call as it is. Read it again with GET /api/approvals, and send its digest.', {
+  new ApiError('CONFLICT', 'If-Match does not name the call as it is. Read it again, and send its digest.', {
     details: { reason: 'other_digest', digest },
   });
 

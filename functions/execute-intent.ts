@@ -1,6 +1,6 @@
-import { openAnnouncements } from './core/announce.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
+import { openAnnouncements } from './core/execution/announce.ts';
 import { attempt } from './core/execution/attempt.ts';
 import { type DeferralParts, isDeferred, openDeferral } from './core/execution/defer.ts';
 import { openDeferredCalls } from './core/execution/deferred-calls.ts';

@@ -1,22 +1,18 @@
-import { executionRequest } from '../schemas/execution.ts';
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { findChange, readCircumstances } from './core/execution/binding.ts';
-import { type DeferredCalls, type DeferredContent, openDeferredCalls } from './core/execution/deferred-calls.ts';
+import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { describeExecution, describeVoid } from './core/execution/execution-state.ts';
-import { narrow } from './core/execution/narrow.ts';
-import type { Outcome } from './core/execution/outcome.ts';
+import { narrowOutcome } from './core/execution/narrow.ts';
 import { requireNotStopped } from './core/execution/permission.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openStart } from './core/invoke-function.ts';
-import { parse } from './core/json.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { holderOf } from './core/pat/holder.ts';
 import { openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
-import { type LiveIntent, type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
-import { noSuchIntent } from './core/registry/refusals.ts';
+import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -53,19 +49,12 @@ export const createAction =
     await proof?.use();
     const context = { executionId, baseUrl, requestId, protocol };
     const held = await deferred.stateOf(call, nowMs);
-    if (held.state === 'replay') return ok(describeExecution({ ...held, outcome: await narrowed(held.outcome, content, found) }, context));
+    if (held.state === 'replay')
+      return ok(describeExecution({ ...held, outcome: await narrowOutcome(held.outcome, content, found) }, context));
     if (held.state === 'working' && held.isIdle) await start(executionId);
     const change = held.state === 'waiting' && findChange(content, { found, records, policy: policy.reference });
     return ok(change ? describeVoid(change, context) : describeExecution(held, context));
   };
-
-/** What may leave of an outcome by now, and what the caller wants of that. */
-async function narrowed(outcome: Outcome, { body }: DeferredContent, found: LiveIntent | undefined): Promise<Outcome> {
-  const { fields, max_bytes: maxBytes } = parse(executionRequest, body);
-  if (!found) return noSuchIntent();
-  const kept = outcome instanceof ApiError ? Promise.reject(outcome) : Promise.resolve(outcome);
-  return narrow({ intent: found.intent, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
-}
 
 const { deferredFunction, protocol } = readEnvironment(['deferredFunction', 'protocol']);
 const table = tableFromEnvironment();

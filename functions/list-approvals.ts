@@ -1,7 +1,7 @@
 import { approvalQuery } from '../schemas/deferred.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { type Approvals, openApprovals } from './core/execution/approvals.ts';
+import { type Approvals, openApprovals } from './core/approvals/approvals.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { tableFromEnvironment } from './core/table/table.ts';

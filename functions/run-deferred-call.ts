@@ -3,7 +3,7 @@ import { longestCallSeconds } from '../schemas/deferred.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { openDeferredCalls } from './core/execution/deferred-calls.ts';
-import { openDeferredRun } from './core/execution/deferred-run.ts';
+import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-run.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { serveSchedule } from './core/http/serve.ts';
@@ -15,12 +15,19 @@ import { openRelay } from './core/relay/call.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
+/** The event that starts it. */
 const started = z.object({ execution_id: z.string() });
 
 const table = tableFromEnvironment();
 const now = Date.now;
 
-const run = openDeferredRun({
+/** Makes a call that was approved, or whose caller does not wait for it. Lambda starts it once; should it start it twice, the call is still made once. */
+export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs: () => number) => Promise<void> {
+  const run = openDeferredRun(parts);
+  return (event, remainingMs) => run(started.parse(event).execution_id, remainingMs);
+}
+
+const run = createRun({
   deferred: openDeferredCalls(table),
   resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table), now),
   findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing)),
@@ -33,5 +40,4 @@ const run = openDeferredRun({
   now,
 });
 
-/** Makes a call that was approved, or whose caller does not wait for it. Lambda starts it once; should it start it twice, the call is still made once. */
-export const handler = serveSchedule((event, remainingMs) => run(started.parse(event).execution_id, remainingMs));
+export const handler = serveSchedule(run);

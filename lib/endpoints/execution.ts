@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { approvalPage, approvalQuery, decided, decisionInput, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { executionRequest } from '../../schemas/execution.ts';
-import { type EndpointGroup, noExample } from './endpoint.ts';
-import { currency } from './fixtures.ts';
+import type { EndpointGroup } from './endpoint.ts';
+import { currency, exampleBaseUrl } from './fixtures.ts';
 import { changes, type Needs } from './needs.ts';
+
+const executionId = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
 
 /** What making a call takes, whoever asks for it. */
 const calling = {
@@ -102,7 +104,10 @@ export const execution = {
       policy: true,
       invokes: ['run-deferred-call'],
     },
-    example: noExample,
+    example: {
+      path: { id: executionId },
+      answer: { status: 'waiting', execution: `${exampleBaseUrl}/api/executions/${executionId}`, expires_at: '2027-03-01T12:00:00.000Z' },
+    },
   },
   'list-approvals': {
     method: 'GET',
@@ -141,6 +146,10 @@ export const execution = {
       policy: true,
       invokes: ['run-deferred-call'],
     },
-    example: noExample,
+    example: {
+      path: { id: executionId },
+      body: { decision: 'approve' },
+      answer: { id: executionId, decision: 'approve', decided_by: 'admin', decided_at: '2027-03-01T11:30:00.000Z' },
+    },
   },
 } as const satisfies EndpointGroup;

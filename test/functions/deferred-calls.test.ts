@@ -1,10 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Admin, operator } from '../../functions/core/admin/admin.ts';
-import { openApprovals } from '../../functions/core/execution/approvals.ts';
+import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
+import { openResolver } from '../../functions/core/execution/resolve.ts';
+import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
+import { createAction as createDecideApproval } from '../../functions/decide-approval.ts';
+import { createAction as createGetExecution } from '../../functions/get-execution.ts';
+import { createAction as createListApprovals } from '../../functions/list-approvals.ts';
+import { createRun } from '../../functions/run-deferred-call.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -14,7 +25,7 @@ import { startUpstream } from '../support/upstream.ts';
 let gate: Gate;
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let steps: Action;
-let worker: ReturnType<Gate['openWorker']>;
+let worker: (executionId: string) => Promise<void>;
 let agent: Agent;
 let pat: string;
 let serviceId: string;
@@ -35,6 +46,39 @@ function template(more: { rate?: number } = {}): PolicyTemplate {
   return JSON.parse(text.replace('"rightOperand":60', `"rightOperand":${more.rate ?? 60}`));
 }
 
+/** A new instance of the worker. */
+function openWorker({ policy = template(), over = gate.database.table, now = Date.now } = {}) {
+  const run = createRun({
+    deferred: openDeferredCalls(over),
+    resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
+    findPolicy: openPolicy(policy),
+    limits: openRateLimiter(over, now),
+    relay: gate.relay,
+    now,
+  });
+  return (execution_id: string) => run({ execution_id }, () => 600_000);
+}
+
+const openGetExecution = (now: () => number): Action =>
+  createGetExecution({
+    authenticate: gate.openAuthenticate(template()),
+    deferred: openDeferredCalls(gate.database.table),
+    intents: gate.intents,
+    start: async (executionId) => void gate.started.push(executionId),
+    protocol: 'proto',
+    now,
+  });
+
+const openDecide = (by: Admin, policy = template()): Action =>
+  createDecideApproval({
+    verifyAdmin: async () => by,
+    approvals: openApprovals(gate.database.table),
+    decisions: openDecisions(gate.database.table, openChangeLog(gate.database.table)),
+    intents: gate.intents,
+    findPolicy: openPolicy(policy),
+    start: async (executionId) => void gate.started.push(executionId),
+  });
+
 beforeAll(async () => {
   gate = await startGate();
   upstream = await startUpstream((_, response) => {
@@ -50,7 +94,7 @@ beforeEach(async () => {
   number++;
   key = `key-${number}`;
   steps = gate.openExecute({ template: template() });
-  worker = gate.openWorker({ template: template() });
+  worker = openWorker({ policy: template() });
   agent = await newAgent();
   pat = await obtainPat(gate, agent, template());
   answer = { status: 200, body: '{"name":"France"}' };
@@ -67,15 +111,19 @@ const ask = (code = 'FR', headers: Record<string, string> = {}, token = pat) =>
   execute(steps, token, uid(), { code }, { 'Idempotency-Key': key, ...headers });
 const idOf = ({ body }: Answer): string => String(body.execution).split('/').at(-1) ?? '';
 const read = (id: string, token = pat, now = Date.now) =>
-  invoke(gate.openGetExecution({ template: template(), now }), {
+  invoke(openGetExecution(now), {
     path: `/api/executions/${id}`,
     resource: '/api/executions/{id}',
     pathParameters: { id },
     headers: { Authorization: `Bearer ${token}` },
   });
-const list = (by = admin, query: Record<string, string> = {}) => invoke(gate.openListApprovals(by), { path: '/api/approvals', query });
+const list = (by = admin, query: Record<string, string> = {}) =>
+  invoke(createListApprovals({ verifyAdmin: async () => by, approvals: openApprovals(gate.database.table) }), {
+    path: '/api/approvals',
+    query,
+  });
 const decide = (id: string, digest: string | undefined, body: object = { decision: 'approve' }, by = admin) =>
-  invoke(gate.openDecide(by, template()), {
+  invoke(openDecide(by, template()), {
     method: 'POST',
     path: `/api/approvals/${id}`,
     resource: '/api/approvals/{id}',
@@ -201,12 +249,12 @@ describe('a call that a person has to approve', () => {
   test('gives way to a limit that is used up by then, and may be asked for again under its key', async () => {
     steps = gate.openExecute({ template: template({ rate: 1 }) });
     pat = await obtainPat(gate, agent, template({ rate: 1 }));
-    worker = gate.openWorker({ template: template({ rate: 1 }) });
+    worker = openWorker({ policy: template({ rate: 1 }) });
     const id = idOf(await ask());
     expect(await ask('DE', { 'Idempotency-Key': `${key}-2` })).toMatchObject({ status: 200 });
     const call = await openApprovals(gate.database.table).find(id);
     expect(
-      await invoke(gate.openDecide(admin, template({ rate: 1 })), {
+      await invoke(openDecide(admin, template({ rate: 1 })), {
         method: 'POST',
         path: '/',
         pathParameters: { id },
@@ -276,7 +324,7 @@ describe('what makes an approval void:', () => {
   test('the policy changes after the approval', async () => {
     const id = idOf(await ask());
     await approve(id);
-    await gate.openWorker({ template: template({ rate: 7 }) })(id);
+    await openWorker({ policy: template({ rate: 7 }) })(id);
     expect(upstream.seen).toEqual([]);
     expect((await read(id)).body).toMatchObject({
       status: 'done',
@@ -289,7 +337,7 @@ describe('what makes an approval void:', () => {
     const { digest } = await shown();
     const late = () => Date.now() + 3_600_000;
     expect((await read(id, await obtainPat(gate, agent, template()), Date.now)).body).toMatchObject({ status: 'waiting' });
-    await gate.openWorker({ template: template(), now: late })(id);
+    await openWorker({ policy: template(), now: late })(id);
     expect(upstream.seen).toEqual([]);
     expect(digest).toMatch(/^sha-256=/);
   });
@@ -381,8 +429,8 @@ describe('Prefer: respond-async', () => {
 
   test('a worker that dies after it has claimed the call leaves it unknown', async () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
-    const dying = gate.openWorker({
-      template: template(),
+    const dying = openWorker({
+      policy: template(),
       over: { ...gate.database.table, getAll: () => Promise.reject(new Error('killed')) },
     });
     await expect(dying(id)).rejects.toThrow('killed');

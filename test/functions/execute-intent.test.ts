@@ -379,7 +379,10 @@ describe('the limit', () => {
       expect(Number(headers['Retry-After'])).toBeGreaterThan(0);
       expect(headers.RateLimit).toBe(`"execute";r=0;t=${headers['Retry-After']}`);
     }
-    expect(refused.length).toBeGreaterThan(0);
+    // on a busy machine, all others may have been uncounted
+    const once = () => execute(instances[0] ?? steps, pats[0] ?? pat, uid(), { code: 'FR' });
+    while ((await once()).status === 200) expect(upstream.seen.length).toBeLessThanOrEqual(60);
+    expect(await once()).toMatchObject({ status: 429 });
   });
 
   test('costs no write and no call once the quota is known to be used up', async () => {

@@ -67,7 +67,7 @@ test('names every parameter that is wrong', async () => {
   expect(refusalOf(await list({ since: 'yesterday', kind: 'name', page_size: '0', before: 'x' }))).toEqual(
     refusals.invalid(
       ['/since', 'must be a date and time as in 2027-03-01T09:30:00Z'],
-      ['/kind', 'must be one of "service", "intent", "agent"'],
+      ['/kind', 'must be one of "service", "intent", "agent", "execution"'],
       ['/page_size', 'must be a whole number from 1 to 100'],
       ['/before', 'must be as the next link gives it'],
     ),

@@ -61,7 +61,8 @@ describe('roles', () => {
         [...actions].sort(),
         partitions && { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } },
       ]);
-      const sorted = (list: unknown[][]) => list.map((entry) => JSON.stringify(entry)).sort();
+      // statements that differ only in their resources are one in the template
+      const sorted = (list: unknown[][]) => [...new Set(list.map((entry) => JSON.stringify(entry)))].sort();
       expect(sorted(granted)).toEqual(sorted(needed));
     },
   );

@@ -32,6 +32,7 @@ const defaults = {
   egressPorts: [443],
   expectedIntents: 100_000,
   allowLoopback: false,
+  approvalSeconds: 3_600,
   localUpstreams: [],
   privateOrigins: [],
   corsOrigins: [],

@@ -43,7 +43,9 @@ const sequence: EndpointName[] = [
 ];
 const played = [...new Set([...sequence, ...endpoints.map(({ name }) => name)])]
   .flatMap((name) => endpoints.filter((endpoint) => endpoint.name === name))
-  .filter(({ example }) => example !== noExample);
+  .filter(({ example }) => example !== noExample)
+  // take a policy that demands approval: test/e2e/approvals.check.ts
+  .filter(({ name }) => !['get-execution', 'decide-approval'].includes(name));
 
 test.each(played)('the example of $name is answered as shown', async (endpoint) => {
   const { name } = endpoint;

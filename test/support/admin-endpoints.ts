@@ -7,8 +7,11 @@ import { createAction as clearWaitingAgents } from '../../functions/clear-waitin
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
+import { digestOfApproval } from '../../functions/core/execution/defer.ts';
+import { type DeferredContent, openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
@@ -18,8 +21,10 @@ import { openIntents } from '../../functions/core/registry/intents.ts';
 import { findServices } from '../../functions/core/registry/service-list.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { Table } from '../../functions/core/table/table.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction as createIntent } from '../../functions/create-intent.ts';
 import { createAction as createService } from '../../functions/create-service.ts';
+import { createAction as decideApproval } from '../../functions/decide-approval.ts';
 import { createAction as deleteAgent } from '../../functions/delete-agent.ts';
 import { createAction as deleteIntent } from '../../functions/delete-intent.ts';
 import { createAction as deleteService } from '../../functions/delete-service.ts';
@@ -27,6 +32,7 @@ import { createAction as deleteServiceCredential } from '../../functions/delete-
 import { createAction as getAgent } from '../../functions/get-agent.ts';
 import { createAction as getStats } from '../../functions/get-stats.ts';
 import { createAction as listAgents } from '../../functions/list-agents.ts';
+import { createAction as listApprovals } from '../../functions/list-approvals.ts';
 import { createAction as listChanges } from '../../functions/list-changes.ts';
 import { createAction as putServiceCredential } from '../../functions/put-service-credential.ts';
 import { createAction as revokeAgent } from '../../functions/revoke-agent.ts';
@@ -35,6 +41,7 @@ import { createAction as updateIntent } from '../../functions/update-intent.ts';
 import { createAction as updateService } from '../../functions/update-service.ts';
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import type { LoggedChange } from '../../schemas/changes.ts';
+import type { ApprovalContent } from '../../schemas/deferred.ts';
 import { startAdmins } from './admins.ts';
 import { bindAgent } from './bind-agent.ts';
 import { type Answer, invoke } from './invoke.ts';
@@ -55,6 +62,7 @@ interface Prepared {
   path?: Record<string, string>;
   query?: Record<string, string>;
   body?: unknown;
+  headers?: Record<string, string>;
 }
 
 /** How an endpoint is tried. A new endpoint for admins needs one. */
@@ -85,6 +93,17 @@ async function newAgent({ table }: World): Promise<Prepared> {
   const agent_id = `agent-${++count}`;
   await bindAgent(table, agent_id, `thumbprint-${count}`, Date.now());
   return { path: { agent_id } };
+}
+
+/** A call that waits for approval, as far as a denial needs it. */
+async function newWaitingCall(table: Table, namespace: string | undefined) {
+  const id = newUlid();
+  const nowMs = Date.now();
+  const request = { account: `account-${id}`, key: id, executionId: id, fingerprint: id, nowMs };
+  const shown = { id, intent_uid: nextUid(namespace) } as ApprovalContent;
+  const content = { shown, namespace, body: {}, baseUrl: '', requestId: '', intentDigest: '', trace: {} };
+  await openDeferredCalls(table).begin(request, content as unknown as DeferredContent, nowMs + 60_000);
+  return { id, digest: digestOfApproval(shown) };
 }
 
 const credential = { header_name: 'X-Api-Key', header_value: 'a-value-that-appears-nowhere' };
@@ -199,6 +218,22 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     entry: { kind: 'agent', action: 'approve' },
     isFullAdminsOnly: true,
   },
+  'list-approvals': { open: (world) => listApprovals({ ...world, approvals: openApprovals(world.table) }), prepare: async () => ({}) },
+  'decide-approval': {
+    open: (world) =>
+      decideApproval({
+        ...world,
+        approvals: openApprovals(world.table),
+        decisions: openDecisions(world.table, world.changeLog),
+        findPolicy: openPolicy(loadPolicyTemplate()),
+        start: async () => {},
+      }),
+    prepare: async ({ table }, namespace) => {
+      const { id, digest } = await newWaitingCall(table, namespace);
+      return { path: { id }, headers: { 'If-Match': `"${digest}"` }, body: { decision: 'deny' } };
+    },
+    entry: { kind: 'execution', action: 'deny' },
+  },
   'list-changes': { open: listChanges, prepare: async () => ({}) },
   'get-stats': { open: getStats, prepare: async () => ({}) },
 };
@@ -234,14 +269,14 @@ export async function startAdminEndpoints() {
   /** the endpoints over a table: what they work with, and how they are called */
   const over = (table: Table) => {
     const world: World = { ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin };
-    const call = (endpoint: Endpoint, { path = {}, query = {}, body }: Prepared, token: string): Promise<Answer> =>
+    const call = (endpoint: Endpoint, { path = {}, query = {}, body, headers = {} }: Prepared, token: string): Promise<Answer> =>
       invoke(caseOf(endpoint).open(world), {
         method: endpoint.method,
         path: endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
         resource: endpoint.path,
         query,
         pathParameters: Object.fromEntries(Object.entries(path).map(([name, value]) => [name, encodeURIComponent(value)])),
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
     return { world, call };

@@ -8,14 +8,10 @@ import { openPolicyArchive } from '../../functions/core/activity/policy-archive.
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
-import type { Admin } from '../../functions/core/admin/admin.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
-import { openApprovals, openDecisions } from '../../functions/core/execution/approvals.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import { openDeferredRun } from '../../functions/core/execution/deferred-run.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
-import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
@@ -28,17 +24,13 @@ import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { createAction as createDecideApproval } from '../../functions/decide-approval.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
-import { createAction as createGetExecution } from '../../functions/get-execution.ts';
 import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
 import { createAction as createIssueToken } from '../../functions/issue-token.ts';
-import { createAction as createListApprovals } from '../../functions/list-approvals.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable, type TestTable } from './table.ts';
 
@@ -118,49 +110,14 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const started: string[] = [];
   const announced: string[] = [];
 
-  /** A new instance of the worker that makes deferred calls. */
-  const openWorker = ({ template = loadPolicyTemplate(), over = table, now = Date.now } = {}) => {
-    const run = openDeferredRun({
-      deferred: openDeferredCalls(over),
-      resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
+  /** What verifies PATs of a policy. */
+  const openAuthenticate = (template: PolicyTemplate, over: Table = table) =>
+    openAuthenticator({
+      verifyPat: openPatVerifier({ findKey: signingKeys.find }),
+      proofs: openProofs(openUsedJtis(over), false),
       findPolicy: openPolicy(template),
-      limits: openRateLimiter(over, now),
-      relay,
-      now,
+      refusals: openPolicyRefusals(openPolicyArchive(over)),
     });
-    return (executionId: string) => run(executionId, () => 600_000);
-  };
-
-  /** A new instance of the endpoint that tells what has become of a deferred call. */
-  const openGetExecution = ({ template = loadPolicyTemplate(), now = Date.now } = {}): Action =>
-    createGetExecution({
-      authenticate: openAuthenticator({
-        verifyPat: openPatVerifier({ findKey: signingKeys.find }),
-        proofs: openProofs(openUsedJtis(table), false),
-        findPolicy: openPolicy(template),
-        refusals: openPolicyRefusals(openPolicyArchive(table)),
-      }),
-      deferred: openDeferredCalls(table),
-      intents: openIntents(table),
-      start: async (executionId) => void started.push(executionId),
-      protocol: 'proto',
-      now,
-    });
-
-  /** A new instance of the endpoint with which an admin decides about a call. */
-  const openDecide = (admin: Admin, template: PolicyTemplate = loadPolicyTemplate()): Action =>
-    createDecideApproval({
-      verifyAdmin: async () => admin,
-      approvals: openApprovals(table),
-      decisions: openDecisions(table, openChangeLog(table)),
-      intents: openIntents(table),
-      findPolicy: openPolicy(template),
-      start: async (executionId) => void started.push(executionId),
-    });
-
-  /** A new instance of the endpoint that lists what waits for approval. */
-  const openListApprovals = (admin: Admin): Action =>
-    createListApprovals({ verifyAdmin: async () => admin, approvals: openApprovals(table) });
 
   /** A new instance of endpoint 3. */
   const openExecute = ({
@@ -176,12 +133,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     connect?: () => Promise<unknown>;
   } = {}): Action =>
     createExecuteIntent({
-      authenticate: openAuthenticator({
-        verifyPat: openPatVerifier({ findKey: signingKeys.find }),
-        proofs: openProofs(openUsedJtis(over), false),
-        findPolicy: openPolicy(template),
-        refusals: openPolicyRefusals(openPolicyArchive(over)),
-      }),
+      authenticate: openAuthenticate(template, over),
       intents: openIntents(over),
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
@@ -215,10 +167,8 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     openIssue,
     openToken,
     openExecute,
-    openWorker,
-    openGetExecution,
-    openDecide,
-    openListApprovals,
+    openAuthenticate,
+    relay,
     started,
     announced,
     stop: async () => {

@@ -77,14 +77,14 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'a key is taken without asking whether it is free',
     file: calls,
-    line: 'if (await table.put(item, { when }))',
-    becomes: 'if (await table.put(item))',
+    line: "if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) }))",
+    becomes: "if (await table.put(newCall(request, 'running')))",
     caughtBy: 'execute under one idempotency key',
   },
   {
     name: 'an execution does not recognise its own key',
     file: calls,
-    line: "      if (held?.execution_id === executionId) return { state: 'started' };\n",
+    line: "      if (held?.execution_id === request.executionId) return { state: 'started' };\n",
     becomes: '',
     caughtBy: 'execute under one idempotency key',
   },

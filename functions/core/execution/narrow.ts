@@ -1,10 +1,15 @@
+import { executionRequest } from '../../../schemas/execution.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, parse } from '../json.ts';
+import type { LiveIntent } from '../registry/live-intents.ts';
+import { noSuchIntent } from '../registry/refusals.ts';
 import { narrowRefusal } from '../relay/answer.ts';
 import { describeCut } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
 import { selectAllowed, selectFields } from '../relay/select-fields.ts';
+import type { DeferredContent } from './deferred-calls.ts';
+import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /**
@@ -22,4 +27,16 @@ export async function narrow(
   const allowed = selectAllowed(response.body as JsonObject, intent);
   const { body, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, maxBytes);
   return { ...response, body, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
+}
+
+/** The same for the outcome of a deferred call: an intent that is gone says no more what may leave. */
+export async function narrowOutcome(
+  outcome: Outcome,
+  { body }: Pick<DeferredContent, 'body'>,
+  found: LiveIntent | undefined,
+): Promise<Outcome> {
+  if (!found) return noSuchIntent();
+  const { fields, max_bytes: maxBytes } = parse(executionRequest, body);
+  const kept = outcome instanceof ApiError ? Promise.reject(outcome) : Promise.resolve(outcome);
+  return narrow({ intent: found.intent, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
 }

@@ -203,7 +203,7 @@ describe('compilePolicy', () => {
   const bounded = 'must be a duration between PT1S and P5Y, in which the budget may be spent';
   const budgetName = 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, which answers call the budget by';
   test.each<[string, Duty, member: string, string]>([
-    ['another duty', pay({ action: 'attribute' }), 'action', 'must be pay'],
+    ['another duty', pay({ action: 'attribute' }), 'action', 'must be pay or approve'],
     ['a payment of no amount', pay({ amount: undefined }), 'amount', price],
     ['a negative payment', pay({ amount: -1 }), 'amount', price],
     ['no currency', pay({ unit: 'https://a.example/shells' }), 'unit', currency],

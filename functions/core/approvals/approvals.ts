@@ -2,12 +2,12 @@ import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
+import { digestOfApproval } from '../execution/defer.ts';
+import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
+import { leavePlaces, listWaitingCalls } from '../execution/waiting-places.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
-import { digestOfApproval } from './defer.ts';
-import { type DeferredCall, moveCall, openDeferredCalls } from './deferred-calls.ts';
-import { leavePlaces, listWaitingCalls } from './waiting-places.ts';
 
 /** A deferred call that a person has to approve. */
 export interface CallToApprove extends DeferredCall {
@@ -89,10 +89,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
 export type Decisions = ReturnType<typeof openDecisions>;
 
 export const noSuchApproval = () =>
-  new ApiError(
-    'NOT_FOUND',
-    'No call with this id waits for approval, or did in the last 24 hours. GET /api/approvals lists those that wait.',
-  );
+  new ApiError('NOT_FOUND', 'No call with this id waits for approval, or did in the last 24 hours. List those that wait.');
 
 const expired = () =>
   new ApiError('CONFLICT', 'The time in which this call could be approved is over, so it is not made. The agent may ask again.', {

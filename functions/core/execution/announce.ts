@@ -1,5 +1,5 @@
-import type { ApprovalContent } from '../../schemas/deferred.ts';
-import { openSignedRequests, serviceEndpoint } from './signed-request.ts';
+import type { ApprovalContent } from '../../../schemas/deferred.ts';
+import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
 
 const region = process.env.AWS_REGION ?? '';
 
