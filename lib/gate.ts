@@ -182,6 +182,10 @@ export class Gate extends Construct {
       const made = create(row, 'none');
       // A second try might make a call that the first has made; the gate itself tries again what was not begun.
       made.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(15) });
+      acknowledge(made.lambda, {
+        'Serverless-LambdaAsyncFailureDestination':
+          'What was not begun is begun when the agent asks for its state; what was interrupted must not be tried again.',
+      });
       functions.set(row.name, made);
     }
     for (const row of this.rows.endpoints) functions.set(row.name, create(row, row.credential));

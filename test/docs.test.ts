@@ -14,6 +14,7 @@ import { readTrace, withinTrace } from '../functions/core/trace.ts';
 import { endpoints } from '../lib/endpoints.ts';
 import { describeSettings } from '../lib/settings.ts';
 import { exitCodes } from '../registry/failure.ts';
+import { executionState } from '../schemas/deferred.ts';
 import { errorTable } from '../schemas/errors.ts';
 import { intentInput } from '../schemas/intent.ts';
 import type { Parameter } from '../schemas/parameter.ts';
@@ -234,6 +235,8 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     });
     expect(commands.sort()).toEqual(listCommands(createProgram()).sort());
   },
+  'status | meaning': (table) =>
+    expect(firstCells(table).flatMap(codeIn)).toEqual(executionState.options.map(({ shape }) => shape.status.value)),
   'exit code | meaning': (table) => expect(firstCells(table).map(Number)).toEqual(Object.values(exitCodes)),
   'intent | from': (table) => {
     const members = Object.keys(intentInput.shape);

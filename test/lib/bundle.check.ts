@@ -61,6 +61,8 @@ describe('bundles', () => {
   const budgets: Record<string, number> = {
     // the clients of DynamoDB and Secrets Manager, and the validation of parameters
     'execute-intent': 500,
+    // the same, without the verification of PATs
+    'run-deferred-call': 460,
     // all that agents can do, and the protocol
     mcp: 580,
   };
@@ -71,7 +73,7 @@ describe('bundles', () => {
 
   test('that compile patterns have the engine beside them, and it is loaded from there', () => {
     const names = rows.map(({ name }) => name).filter((name) => existsSync(join(dirname(bundle(name)), 'node_modules')));
-    expect(names.sort()).toEqual(['change-intents', 'create-intent', 'execute-intent', 'mcp', 'update-intent']);
+    expect(names.sort()).toEqual(['change-intents', 'create-intent', 'execute-intent', 'mcp', 'run-deferred-call', 'update-intent']);
     for (const name of names) {
       expect(createRequire(bundle(name)).resolve('re2js')).toBe(join(dirname(bundle(name)), 'node_modules', 're2js', 'index.js'));
       const program = `require('node:module').createRequire(${JSON.stringify(bundle(name))})('re2js').RE2JS.compile('^(a+)+$').test('aaa')`;

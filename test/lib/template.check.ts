@@ -114,7 +114,7 @@ describe('functions', () => {
     const target = { 'Fn::GetAtt': [countUsage, 'Arn'] };
     const filters = Object.values(standard.resources('AWS::Logs::SubscriptionFilter'));
     expect(filters.map(({ Properties }) => Properties)).toEqual(
-      ['execute-intent', 'mcp'].map((name) => ({
+      ['execute-intent', 'mcp', 'run-deferred-call'].map((name) => ({
         LogGroupName: functionOf(name).Properties.LoggingConfig.LogGroup,
         FilterPattern: '{ $.message = "executed" }',
         DestinationArn: target,
@@ -174,7 +174,9 @@ describe('the API', () => {
       `ANY ${path}`,
       ...(method === 'GET' ? [`HEAD ${path}`] : []),
     ]);
-    const bare = ['/{proxy+}', '/api', '/api/agents', '/api/intents', '/api/pat', '/.well-known'].map((path) => `ANY ${path}`);
+    const bare = ['/{proxy+}', '/api', '/api/agents', '/api/executions', '/api/intents', '/api/pat', '/.well-known'].map(
+      (path) => `ANY ${path}`,
+    );
     expect([...methods.keys()].sort()).toEqual([...new Set([...expected, ...bare])].sort());
     for (const { method, path } of deployed.filter((row) => row.method === 'GET' && hasFunction(row))) {
       expect(methods.get(`HEAD ${path}`)).toEqual(methods.get(`${method} ${path}`));
@@ -1121,7 +1123,8 @@ describe('the setting gradualDeployment', () => {
     const invoking = roleOf('mcpRole')?.Policies[0].PolicyDocument.Statement.filter(
       ({ Action }: { Action: unknown }) => Action === 'lambda:InvokeFunction',
     );
-    expect(invoking.map(({ Resource }: { Resource: unknown }) => Resource)).toEqual([{ Ref: aliasIdOf('issue-pat') }]);
+    const worker = { 'Fn::GetAtt': [expect.stringMatching(/^rundeferredcallFunction/), 'Arn'] };
+    expect(invoking.map(({ Resource }: { Resource: unknown }) => Resource)).toEqual([[worker, { Ref: aliasIdOf('issue-pat') }]]);
   });
 
   test('what makes PATs invalid leads all requests to another alias; another setting does not', () => {

@@ -180,7 +180,7 @@ function refuseUnknown(unknown: Issue[]): void {
     throw new CliFailure('drift', 'The policy refers to names that do not exist in the registry:', { issues: unknown });
 }
 
-function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, rules, charges }: Explanation): void {
+function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, approvalBy, rules, charges }: Explanation): void {
   terminal.say(
     `${isPermitted ? 'Permitted' : 'Refused'}${decidedBy === undefined ? ': no permission covers the intent' : ` by ${decidedBy}`}.`,
   );
@@ -188,12 +188,19 @@ function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, rul
     terminal.say(`${applies ? 'applies' : 'does not apply'}  ${rule}  ${sentence}`);
     terminal.say(`  ${why}`);
   }
+  if (approvalBy !== undefined) terminal.say(`It waits until a person has approved it, which ${approvalBy} demands.`);
   for (const { name, rate, period, cost, currency } of charges) {
     const show = (amount: number) => (currency === undefined ? `${amount}` : `${formatMoney(amount, currency)} ${currency}`);
     const time = Number.isFinite(period) ? `in any ${period} seconds` : 'in total';
     terminal.say(`counts ${show(cost)} towards "${name}": ${show(rate)} ${time}`);
   }
-  terminal.json({ is_permitted: isPermitted, decided_by: decidedBy ?? null, rules, limits: charges.map(({ id, ...limit }) => limit) });
+  terminal.json({
+    is_permitted: isPermitted,
+    decided_by: decidedBy ?? null,
+    approval_by: approvalBy ?? null,
+    rules,
+    limits: charges.map(({ id, ...limit }) => limit),
+  });
 }
 
 const readTemplate = (file: string): Policy => readFile(file, (template) => compilePolicy(template, placeholder) && template);

@@ -41,7 +41,7 @@ function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): strin
   }
   const dear = rule.charges.find(({ cost, rate }) => cost > rate);
   if (dear) return `allows nothing, because the price is more than the budget (${dear.rule})`;
-  const wider = findWider(rule, rules);
+  const wider = rule.needsApproval ? undefined : findWider(rule, rules);
   return wider && `does not restrict what ${wider.place} permits without its conditions, and limits only calls that meet them`;
 }
 

@@ -1,6 +1,6 @@
 import { type Call, type Condition, concerns, holds } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
-import { findObstacle, judge, names } from './judge.ts';
+import { demandingApproval, findObstacle, judge, names } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 
@@ -21,6 +21,8 @@ export interface Explanation {
   rules: RuleExplanation[];
   /** which limits the call counts in */
   charges: Charge[];
+  /** JSON pointer to what demands that a person approves the call, if anything does */
+  approvalBy?: string;
 }
 
 /**
@@ -32,8 +34,10 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const decisive = judgement.isPermitted
     ? judgement.rules.find(({ kind }) => kind === 'permission')?.place
     : (judgement.condition ?? judgement.rule)?.place;
+  const [demanding] = judgement.isPermitted ? demandingApproval(judgement.rules) : [];
   return {
     isPermitted: judgement.isPermitted,
+    ...(demanding && { approvalBy: demanding.place }),
     ...(decisive !== undefined && { decidedBy: decisive }),
     rules: rules
       .filter((rule) => names(rule, call.intentUid))

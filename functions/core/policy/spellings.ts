@@ -193,7 +193,8 @@ const duty: Read = (value, position) => {
   const read = dropIdentity(members(value, position, { target: reference, unit, amount }), position, ['Duty']);
   const action = position.at('action');
   const { name, refinement } = refined(read.action, action, 'value', ['Action']);
-  read.action = typeof name === 'string' && bare(name) === 'compensate' ? 'pay' : name;
+  const known = typeof name === 'string' ? bare(name) : undefined;
+  read.action = known === 'compensate' ? 'pay' : known === 'approve' ? vocabulary(known) : name;
   const refinements = refinement.flatMap((given, at) => constraint(given, action.at('refinement', at)));
   for (const [at, one] of refinements.entries()) {
     const { leftOperand, operator, rightOperand, unit: currency } = isObject(one) ? one : {};

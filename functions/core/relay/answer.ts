@@ -6,6 +6,7 @@ import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
 import { type Content, readContent, redact, toBody } from './content.ts';
 import type { LostContent } from './content-coding.ts';
+import { narrowShownBody } from './narrow-refusal.ts';
 import { selectAllowed } from './select-fields.ts';
 
 type Outputs = Pick<Intent, 'output_parameters' | 'fields' | 'strict'>;
@@ -129,20 +130,6 @@ function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: J
   const content = read(answer, intent);
   if (content.kind !== 'json' && (content.kind !== 'text' || content.mediaType !== 'text/plain')) return {};
   return narrowShownBody({ upstream_body: content.kind === 'json' ? content.value : content.text }, intent);
-}
-
-function narrowShownBody<T extends { upstream_body?: unknown }>(details: T, { fields }: Pick<Outputs, 'fields'>): T {
-  const { upstream_body: body, ...others } = details;
-  if (body === undefined || fields === undefined) return details;
-  const selected = selectAllowed(body as JsonValue, { fields });
-  const isNothing = typeof selected !== 'object' || selected === null || Object.keys(selected).length === 0;
-  return (isNothing ? others : { ...others, upstream_body: selected }) as T;
-}
-
-/** A refusal with no more of the upstream's answer than may leave the gate: of a scalar, which no pointer leads into, nothing. */
-export function narrowRefusal(error: ApiError, intent: Pick<Outputs, 'fields'>): ApiError {
-  const details: Record<string, unknown> = narrowShownBody(error.details, intent);
-  return details === error.details ? error : error.with({ details });
 }
 
 /** Longest address that is shown, in characters. */

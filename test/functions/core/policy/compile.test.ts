@@ -202,7 +202,14 @@ describe('compilePolicy', () => {
   const coins = (decimals: number, code: string) => `must be a number above 0 with at most ${decimals} decimals, which ${code} has`;
   const bounded = 'must be a duration between PT1S and P5Y, in which the budget may be spent';
   const budgetName = 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, which answers call the budget by';
+  test.each(['approve', `${baseUrl}/vocabulary/approve`, 'v:approve'])('reads the duty %s', (action) => {
+    expect(compile(permit({ duty: [{ action }] })).rules).toMatchObject([{ needsApproval: true, payments: [] }]);
+    const both = [{ action }, pay({})];
+    expect(compile(permit({ duty: both })).rules).toMatchObject([{ needsApproval: true, payments: [{}] }]);
+  });
+
   test.each<[string, Duty, member: string, string]>([
+    ['terms of an approval', { action: 'approve', unit: 'v:EUR' }, 'unit', 'must be left out: an approval has no terms'],
     ['another duty', pay({ action: 'attribute' }), 'action', 'must be pay or approve'],
     ['a payment of no amount', pay({ amount: undefined }), 'amount', price],
     ['a negative payment', pay({ amount: -1 }), 'amount', price],
