@@ -3,7 +3,7 @@ import type { Issue } from '../schemas/errors.ts';
 export const exitCodes = {
   ok: 0,
   failure: 1,
-  drift: 2,
+  differences: 2,
   usage: 3,
   credentials: 4,
   unreachable: 5,

@@ -66,7 +66,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
       const names = await readNames(context, registry, rules, [uid]);
       const unknown = checkNames(context, rules, names);
       const intent = names?.intents.find(({ intentUid: known }) => known === uid);
-      if (names && !intent) throw new CliFailure('drift', `${sayUnknownIntent(uid, names)}.`);
+      if (names && !intent) throw new CliFailure('differences', `${sayUnknownIntent(uid, names)}.`);
       const call = { ...(intent ?? { intentUid: uid }), parameters, account: key, nowMs };
       showExplanation(context, explainCall(rules, call));
       refuseUnknown(unknown);
@@ -110,7 +110,7 @@ interface Change {
   after: Policy;
   address: string;
   /** messages for different and for equivalent policies */
-  drift: string;
+  different: string;
   same: string;
 }
 
@@ -125,7 +125,7 @@ async function fromInForce(context: CliContext, file: string): Promise<Change> {
     before,
     after: fillTemplate(readTemplate(file), address),
     address,
-    drift: `The policy in force differs from ${file}. Deploy to put the file into effect.`,
+    different: `The policy in force differs from ${file}. Deploy to put the file into effect.`,
     same: `The policy in force matches ${file}.`,
   };
 }
@@ -134,22 +134,22 @@ const betweenFiles = (before: string, after: string): Change => ({
   before: readTemplate(before),
   after: readTemplate(after),
   address: placeholder,
-  drift: `${after} differs from ${before}.`,
+  different: `${after} differs from ${before}.`,
   same: 'The policies are equivalent.',
 });
 
-function showChange({ terminal }: CliContext, { before, after, address, drift, same }: Change, unknown: Issue[]): void {
+function showChange({ terminal }: CliContext, { before, after, address, different, same }: Change, unknown: Issue[]): void {
   const changes = describeChanges(before, after, address);
   for (const change of changes) terminal.say(change);
   terminal.json({ changes });
   refuseUnknown(unknown);
-  if (changes.length > 0) throw new CliFailure('drift', drift);
+  if (changes.length > 0) throw new CliFailure('differences', different);
   terminal.say(same);
 }
 
 function showForRegistry(
   { terminal }: CliContext,
-  { before, after, address, drift }: Change,
+  { before, after, address, different }: Change,
   intents: readonly JudgedIntent[],
   unknown: Issue[],
 ): void {
@@ -164,7 +164,7 @@ function showForRegistry(
   }
   terminal.json({ gained, lost, limited_otherwise: limitedOtherwise });
   refuseUnknown(unknown);
-  if (gained.length + lost.length + limitedOtherwise.length > 0) throw new CliFailure('drift', drift);
+  if (gained.length + lost.length + limitedOtherwise.length > 0) throw new CliFailure('differences', different);
   terminal.say(`Nothing changes for the ${intents.length} intents of the registry.`);
 }
 
@@ -177,7 +177,7 @@ function checkNames({ terminal }: CliContext, rules: readonly Rule[], names: Kno
 /** A rule with an unknown name has no effect: a misspelt prohibition would prohibit nothing. */
 function refuseUnknown(unknown: Issue[]): void {
   if (unknown.length > 0)
-    throw new CliFailure('drift', 'The policy refers to names that do not exist in the registry:', { issues: unknown });
+    throw new CliFailure('differences', 'The policy refers to names that do not exist in the registry:', { issues: unknown });
 }
 
 function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, approvalBy, rules, charges }: Explanation): void {

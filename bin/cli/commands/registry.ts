@@ -45,7 +45,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
       showAll(terminal, changes.filter(hasDifferences), true);
       terminal.json(changes.map(changesAsJson));
       if (changes.some(hasDifferences))
-        throw new CliFailure('drift', 'The registry differs from the file. Run "apply" to update it; --prune also removes intents.');
+        throw new CliFailure('differences', 'The registry differs from the file. Run "apply" to update it; --prune also removes intents.');
       terminal.say('The registry matches the file.');
     });
   program

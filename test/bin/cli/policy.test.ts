@@ -82,6 +82,8 @@ test('a change is told by the intents of a registry', async () => {
   const words = ['policy', 'diff', sample('everything'), sample('nothing-but-reading'), '--registry', samples];
   const { code, stdout } = await run(words);
   expect(code).toBe(2);
+  const { stderr } = await run([...words, '--json']);
+  expect(JSON.parse(stderr).error).toMatchObject({ code: 'differences', message: expect.stringContaining(' differs from ') });
   expect(stdout).toContain('lost    payments.example:transfer:v1\n');
   expect(stdout).toContain(
     'new limits  world.example:get-country:v1\n  no longer: You may execute every intent, at most 60 times a minute.\n',
