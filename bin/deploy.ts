@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { describe, diagnose } from './doctor/examine.ts';
+import { describe, diagnose, isReady } from './doctor/examine.ts';
 import { inspect } from './doctor/inspect.ts';
 import { outputsFile } from './outputs.ts';
 
@@ -49,7 +49,7 @@ async function deploy(words: string[]): Promise<number> {
   const findings = await inspect(context);
   const diagnoses = diagnose(findings).filter(({ isWell }) => !isWell);
   for (const diagnosis of diagnoses) console.error(describe(diagnosis));
-  if (diagnoses.some(({ canWait }) => !canWait)) {
+  if (!isReady(diagnoses)) {
     console.error('\nNothing was deployed. Correct the above, then run the command again.');
     return 1;
   }

@@ -1,5 +1,5 @@
 /** `npm run doctor [-- -c name=value]`: lists what is missing for a deployment, with the command that fixes it. */
-import { describe, diagnose } from './doctor/examine.ts';
+import { conclude, describe, diagnose, isReady } from './doctor/examine.ts';
 import { inspect } from './doctor/inspect.ts';
 import { readOptions } from './options.ts';
 
@@ -10,7 +10,6 @@ const values = readOptions(
 const findings = await inspect(Object.fromEntries(values.context.map((text) => text.split(/=(.*)/s).slice(0, 2))));
 const diagnoses = diagnose(findings);
 for (const diagnosis of diagnoses) console.log(describe(diagnosis));
-const isReady = diagnoses.every(({ isWell }) => isWell);
 const { settings } = findings;
-console.log(isReady ? `\nReady: npm run deploy -- ${typeof settings === 'string' ? '' : settings.stage}` : '\nNot ready to deploy.');
-process.exitCode = isReady ? 0 : 1;
+console.log(`\n${conclude(diagnoses, typeof settings === 'string' ? '' : settings.stage)}`);
+process.exitCode = isReady(diagnoses) ? 0 : 1;

@@ -126,6 +126,16 @@ export const diagnose = (findings: Findings): Diagnosis[] =>
     return [examine(findings) ?? []].flat().map((verdict) => ({ subject, ...verdict }));
   });
 
+/** Whether nothing is missing without which a deployment would fail. */
+export const isReady = (diagnoses: readonly Diagnosis[]): boolean => diagnoses.every(({ isWell, canWait }) => isWell || canWait);
+
+/** What the doctor concludes about a stage, in a line. */
+export function conclude(diagnoses: readonly Diagnosis[], stage: string): string {
+  if (!isReady(diagnoses)) return 'Not ready to deploy. Correct what is marked FIX.';
+  const isComplete = diagnoses.every(({ isWell }) => isWell);
+  return `Ready${isComplete ? '' : ' (what is marked "note" can wait)'}: npm run deploy -- ${stage}`;
+}
+
 /** A diagnosis in a line or two. */
-export const describe = ({ subject, isWell, detail, remedy }: Diagnosis): string =>
-  `${isWell ? 'ok  ' : 'FIX '}  ${subject}: ${detail}${remedy ? `\n      -> ${remedy}` : ''}`;
+export const describe = ({ subject, isWell, canWait, detail, remedy }: Diagnosis): string =>
+  `${isWell ? 'ok  ' : canWait ? 'note' : 'FIX '}  ${subject}: ${detail}${remedy ? `\n      -> ${remedy}` : ''}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { diagnose, type Findings } from '../../../bin/doctor/examine.ts';
+import { conclude, describe as describeDiagnosis, diagnose, type Findings, isReady } from '../../../bin/doctor/examine.ts';
 import { parseSettings } from '../../../lib/settings.ts';
 
 const known = { state: 'known', stack: 'absent', isBootstrapped: true, unreservedConcurrency: 1000, hasApiLogRole: true } as const;
@@ -18,6 +18,29 @@ const adopting = { reservedConcurrency: { 'execute-intent': 0, mcp: 0 }, manageA
 const login = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
 describe('the doctor', () => {
+  test.each<[string, Partial<Findings>, boolean, string, string[]]>([
+    ['nothing is missing', {}, true, 'Ready: npm run deploy -- test', []],
+    [
+      'all that is missing can wait',
+      { account: { ...known, isBootstrapped: 'unknown', stack: 'present', unreservedConcurrency: 10 } },
+      true,
+      'Ready (what is marked "note" can wait): npm run deploy -- test',
+      ['note  bootstrap', 'note  concurrency'],
+    ],
+    [
+      'something cannot wait',
+      { region: undefined, account: { ...known, isBootstrapped: 'unknown' } },
+      false,
+      'Not ready to deploy. Correct what is marked FIX.',
+      ['FIX   region', 'note  bootstrap'],
+    ],
+  ])('concludes if %s', (_, findings, mayDeploy, conclusion, marks) => {
+    const diagnoses = diagnose({ ...ready, ...findings });
+    expect([isReady(diagnoses), conclude(diagnoses, 'test')]).toEqual([mayDeploy, conclusion]);
+    const lines = diagnoses.map((diagnosis) => describeDiagnosis(diagnosis).split(':')[0]);
+    expect(lines.filter((line) => !line?.startsWith('ok  '))).toEqual(marks);
+  });
+
   test('finds nothing if nothing is missing', () => {
     expect(diagnose(ready)).toEqual([
       { subject: 'Node', isWell: true, detail: '24.21.0' },
