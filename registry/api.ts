@@ -53,6 +53,8 @@ export interface Progress {
 
 export interface RegistryContext {
   readonly api: Api;
+  /** what a person does to compare anew, which begins the last sentence of a message; default: `Run the command again` */
+  readonly again?: string;
   terminal: {
     progress(what: string, total: number): Progress;
     /** Until `end`, the first Ctrl-C only sets a flag. */

@@ -3,7 +3,7 @@ import { stringifyJson } from '../client/json.ts';
 import type { Issue } from '../schemas/errors.ts';
 import { type IntentInput, maxChangedIntents } from '../schemas/intent.ts';
 import { type ServiceInput, savedService } from '../schemas/service.ts';
-import { type Api, type RegistryContext, readAnswer } from './api.ts';
+import { type RegistryContext, readAnswer } from './api.ts';
 import type { ServiceChanges } from './compare.ts';
 import { changedMembers } from './describe.ts';
 import { findDifferences } from './differences.ts';
@@ -39,14 +39,16 @@ const maxBatchBytes = 240 * 1024;
 
 const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
 
-const takenMessage =
-  'Another service has taken this name since the plan was made, so nothing was changed. Run the command or read the document again to see what would change in that service.';
+const runAgain = 'Run the command again';
 
-const racedMessages = {
-  create: 'Someone else has just created a different intent with this uid. Run the command again to see the difference.',
-  replace: 'Someone else has changed this intent since it was compared. Run the command again to see the difference.',
-  delete: 'Someone else has changed this intent since it was compared. Run the command again to see whether it should still be removed.',
-};
+const takenMessage = (again: string): string =>
+  `Another service has taken this name since the plan was made, so nothing was changed. ${again} to see what would change in that service.`;
+
+const racedMessages = (again: string) => ({
+  create: `Someone else has just created a different intent with this uid. ${again} to see the difference.`,
+  replace: `Someone else has changed this intent since it was compared. ${again} to see the difference.`,
+  delete: `Someone else has changed this intent since it was compared. ${again} to see whether it should still be removed.`,
+});
 
 /**
  * Brings a service into the wanted state; removes intents only if `isPruning`. Intents are changed in batches, each all or nothing; intents that the gate
@@ -54,8 +56,9 @@ const racedMessages = {
  * @throws Refusal CONFLICT if the name of a new service has been taken; nothing is changed then
  * @throws CliFailure or IntentGateError if it is interrupted, the token is refused, nothing answers, or the service itself cannot be saved
  */
-export async function applyChanges({ api, terminal }: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
-  const serviceId = await saveService(api, changes);
+export async function applyChanges(context: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
+  const { api, terminal } = context;
+  const serviceId = await saveService(context, changes);
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
   if (changes.service.kind === 'update') applied.service_changed = changedMembers(changes);
@@ -76,7 +79,7 @@ export async function applyChanges({ api, terminal }: RegistryContext, changes: 
     const refused = refusal ? refusedBy(refusal, batch) : undefined;
     if (!refusal || !refused) for (const step of batch) settle(step);
     else if (refused.size > 0) {
-      for (const [step, issues] of refused) settle(step, await explain(api, serviceId, step, refusal, issues));
+      for (const [step, issues] of refused) settle(step, await explain(context, serviceId, step, refusal, issues));
       const rest = batch.filter((step) => !refused.has(step));
       if (rest.length > 0) await send(rest);
     } else if (refusal.status === 404) throw refusal;
@@ -105,9 +108,10 @@ export async function applyChanges({ api, terminal }: RegistryContext, changes: 
   return applied;
 }
 
-async function saveService(api: Api, { serviceId, service }: ServiceChanges): Promise<string> {
+async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges): Promise<string> {
+  const { api } = context;
   const { kind, input, etag } = service;
-  if (serviceId === undefined) return createService(api, input);
+  if (serviceId === undefined) return createService(context, input);
   if (kind === 'update')
     await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
   return serviceId;
@@ -117,7 +121,7 @@ async function saveService(api: Api, { serviceId, service }: ServiceChanges): Pr
  * Never changes a service that the plan has not shown. A service without intents that matches the input is taken as created here: the response to an earlier
  * attempt was lost.
  */
-async function createService(api: Api, input: ServiceInput): Promise<string> {
+async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput): Promise<string> {
   try {
     return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
   } catch (error) {
@@ -127,7 +131,7 @@ async function createService(api: Api, input: ServiceInput): Promise<string> {
       const intents = await listAllIntents(api, found.record.service_id);
       if (intents.length === 0) return found.record.service_id;
     }
-    throw new Refusal({ ...error, message: takenMessage });
+    throw new Refusal({ ...error, message: takenMessage(again) });
   }
 }
 
@@ -186,7 +190,7 @@ function refusedBy({ issues }: Refusal, batch: readonly Step[]): Map<Step, Issue
 
 /** Why a change failed; undefined if its result is already in place, for example because the response to an earlier request was lost. */
 async function explain(
-  api: Api,
+  { api, again = runAgain }: RegistryContext,
   serviceId: string,
   { list, uid, value }: Step,
   { status, message }: Refusal,
@@ -197,5 +201,5 @@ async function explain(
   if (stands === undefined) return { message, issues };
   if (stands.record.service_id !== serviceId) return { message: foreignMessage, issues };
   const isAsWanted = list !== 'delete' && findDifferences(normalizeIntent(stands.record), normalizeIntent(value)).length === 0;
-  return isAsWanted ? undefined : { message: racedMessages[list], issues };
+  return isAsWanted ? undefined : { message: racedMessages(again)[list], issues };
 }

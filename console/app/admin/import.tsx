@@ -272,14 +272,7 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
     </h2>
     {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
     <Items title={describeGone(dry.changes.extra.length, 'stay')} texts={dry.changes.extra} />
-    <FoldedTable
-      title="Failed"
-      label="Failed"
-      rows={applied.failed.map(({ intent_uid, message }) => [
-        intent_uid,
-        message.replace('Run the command again', 'Read the document again'),
-      ])}
-    />
+    <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
     <p class="buttons">
       <a class="button" href={linkTo([], { service: dry.changes.name })}>
         Explore its operations

@@ -29,6 +29,7 @@ export interface DryRun extends Planned {
 
 const openContext = (onProgress: OnProgress) => ({
   api: openApi(gateUrl, openTokens()),
+  again: 'Read the document again',
   terminal: {
     progress: (_what: string, total: number) => {
       let done = 0;
