@@ -81,7 +81,9 @@ export const savedService = service
   .extend({ warnings: z.array(z.string()).optional().describe('what an admin should know about the limit, in sentences') })
   .meta({ id: 'SavedService' });
 
-export const toSavedService = ({ service_id, service_name, service_url, description }: Service): z.infer<typeof savedService> => ({
+export type SavedService = z.infer<typeof savedService>;
+
+export const toSavedService = ({ service_id, service_name, service_url, description }: Service): SavedService => ({
   service_id,
   service_name,
   service_url,

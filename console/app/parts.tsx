@@ -259,6 +259,14 @@ export function Part({ title, id, children }: { title: ComponentChildren; id?: s
   );
 }
 
+/** What the gate says of something that it has saved all the same. */
+export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined }) =>
+  texts.length === 0 ? null : (
+    <div class="notice" role="status">
+      <Items title="It is saved, but:" texts={texts} />
+    </div>
+  );
+
 /** Third-party texts below a title, if there are any. */
 export const Items = ({ title, texts }: { title?: string; texts: readonly string[] }) =>
   texts.length === 0 ? null : (

@@ -617,6 +617,40 @@ paths:
     await page.getByRole('heading', { name: 'Kept' }).waitFor();
   });
 
+  test('shows what the gate says of a limit and of a credential that it has saved', async () => {
+    const limit = page.getByLabel('Limit for all agents together');
+    const hasShortPeriod = page.getByText(/^The limit has a period of 1 s: below 10 s each call takes about 3 writes/);
+    const isShort = page.getByText(/^The value of the header X-Api-Key has fewer than 8 characters/);
+    await go('#/services/new');
+    await page.getByLabel('Name (required)').fill('Warned');
+    await page.getByLabel('Address (required)').fill('https://warned.example');
+    await page.getByLabel('Description').fill('Has a short limit');
+    await limit.fill('{"rate": 5, "period": 1}');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('heading', { name: 'Warned' }).waitFor();
+    await hasShortPeriod.waitFor();
+    await expectAccessible(page);
+    await limit.fill('{"rate": 50, "period": 10}');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.').waitFor();
+    await hasShortPeriod.waitFor({ state: 'detached' });
+    await limit.fill('{"rate": 6, "period": 1}');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await hasShortPeriod.waitFor();
+    const address = page.url().replace(base, '');
+    await go('#/services');
+    await go(address.replace('/console', ''));
+    await page.getByRole('heading', { name: 'Warned' }).waitFor();
+    expect(await hasShortPeriod.count()).toBe(0);
+    await page.getByRole('group').getByLabel('Name', { exact: true }).fill('X-Api-Key');
+    await page.getByLabel('Secret value').fill('short');
+    await page.getByRole('button', { name: 'Set the credential' }).click();
+    await isShort.waitFor();
+    await page.getByLabel('Secret value').fill('long-enough-to-hide');
+    await page.getByRole('button', { name: 'Set the credential' }).click();
+    await isShort.waitFor({ state: 'detached' });
+  });
+
   test('pauses a service and resumes it; its intents say so', async () => {
     await go('#/services');
     await page.getByRole('link', { name: 'World facts' }).click();

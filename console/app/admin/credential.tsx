@@ -8,7 +8,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { Fields, otherProblems, Problems } from '../field.tsx';
 import { type Field, readFields, type Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
-import { Button, Copyable, Part, Shown, Time } from '../parts.tsx';
+import { Button, Copyable, Part, Shown, Time, Warnings } from '../parts.tsx';
 import { Act } from './act.tsx';
 
 /** Where a value is sent: members of the body, and the option of the command. */
@@ -67,6 +67,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
   const [origins, setOrigins] = useState('');
   const [issues, setIssues] = useState<Issue[]>([]);
   const [signingKey, setSigningKey] = useState<string>();
+  const [warnings, setWarnings] = useState<string[]>();
 
   async function set(): Promise<boolean> {
     const { body, repeated } = readBody(values, readFields([originsField], { origins }).values);
@@ -77,6 +78,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
     try {
       const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, as: 'admin' });
       setSigningKey(value.signing_key);
+      setWarnings(value.warnings);
       setValues(values.map((one) => ({ ...one, value: '' })));
       return true;
     } catch (error) {
@@ -113,6 +115,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
         act={set}
         onDone={onChanged}
       />
+      <Warnings texts={warnings} />
       {signingKey !== undefined && (
         <div class="notice" role="status">
           <p>It is set. Calls are signed with this key, which is shown this once:</p>
@@ -126,7 +129,10 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
           isDangerous
           command={`npx intent-gate services credential remove ${id}`}
           act={() => ask('DELETE', path, { as: 'admin' })}
-          onDone={onChanged}
+          onDone={() => {
+            setWarnings(undefined);
+            onChanged();
+          }}
         />
       )}
     </Part>

@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
-import { type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import type { Stats } from '../../../schemas/stats.ts';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Heading, Link, Pages, Part, Table, Time, Way } from '../parts.tsx';
+import { Failure, Heading, Link, Pages, Part, Table, Time, Warnings, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
+import { openStore, useStore } from '../store.ts';
 import type { IntentList, ServiceList } from '../wire.ts';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
@@ -73,6 +74,9 @@ const fields = fieldsOfRecord(serviceInput, {
   paused: { label: 'Paused', hint: 'Refuses every execution of its intents, which can still be found and read' },
 });
 
+/** Of the last save: the page of a new service shows what was said before that was open. */
+const saved = openStore<Pick<SavedService, 'service_id' | 'warnings'> | undefined>(undefined);
+
 export const NewService = () => (
   <>
     <Heading title="Register a service" />
@@ -86,7 +90,11 @@ export const NewService = () => (
       schema={serviceInput}
       send={{ method: 'POST', path: '/api/services' }}
       command="npx intent-gate services create -f -"
-      onSaved={({ service_id }) => go(linkTo(['services', String(service_id)]))}
+      onSaved={(answer) => {
+        const service = answer as SavedService;
+        saved.set(service);
+        go(linkTo(['services', service.service_id]));
+      }}
     />
   </>
 );
@@ -96,6 +104,8 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   const path = `/api/services/${encodeURIComponent(id)}`;
   const { answer, error, reload } = useRead<ShownService>(path, {}, 'admin');
   const [note, setNote] = useState('');
+  const last = useStore(saved);
+  useEffect(() => () => saved.set(undefined), [id]);
   if (answer === undefined) {
     return (
       <>
@@ -110,6 +120,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <Way to={linkTo(['services'])} title="Services" />
       <Heading title={record.service_name} />
       <p role="status">{note}</p>
+      <Warnings texts={last?.service_id === id ? last.warnings : []} />
       <Failure error={error} retry={reload} />
       <ServiceIntents id={id} />
       <Credential id={id} facts={record.credential} suggested={query} onChanged={reload} />
@@ -123,8 +134,9 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
           send={{ method: 'PUT', path }}
           read={{ path }}
           command={`npx intent-gate services update ${id} -f -`}
-          onSaved={() => {
+          onSaved={(answer) => {
             setNote('Saved.');
+            saved.set(answer as SavedService);
             reload();
           }}
         />
