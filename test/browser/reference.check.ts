@@ -128,13 +128,16 @@ given('the API reference', () => {
 
   test('can be read without JavaScript', async () => {
     const plain = await startBrowser({ javaScriptEnabled: false });
-    const page = await plain.context.newPage();
-    await page.goto(`${root}/docs#NOT_FOUND`);
-    await page.getByText('You must not execute the intent world.example:export-countries:v1, whatever else is permitted.').waitFor();
-    expect(await page.locator('tr:target').textContent()).toContain('PROTO-RES-001');
-    const links = await page.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
-    expect(links).toEqual(['openapi.json', 'agents.json', 'api/policy', '.well-known/jwks.json', 'console']);
-    await plain.close();
+    try {
+      const page = await plain.context.newPage();
+      await page.goto(`${root}/docs#NOT_FOUND`);
+      await page.getByText('You must not execute the intent world.example:export-countries:v1, whatever else is permitted.').waitFor();
+      expect(await page.locator('tr:target').textContent()).toContain('PROTO-RES-001');
+      const links = await page.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+      expect(links).toEqual(['openapi.json', 'agents.json', 'api/policy', '.well-known/jwks.json', 'console']);
+    } finally {
+      await plain.close();
+    }
   });
 
   test('can be used by keyboard alone', async () => {

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { openHttp } from '../../client/http.ts';
@@ -30,6 +30,12 @@ const country = { intent_uid: 'world.example:get-country:v1', parameters: { code
 let folder: string;
 beforeEach(() => {
   folder = join(outer, `Anna's folder ${randomUUID()}`);
+});
+
+/** What a test has opened, which is closed however it ends: a host is a process that would keep this one from ending. */
+const opened: (() => unknown)[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((end) => end()));
 });
 
 /** The two names of the one program. */
@@ -60,6 +66,7 @@ async function openHost(revision: string, { answers, args = [] }: { answers?: An
       return action === 'accept' ? { action, content: {} } : { action };
     });
   }
+  opened.push(() => client.close());
   const command = [...programs['intent-gate-mcp'], baseUrl, '--folder', folder, ...args];
   await client.connect(new StdioClientTransport({ command: process.execPath, args: command, stderr: 'inherit' }));
   return { client, questions, close: () => client.close() };
@@ -84,7 +91,6 @@ describe.each(revisions)('a host of revision %s that can ask its person', (revis
     await host.close();
     const next = await openHost(revision);
     expect(await execute(next)).toMatchObject({ isError: false });
-    await next.close();
   });
 
   test.each([
@@ -101,7 +107,6 @@ describe.each(revisions)('a host of revision %s that can ask its person', (revis
     expect(host.questions).toHaveLength(1);
     expect(readdirSync(folder).filter((file) => file.startsWith('agreement'))).toEqual([]);
     expect(await execute(host)).toMatchObject({ isError: false });
-    await host.close();
   });
 
   test('asks once, however many calls need the answer', async () => {
@@ -110,7 +115,6 @@ describe.each(revisions)('a host of revision %s that can ask its person', (revis
     expect(results.map(({ isError }) => isError)).toEqual([false, false, false]);
     // revision 2026-07-28 has a question in each result
     expect(host.questions.length).toBeLessThanOrEqual(revision === '2025-11-25' ? 1 : 3);
-    await host.close();
   });
 
   test('accept_policy asks, and says what to do next', async () => {
@@ -122,7 +126,6 @@ describe.each(revisions)('a host of revision %s that can ask its person', (revis
     expect(accepted.text).not.toContain('openssl');
     expect(await execute(host)).toMatchObject({ isError: false });
     expect(host.questions).toHaveLength(1);
-    await host.close();
   });
 });
 
@@ -137,7 +140,6 @@ describe.each(revisions)('a host of revision %s that cannot ask', (revision) => 
     const found = await callTool(host, 'search_intents', { query: 'what time is it in tokyo' });
     expect(found.data.intents[0].intent_uid).toBe('world.example:get-current-time:v1');
     expect(await callTool(host, 'get_intent', { intent_uid: country.intent_uid })).toMatchObject({ isError: false });
-    await host.close();
   });
 
   test.each(['execute_intent', 'accept_policy'])('%s gives a command that makes the same agent accept', async (tool) => {
@@ -151,7 +153,6 @@ describe.each(revisions)('a host of revision %s that cannot ask', (revision) => 
     const accepted = await run('bash', ['-c', `${command} --yes`]);
     expect(accepted.stderr).toContain(`Accepted. The agent ${agentId} may now execute intents.\n`);
     expect(await execute(host)).toMatchObject({ isError: false, data: { name: 'Japan' } });
-    await host.close();
   });
 
   test('what the gate has against the agent is a result, too', async () => {
@@ -167,7 +168,6 @@ describe.each(revisions)('a host of revision %s that cannot ask', (revision) => 
       },
     });
     expect(refused.text).toContain('POLICY_REJECTED: ');
-    await host.close();
   });
 });
 
@@ -235,9 +235,9 @@ test.each([...new Set([process.execPath, oldest ?? process.execPath])])(
     expect(args).toEqual([...programs['intent-gate mcp'], baseUrl, '--folder', folder]);
     for (const program of [node, command]) {
       const client = new Client({ name: 'test', version: '1' });
+      opened.push(() => client.close());
       await client.connect(new StdioClientTransport({ command: program, args, stderr: 'inherit' }));
       expect((await client.listTools()).tools).toHaveLength(4);
-      await client.close();
     }
   },
 );
@@ -255,6 +255,7 @@ describe('the bridge', () => {
       acceptCommand: 'accept it',
       send: (message) => sent.push(message as { id: string; method: string }),
     });
+    opened.push(bridge.close);
     return { ...bridge, sent };
   }
   const call = (more: object = {}, id = 1) =>
@@ -342,6 +343,7 @@ describe('the bridge', () => {
 
   test('signs no policy of another gate, unless the person has given that address', async () => {
     const relay = await startRelay(baseUrl);
+    opened.push(relay.stop);
     const accept = async ({ answer }: McpBridge) => {
       const accepting = { ...modern({}), name: 'accept_policy' };
       const asked = (await answer(call(accepting))) as { result: { requestState?: string } };
@@ -358,7 +360,6 @@ describe('the bridge', () => {
     });
     expect(relay.issueRequests()).toEqual([]);
     expect(await accept(await openBridge(relay.url, baseUrl))).toMatchObject({ result: { isError: false } });
-    await relay.stop();
   });
 
   test('says in a result that nothing answers', async () => {
