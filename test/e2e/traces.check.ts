@@ -6,7 +6,8 @@ import { startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';
 
 const logged: string[] = [];
-const api = await startApi({ onLog: (line) => logged.push(line) });
+// without count-usage, which logs when it has run
+const api = await startApi({ background: false, onLog: (line) => logged.push(line) });
 const upstream = await startUpstream((_, response) => response.end('{}'));
 afterAll(async () => {
   await Promise.all([upstream.stop(), api.stop()]);
