@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Admin, operator } from '../../functions/core/admin/admin.ts';
 import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
@@ -194,6 +195,27 @@ describe('a call that a person has to approve', () => {
       details: { reason: 'denied', outcome: 'not_sent' },
     });
     expect(upstream.seen).toEqual([]);
+  });
+
+  test('may have as many arguments as a request holds, and as large an answer beside them as is kept', async () => {
+    const noise = randomBytes(190_000).toString('base64');
+    const url = `http://127.0.0.1:${upstream.port}/countries`;
+    const input_parameters = ['code', 'noise'].map((name) => ({ name, type: 'string' as const, required: true }));
+    const endpoint = { url, method: 'POST' as const, content_type: 'application/json' };
+    await gate.intents.replace(uid(), intentOf(uid(), { endpoint, input_parameters }), () => true);
+    answer = { status: 200, body: JSON.stringify({ name: randomBytes(150_000).toString('base64') }) };
+    const id = idOf(await execute(steps, pat, uid(), { code: 'FR', noise }, { 'Idempotency-Key': key }));
+    expect((await shown()).parameters).toEqual({ code: 'FR', noise });
+    await approve(id);
+    await worker(id);
+    expect((await read(id)).body).toMatchObject({ status: 'done', outcome: { status: 200 } });
+    answer = { status: 200, body: JSON.stringify({ name: randomBytes(290_000).toString('base64') }) };
+    const other = idOf(await execute(steps, pat, uid(), { code: 'DE', noise }, { 'Idempotency-Key': `${key}-2`, Prefer: 'respond-async' }));
+    await worker(other);
+    expect((await read(other)).body).toMatchObject({
+      status: 'done',
+      outcome: { status: 409, body: { error: { details: { reason: 'unkept', outcome: 'executed' } } } },
+    });
   });
 
   test('of another code is made at once', async () => {

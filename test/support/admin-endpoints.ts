@@ -100,8 +100,8 @@ async function newWaitingCall(table: Table, namespace: string | undefined) {
   const id = newUlid();
   const nowMs = Date.now();
   const request = { account: `account-${id}`, key: id, executionId: id, fingerprint: id, nowMs };
-  const shown = { id, intent_uid: nextUid(namespace) } as ApprovalContent;
-  const content = { shown, namespace, body: {}, baseUrl: '', requestId: '', intentDigest: '', trace: {} };
+  const shown = { id, intent_uid: nextUid(namespace), parameters: {} } as ApprovalContent;
+  const content = { shown, namespace, body: { parameters: {} }, baseUrl: '', requestId: '', intentDigest: '', trace: {} };
   await openDeferredCalls(table).begin(request, content as unknown as DeferredContent, nowMs + 60_000);
   return { id, digest: digestOfApproval(shown) };
 }

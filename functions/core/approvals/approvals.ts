@@ -2,7 +2,7 @@ import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
-import { digestOfApproval } from '../execution/defer.ts';
+import { digestOfApproval, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
 import { leavePlaces, listWaitingCalls } from '../execution/waiting-places.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
@@ -18,7 +18,7 @@ export interface CallToApprove extends DeferredCall {
 const readAtOnce = 10;
 
 const toApproval = (call: DeferredCall): CallToApprove | undefined => {
-  const { shown } = call.content;
+  const shown = shownOf(call.content);
   return shown && { ...call, approval: { ...shown, digest: digestOfApproval(shown) } };
 };
 
@@ -33,11 +33,13 @@ export function openApprovals(table: Table) {
      * @returns `next` if more may follow: the id of the last one
      */
     async list(by: Admin, { after = '', count, nowMs }: { after?: string | undefined; count: number; nowMs: number }) {
-      const waiting = (await listWaitingCalls(table, nowMs)).filter(({ execution_id }) => execution_id > after);
+      const waiting = (await listWaitingCalls(table, nowMs)).filter(
+        ({ execution_id, namespace }) => execution_id > after && mayChange(by, namespace),
+      );
       const found: CallToApprove[] = [];
       for (let at = 0; at < waiting.length; at += readAtOnce) {
         for (const call of await deferred.findAll(waiting.slice(at, at + readAtOnce).map(({ execution_id }) => execution_id))) {
-          const read = call.item.state === 'waiting' && mayChange(by, call.content.namespace) ? toApproval(call) : undefined;
+          const read = call.item.state === 'waiting' ? toApproval(call) : undefined;
           if (read) found.push(read);
           if (found.length > count) return { approvals: found.slice(0, count), next: found[count - 1]?.executionId };
         }

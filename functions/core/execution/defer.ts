@@ -38,6 +38,10 @@ const prefersAsync = ({ headerValues }: Pick<ApiRequest, 'headerValues'>): boole
 export const isDeferred = ({ request }: Execution, { rules }: ResolvedCall): boolean =>
   demandingApproval(rules).length > 0 || prefersAsync(request);
 
+/** What a person sees of a call that has to be approved. */
+export const shownOf = ({ shown, body }: Pick<DeferredContent, 'shown' | 'body'>): ApprovalContent | undefined =>
+  shown && { ...shown, parameters: (body as { parameters: JsonObject }).parameters };
+
 /** The digest of what a person sees, which a decision names. */
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
 
@@ -49,7 +53,7 @@ export function openDeferral({ calls, deferred, start, announce, approvalSeconds
     if (!keyed) throw keyRequired();
     const demanding = demandingApproval(call.rules);
     const untilMs = nowMs + (demanding.length > 0 ? approvalSeconds * 1_000 : longestStartMs);
-    const shown = demanding.length > 0 ? show(execution, call, body, untilMs) : undefined;
+    const shown = demanding.length > 0 ? show(execution, call, untilMs) : undefined;
     const content: DeferredContent = {
       baseUrl: request.baseUrl,
       requestId: request.requestId,
@@ -64,7 +68,8 @@ export function openDeferral({ calls, deferred, start, announce, approvalSeconds
     if (held) return held;
     const { executionId } = receipt;
     // What fails here is made up for: people find the call in the list, and a caller that asks for its state starts the worker again.
-    const next = shown ? announce(shown, digestOfApproval(shown), request.baseUrl) : start(executionId);
+    const whole = shownOf(content);
+    const next = whole ? announce(whole, digestOfApproval(whole), request.baseUrl) : start(executionId);
     await next.catch((error: unknown) => log.warn('deferred call not passed on', { cause: describeCause(error) }));
     const state = shown
       ? ({ state: 'waiting', executionId, untilMs } as const)
@@ -80,15 +85,13 @@ const keyRequired = () =>
     `This call is not made at once: it waits for a person's approval, or you prefer not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes.`,
   );
 
-/** What a person is shown of a call, as it will be made. */
+/** What a person is shown of a call besides its arguments. */
 function show(
   { caller, nowMs, receipt }: Execution,
   { intent, service, rules }: ResolvedCall,
-  body: JsonValue,
   untilMs: number,
-): ApprovalContent {
+): Omit<ApprovalContent, 'parameters'> {
   const { claims, policy } = caller;
-  const { parameters } = body as { parameters: JsonObject };
   return {
     id: receipt.executionId,
     agent_id: claims.sub,
@@ -97,7 +100,6 @@ function show(
     intent_name: intent.intent_name,
     intent_digest: digestIntent(intent),
     service_name: service.service_name,
-    parameters,
     rules: demandingApproval(rules).map(describeRule),
     prices: rules
       .flatMap(({ payments }) => payments.filter(({ every, budget }) => budget || every === undefined))

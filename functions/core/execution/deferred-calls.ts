@@ -23,8 +23,8 @@ export interface DeferredContent {
   namespace?: string | undefined;
   /** of the trace that the request was part of */
   trace: Record<string, string>;
-  /** what a person sees of it; absent if nobody has to approve it */
-  shown?: ApprovalContent;
+  /** what a person sees of it besides its arguments, which are those of the body; absent if nobody has to approve it */
+  shown?: Omit<ApprovalContent, 'parameters'>;
 }
 
 /** A deferred call, as it was read. */
@@ -94,7 +94,8 @@ export function openDeferredCalls(table: Table) {
       const { account, key, executionId, nowMs } = request;
       const members = { until: untilMs, deferred: await pack(content) };
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const places = content.shown ? await requirePlace(table, { account, executionId, untilMs, nowMs }) : undefined;
+        const wanted = { account, executionId, namespace: content.namespace, untilMs, nowMs };
+        const places = content.shown ? await requirePlace(table, wanted) : undefined;
         const outcome = await table.transact([...writesOf(request, members, places?.place), ...(places?.writes ?? [])]);
         if (outcome === true) return { state: 'started' };
         const held = await table.get<CallItem>(keys.call(account, key));
@@ -138,8 +139,8 @@ export function openDeferredCalls(table: Table) {
     },
 
     /** Keeps what a call ended with. @param mayRepeat - nothing was sent, for a reason that passes: the key may be used again */
-    async finish({ account, key, executionId }: DeferredCall, run: string, outcome: Outcome, mayRepeat: boolean): Promise<void> {
-      const set = { ...(await outcomeMembers(outcome)), ...(mayRepeat && { may_repeat: true }) };
+    async finish({ account, key, executionId, item }: DeferredCall, run: string, outcome: Outcome, mayRepeat: boolean): Promise<void> {
+      const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
       await table.update(keys.call(account, key), { set, when: isClaimedBy(executionId, run), isQuiet: true });
     },
   };

@@ -116,10 +116,13 @@ export const newCall = ({ account, key, executionId, fingerprint, nowMs }: Keyed
   expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
 });
 
-/** The members that hold an outcome: without one if it is too large to be kept. */
-export async function outcomeMembers(outcome: Outcome): Promise<Pick<CallItem, 'state' | 'outcome'>> {
+/**
+ * The members that hold an outcome: without one if it is too large to be kept.
+ * @param beside - what else of the record takes room
+ */
+export async function outcomeMembers(outcome: Outcome, beside?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
   const packed = await packOutcome(outcome);
-  return { state: 'done', ...(packed.length <= maxOutcomeBytes && { outcome: packed }) };
+  return { state: 'done', ...(packed.length + (beside?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
 }
 
 export function openIdempotentCalls(table: Table): IdempotentCalls {

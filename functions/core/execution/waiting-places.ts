@@ -18,6 +18,8 @@ export interface Place {
 interface PlaceItem extends Item {
   execution_id: string;
   account: string;
+  /** of the service, if it has one: its admins decide */
+  namespace?: string;
   place: Place;
   /** milliseconds since the epoch: from then on, the place is free */
   until: number;
@@ -26,6 +28,7 @@ interface PlaceItem extends Item {
 interface Wanted {
   account: string;
   executionId: string;
+  namespace: string | undefined;
   untilMs: number;
   nowMs: number;
 }
@@ -64,7 +67,7 @@ function chooseFree(count: number, taken: ReadonlySet<number>): number {
  */
 export async function requirePlace(
   table: Table,
-  { account, executionId, untilMs, nowMs }: Wanted,
+  { account, executionId, namespace, untilMs, nowMs }: Wanted,
 ): Promise<{ place: Place; writes: Write[] }> {
   const waiting = await listWaitingCalls(table, nowMs);
   const own = waiting.filter((item) => item.account === account);
@@ -74,7 +77,7 @@ export async function requirePlace(
     among_all: chooseFree(maxWaitingCalls, new Set(waiting.map((item) => item.place.among_all))),
     among_own: chooseFree(maxOfHolder, new Set(own.map((item) => item.place.among_own))),
   };
-  const taken = { execution_id: executionId, account, place, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
+  const taken = { execution_id: executionId, account, namespace, place, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
   const when: Condition[] = [['any', ['absent', 'pk'], ['<=', 'until', nowMs]]];
   return {
     place,
