@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { errorTable } from '../../schemas/errors.ts';
 import { installPythonClient, installTools } from '../support/python.ts';
 
@@ -14,6 +14,7 @@ test("the codes of the Python client are those of the gate's table", () => {
 
 const before = globSync('client/python/**');
 const client = await installPythonClient();
+afterAll(() => client?.remove());
 const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Python client are not checked'));
 
 (client ? describe : describe.skip)('as pip installs it', () => {
