@@ -1,29 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type Admin, operator } from '../../functions/core/admin/admin.ts';
-import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import { openResolver } from '../../functions/core/execution/resolve.ts';
-import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
-import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import { openChangeLog } from '../../functions/core/registry/change-log.ts';
-import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
-import { createAction as createDecideApproval } from '../../functions/decide-approval.ts';
-import { createAction as createGetExecution } from '../../functions/get-execution.ts';
-import { createAction as createListApprovals } from '../../functions/list-approvals.ts';
-import { createRun } from '../../functions/run-deferred-call.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
+import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
-import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 let gate: Gate;
+let parts: ReturnType<typeof openDeferredParts>;
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
@@ -34,54 +22,11 @@ let answer: { status: number; body: string };
 let number = 0;
 let key: string;
 
-const admin: Admin = { actor: { subject: '1', user_name: 'ann' }, requestId: 'request-1' };
 const uid = () => `pay.example:refund-${number}:v1`;
-
-/** Permits everything, 60 calls a minute; calls with a code of "FR" only once a person has approved them. */
-function template(more: { rate?: number } = {}): PolicyTemplate {
-  const policy = loadPolicyTemplate();
-  const target = '{base_url}/api/intents';
-  const constraint = [{ leftOperand: '{base_url}/api/intents/parameters/code', operator: 'eq' as const, rightOperand: 'FR' }];
-  const duty = [{ action: '{base_url}/vocabulary/approve' }];
-  const text = JSON.stringify({ ...policy, permission: [...(policy.permission ?? []), { target, action: 'execute', constraint, duty }] });
-  return JSON.parse(text.replace('"rightOperand":60', `"rightOperand":${more.rate ?? 60}`));
-}
-
-/** A new instance of the worker. */
-function openWorker({ policy = template(), over = gate.database.table, now = Date.now } = {}) {
-  const run = createRun({
-    deferred: openDeferredCalls(over),
-    resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
-    findPolicy: openPolicy(policy),
-    limits: openRateLimiter(over, now),
-    relay: gate.relay,
-    now,
-  });
-  return (execution_id: string) => run({ execution_id }, () => 600_000);
-}
-
-const openGetExecution = (now: () => number): Action =>
-  createGetExecution({
-    authenticate: gate.openAuthenticate(template()),
-    deferred: openDeferredCalls(gate.database.table),
-    intents: gate.intents,
-    start: async (executionId) => void gate.started.push(executionId),
-    protocol: 'proto',
-    now,
-  });
-
-const openDecide = (by: Admin, policy = template()): Action =>
-  createDecideApproval({
-    verifyAdmin: async () => by,
-    approvals: openApprovals(gate.database.table),
-    decisions: openDecisions(gate.database.table, openChangeLog(gate.database.table)),
-    intents: gate.intents,
-    findPolicy: openPolicy(policy),
-    start: async (executionId) => void gate.started.push(executionId),
-  });
 
 beforeAll(async () => {
   gate = await startGate();
+  parts = openDeferredParts(gate);
   upstream = await startUpstream((_, response) => {
     response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body);
   });
@@ -95,7 +40,7 @@ beforeEach(async () => {
   number++;
   key = `key-${number}`;
   steps = gate.openExecute({ template: template() });
-  worker = openWorker({ policy: template() });
+  worker = parts.openWorker({ policy: template() });
   agent = await newAgent();
   pat = await obtainPat(gate, agent, template());
   answer = { status: 200, body: '{"name":"France"}' };
@@ -111,31 +56,13 @@ beforeEach(async () => {
 const ask = (code = 'FR', headers: Record<string, string> = {}, token = pat) =>
   execute(steps, token, uid(), { code }, { 'Idempotency-Key': key, ...headers });
 const idOf = ({ body }: Answer): string => String(body.execution).split('/').at(-1) ?? '';
-const read = (id: string, token = pat, now = Date.now) =>
-  invoke(openGetExecution(now), {
-    path: `/api/executions/${id}`,
-    resource: '/api/executions/{id}',
-    pathParameters: { id },
-    headers: { Authorization: `Bearer ${token}` },
-  });
-const list = (by = admin, query: Record<string, string> = {}) =>
-  invoke(createListApprovals({ verifyAdmin: async () => by, approvals: openApprovals(gate.database.table) }), {
-    path: '/api/approvals',
-    query,
-  });
-const decide = (id: string, digest: string | undefined, body: object = { decision: 'approve' }, by = admin) =>
-  invoke(openDecide(by, template()), {
-    method: 'POST',
-    path: `/api/approvals/${id}`,
-    resource: '/api/approvals/{id}',
-    pathParameters: { id },
-    headers: { 'Content-Type': 'application/json', ...(digest !== undefined && { 'If-Match': `"${digest}"` }) },
-    body: JSON.stringify(body),
-  });
+const read = (id: string, token = pat, now = Date.now) => parts.read(id, token, { now });
+const decide = (id: string, digest: string | undefined, body?: object, by = admin) =>
+  parts.decide(id, digest === undefined ? undefined : `"${digest}"`, body, by);
 /** The approval of this test's agent. */
 async function shown() {
   for (let query: Record<string, string> = {}; ; ) {
-    const { body, headers } = await list(admin, query);
+    const { body, headers } = await parts.list(admin, query);
     const found = body.approvals.find((one: { agent_id: string }) => one.agent_id === agent.agentId);
     if (found) return approval.parse(found);
     const [, after] = /after=([^&>]+)/.exec(String(headers.Link)) ?? [];
@@ -271,19 +198,12 @@ describe('a call that a person has to approve', () => {
   test('gives way to a limit that is used up by then, and may be asked for again under its key', async () => {
     steps = gate.openExecute({ template: template({ rate: 1 }) });
     pat = await obtainPat(gate, agent, template({ rate: 1 }));
-    worker = openWorker({ policy: template({ rate: 1 }) });
+    worker = parts.openWorker({ policy: template({ rate: 1 }) });
     const id = idOf(await ask());
     expect(await ask('DE', { 'Idempotency-Key': `${key}-2` })).toMatchObject({ status: 200 });
-    const call = await openApprovals(gate.database.table).find(id);
-    expect(
-      await invoke(openDecide(admin, template({ rate: 1 })), {
-        method: 'POST',
-        path: '/',
-        pathParameters: { id },
-        headers: { 'Content-Type': 'application/json', 'If-Match': `"${call?.approval.digest}"` },
-        body: '{"decision":"approve"}',
-      }),
-    ).toMatchObject({ status: 200 });
+    const { digest } = await parts.shown(id);
+    const policy = template({ rate: 1 });
+    expect(await parts.decide(id, `"${digest}"`, undefined, admin, { policy })).toMatchObject({ status: 200 });
     upstream.seen.length = 0;
     await worker(id);
     expect(upstream.seen).toEqual([]);
@@ -346,7 +266,7 @@ describe('what makes an approval void:', () => {
   test('the policy changes after the approval', async () => {
     const id = idOf(await ask());
     await approve(id);
-    await openWorker({ policy: template({ rate: 7 }) })(id);
+    await parts.openWorker({ policy: template({ rate: 7 }) })(id);
     expect(upstream.seen).toEqual([]);
     expect((await read(id)).body).toMatchObject({
       status: 'done',
@@ -359,7 +279,7 @@ describe('what makes an approval void:', () => {
     const { digest } = await shown();
     const late = () => Date.now() + 3_600_000;
     expect((await read(id, await obtainPat(gate, agent, template()), Date.now)).body).toMatchObject({ status: 'waiting' });
-    await openWorker({ policy: template(), now: late })(id);
+    await parts.openWorker({ policy: template(), now: late })(id);
     expect(upstream.seen).toEqual([]);
     expect(digest).toMatch(/^sha-256=/);
   });
@@ -397,7 +317,7 @@ describe('a decision', () => {
   test('of an admin of the namespace counts, and those of others do not see the call', async () => {
     const id = idOf(await ask());
     const { digest } = await shown();
-    expect((await list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [] });
+    expect((await parts.list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [] });
     expect(await decide(id, digest, { decision: 'approve' }, { ...admin, namespaces: ['pay.example'] })).toMatchObject({ status: 200 });
   });
 });
@@ -451,7 +371,7 @@ describe('Prefer: respond-async', () => {
 
   test('a worker that dies after it has claimed the call leaves it unknown', async () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
-    const dying = openWorker({
+    const dying = parts.openWorker({
       policy: template(),
       over: { ...gate.database.table, getAll: () => Promise.reject(new Error('killed')) },
     });

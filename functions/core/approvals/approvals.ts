@@ -2,9 +2,10 @@ import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
-import { digestOfApproval, shownOf } from '../execution/defer.ts';
+import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
 import { leavePlaces, listWaitingCalls } from '../execution/waiting-places.ts';
+import { describeCause, log as logger } from '../log.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -71,10 +72,15 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
         const nowMs = Date.now();
         const [item] = await read<DeferredCall['item']>([keys.call(account, call.key)]);
         if (item?.execution_id !== executionId || item.state !== 'waiting') throw decidedAlready(item);
-        if ((item.until ?? 0) <= nowMs) throw expired();
+        const { until = 0 } = item;
+        if (until <= nowMs) throw expired();
         const by_whom = { decision, decided_by: nameOf(by), decided_at: new Date(nowMs).toISOString() };
-        const state = decision === 'approve' ? 'queued' : 'denied';
-        const set = { state, started_at: nowMs, ...by_whom, ...(reason !== undefined && { reason }) } as const;
+        // an approval in the last second leaves the worker as long to begin as any other
+        const next =
+          decision === 'approve'
+            ? ({ state: 'queued', until: Math.max(until, nowMs + longestStartMs) } as const)
+            : ({ state: 'denied' } as const);
+        const set = { ...next, started_at: nowMs, ...by_whom, ...(reason !== undefined && { reason }) };
         return {
           result: () => ({ id: executionId, ...by_whom }),
           changes: [{ kind: 'execution', id: executionId, action: decision, digest_before: approval.digest }],
@@ -82,7 +88,9 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
           writes: () => [moveCall(call, 'waiting', set, nowMs)],
         };
       });
-      if (place) await leavePlaces(table, account, executionId, place);
+      // it is decided: places that cannot be given back become free when the call's time is up
+      const left = place && leavePlaces(table, account, executionId, place);
+      await left?.catch((error: unknown) => logger.warn('places of a decided call kept', { cause: describeCause(error) }));
       return decided;
     },
   };

@@ -28,7 +28,7 @@ export interface DeferralParts {
 }
 
 /** How long a worker may take to begin, in milliseconds: Lambda keeps trying while the account has no room. */
-const longestStartMs = 15 * 60_000;
+export const longestStartMs = 15 * 60_000;
 
 /** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
 const prefersAsync = ({ headerValues }: Pick<ApiRequest, 'headerValues'>): boolean =>
@@ -38,9 +38,11 @@ const prefersAsync = ({ headerValues }: Pick<ApiRequest, 'headerValues'>): boole
 export const isDeferred = ({ request }: Execution, { rules }: ResolvedCall): boolean =>
   demandingApproval(rules).length > 0 || prefersAsync(request);
 
+const argumentsOf = (body: JsonValue): JsonObject => (body as { parameters: JsonObject }).parameters;
+
 /** What a person sees of a call that has to be approved. */
-export const shownOf = ({ shown, body }: Pick<DeferredContent, 'shown' | 'body'>): ApprovalContent | undefined =>
-  shown && { ...shown, parameters: (body as { parameters: JsonObject }).parameters };
+export const shownOf = ({ shown, body, defaults }: Pick<DeferredContent, 'shown' | 'body' | 'defaults'>): ApprovalContent | undefined =>
+  shown && { ...shown, parameters: { ...argumentsOf(body), ...defaults } };
 
 /** The digest of what a person sees, which a decision names. */
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
@@ -60,6 +62,7 @@ export function openDeferral({ calls, deferred, start, announce, approvalSeconds
       claims: caller.claims,
       body,
       intentDigest: digestIntent(call.intent),
+      defaults: Object.fromEntries(Object.entries(call.values).filter(([name]) => !Object.hasOwn(argumentsOf(body), name))),
       namespace: call.service.namespace,
       trace: traceHeaders(),
       ...(shown && { shown }),

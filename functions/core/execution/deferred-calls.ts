@@ -5,6 +5,7 @@ import type { JsonValue } from '../json.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
+import { isUlid } from '../ulid.ts';
 import { type CallItem, describeCall, type HeldCall, isFree, type KeyedRequest, newCall, outcomeMembers } from './idempotent-call.ts';
 import { type Outcome, pack, unpack } from './outcome.ts';
 import { type Place, requirePlace } from './waiting-places.ts';
@@ -25,6 +26,8 @@ export interface DeferredContent {
   trace: Record<string, string>;
   /** what a person sees of it besides its arguments, which are those of the body; absent if nobody has to approve it */
   shown?: Omit<ApprovalContent, 'parameters'>;
+  /** the arguments that the intent adds to those of the body */
+  defaults: Record<string, unknown>;
 }
 
 /** A deferred call, as it was read. */
@@ -84,6 +87,13 @@ export function openDeferredCalls(table: Table) {
     ];
   };
 
+  /** What has become of the key of a request meanwhile; undefined if it is free. */
+  async function findHeld(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall | undefined> {
+    const held = await table.get<CallItem>(keys.call(request.account, request.key));
+    if (held?.execution_id === request.executionId) return { state: 'started' };
+    return held && held.expires_at > request.nowMs / 1_000 && !held.may_repeat ? describeCall(held, request) : undefined;
+  }
+
   return {
     /**
      * Claims the key for a call that is made later, with one transaction. A call that a person has to approve also takes a place in their queue.
@@ -91,16 +101,21 @@ export function openDeferredCalls(table: Table) {
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE
      */
     async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | HeldCall> {
-      const { account, key, executionId, nowMs } = request;
+      const { account, executionId, nowMs } = request;
       const members = { until: untilMs, deferred: await pack(content) };
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const wanted = { account, executionId, namespace: content.namespace, untilMs, nowMs };
-        const places = content.shown ? await requirePlace(table, wanted) : undefined;
-        const outcome = await table.transact([...writesOf(request, members, places?.place), ...(places?.writes ?? [])]);
-        if (outcome === true) return { state: 'started' };
-        const held = await table.get<CallItem>(keys.call(account, key));
-        if (held?.execution_id === executionId) return { state: 'started' };
-        if (held && held.expires_at > nowMs / 1_000 && !held.may_repeat) return describeCall(held, request);
+        const places = content.shown && (await requirePlace(table, wanted).catch((refusal: unknown) => ({ refusal })));
+        if (places && 'refusal' in places) {
+          // of two requests with one key, the other may have taken the last place
+          const held = await findHeld(request);
+          if (held) return held;
+          throw places.refusal;
+        }
+        if ((await table.transact([...writesOf(request, members, places?.place), ...(places?.writes ?? [])])) === true)
+          return { state: 'started' };
+        const held = await findHeld(request);
+        if (held) return held;
         await table.pause?.(attempt, 0);
       }
       throw unavailable('Many calls are being queued at once. Nothing was queued for this one; try again after Retry-After.');
@@ -108,7 +123,7 @@ export function openDeferredCalls(table: Table) {
 
     /** The deferred call with this id, unless it was forgotten, or its key has been used for another call since. */
     async find(executionId: string): Promise<DeferredCall | undefined> {
-      const entry = await table.get<ExecutionItem>(keys.execution(executionId));
+      const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
       if (!entry) return undefined;
       const { account, key, place } = entry;
       const item = await table.get<CallItem>(keys.call(account, key));

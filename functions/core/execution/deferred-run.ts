@@ -4,6 +4,7 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { matchesEntityTags } from '../http/response.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
+import { demandingApproval } from '../policy/judge.ts';
 import type { FindPolicy } from '../policy/policy.ts';
 import type { Relay } from '../relay/call.ts';
 import { readTrace, withinTrace } from '../trace.ts';
@@ -62,6 +63,9 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (execution.caller.policy.reference !== content.claims.pol) throw noLongerHolds('The policy has changed');
     const resolved = await resolve(execution, content.body);
     if (digestIntent(resolved.intent) !== content.intentDigest) throw noLongerHolds('The intent has changed');
+    if (!content.shown && demandingApproval(resolved.rules).length > 0)
+      throw noLongerHolds("The policy has come to demand a person's approval");
+    await resolved.foresee();
     return attempt(relay, execution, resolved);
   }
 }

@@ -21,6 +21,8 @@ import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
 /** A call that the policy permits with these parameters. Nothing has been written for it, or sent. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
   upstreamRequest: UpstreamRequest;
+  /** the arguments, with the defaults of the intent */
+  values: Record<string, unknown>;
   /** those that cover the call */
   rules: Rule[];
   /** JSON pointers to what the caller wants of the answer */
@@ -74,6 +76,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       intent,
       service,
       upstreamRequest,
+      values,
       rules,
       fields,
       maxBytes: max_bytes,

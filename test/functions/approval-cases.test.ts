@@ -1,0 +1,449 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { operator } from '../../functions/core/admin/admin.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import type { IntentInput } from '../../schemas/intent.ts';
+import { admin, approvalTemplate, openDeferredParts } from '../support/deferred.ts';
+import { type Agent, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { type Answer, refusalOf } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { type SeenRequest, startUpstream } from '../support/upstream.ts';
+
+// What may happen between asking for a call and making it. The first cases are those that envoyproxy/ai-gateway#2073 asks of every gateway.
+
+let gate: Gate;
+let parts: ReturnType<typeof openDeferredParts>;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let respond: (request: SeenRequest, response: Parameters<Parameters<typeof startUpstream>[0]>[1]) => void;
+let serviceId: string;
+let number = 0;
+let agent: Agent;
+let other: Agent;
+let pat: string;
+let otherPat: string;
+let execution: Action;
+let id: string;
+let digest: string;
+
+const uid = () => `pay.example:refund-${number}:v1`;
+const otherUid = () => `pay.example:payout-${number}:v1`;
+const key = () => ({ 'Idempotency-Key': `key-${number}` });
+const hourMs = 3_600_000;
+const definition = (intentUid: string, more: Partial<IntentInput> = {}) =>
+  intentOf(intentUid, {
+    input_parameters: [
+      { name: 'code', type: 'string', required: true },
+      { name: 'amount', type: 'integer' },
+    ],
+    endpoint: { url: `http://127.0.0.1:${upstream.port}/${intentUid}`, method: 'POST', content_type: 'application/json' },
+    ...more,
+  });
+
+beforeAll(async () => {
+  gate = await startGate();
+  parts = openDeferredParts(gate);
+  upstream = await startUpstream((request, response) => respond(request, response));
+  serviceId = (await gate.services.create({ ...serviceNamed('Payments'), namespace: 'pay.example' })).service_id;
+});
+afterAll(async () => {
+  await upstream.stop();
+  await gate.stop();
+});
+beforeEach(async () => {
+  number++;
+  respond = (_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
+  execution = gate.openExecute({ template: approvalTemplate() });
+  [agent, other] = [await newAgent(), await newAgent()];
+  [pat, otherPat] = [await obtainPat(gate, agent, approvalTemplate()), await obtainPat(gate, other, approvalTemplate())];
+  await gate.intents.create(serviceId, definition(uid()));
+  await gate.intents.create(serviceId, definition(otherUid()));
+  upstream.seen.length = 0;
+  gate.started.length = 0;
+  id = idOf(await ask());
+  ({ digest } = await parts.shown(id));
+});
+
+const ask = (
+  parameters: object = { code: 'FR', amount: 501 },
+  { intent = uid(), token = pat, headers = key() as Record<string, string> } = {},
+) => execute(execution, token, intent, parameters, headers);
+const idOf = ({ body }: Answer): string => String(body.execution).split('/').at(-1) ?? '';
+const approve = (ifMatch = `"${digest}"`) => parts.decide(id, ifMatch);
+const deny = () => parts.decide(id, `"${digest}"`, { decision: 'deny', reason: 'Too much' });
+const work = (options: Parameters<typeof parts.openWorker>[0] = {}) => parts.openWorker(options)(id);
+const read = async (options: Parameters<typeof parts.read>[2] = {}) => (await parts.read(id, pat, options)).body;
+const block = () => gate.agents.block(operator, { agentId: agent.agentId }, 'Enough');
+const revoke = () => gate.agents.revoke(operator, { agentId: agent.agentId });
+const change = (more: Partial<IntentInput> = { description: 'Another' }) =>
+  gate.intents.replace(uid(), definition(uid(), more), () => true);
+const pause = (paused: boolean) =>
+  gate.services.replace(serviceId, { ...serviceNamed('Payments'), namespace: 'pay.example', paused }, () => true);
+const calls = () => upstream.seen.map(({ url, body }) => [url.slice(1), JSON.parse(body)]);
+const approvedCall = () => [uid(), { code: 'FR', amount: 501 }];
+
+const done = { status: 'done', outcome: { status: 200, body: { name: 'France' } } };
+const waiting = { status: 'waiting' };
+const refused = (status: number, code: string, reason: string) => ({ status, code, details: { reason } });
+const isRefused = async (answer: Answer | Promise<Answer>, ...expected: Parameters<typeof refused>) =>
+  expect(refusalOf(await answer)).toMatchObject(refused(...expected));
+const isVoid = { status: 'done', outcome: { status: 409, body: { error: { code: 'CONFLICT', details: { reason: 'no_longer_holds' } } } } };
+
+interface Case {
+  name: string;
+  /** what happens to the call of the agent, which waits */
+  play: () => Promise<unknown>;
+  /** what its agent reads afterwards */
+  state: object;
+  /** what the upstream has seen then */
+  seen?: () => unknown[];
+}
+
+const exactCall = (): unknown[] => [approvedCall()];
+
+const cases: Case[] = [
+  {
+    name: 'envoy 1: the same caller, service, intent, arguments and policy, in time: it is made',
+    play: async () => {
+      expect(await approve()).toMatchObject({ status: 200, body: { id, decision: 'approve' } });
+      await work();
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'envoy 2: other arguments under the same reference, before the decision',
+    play: () => isRefused(ask({ code: 'FR', amount: 5_010 }), 409, 'CONFLICT', 'other_request'),
+    state: waiting,
+  },
+  {
+    name: 'envoy 2: other arguments under the same reference, after the approval',
+    play: async () => {
+      await approve();
+      await isRefused(ask({ code: 'FR', amount: 5_010 }), 409, 'CONFLICT', 'other_request');
+      await work();
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'envoy 3: another policy, before the decision',
+    play: async () => {
+      const policy = approvalTemplate({ rate: 7 });
+      await isRefused(parts.decide(id, `"${digest}"`, undefined, admin, { policy }), 409, 'CONFLICT', 'no_longer_holds');
+    },
+    state: waiting,
+  },
+  {
+    name: 'envoy 3: another policy, after the approval',
+    play: async () => {
+      await approve();
+      await work({ policy: approvalTemplate({ rate: 7 }) });
+    },
+    state: isVoid,
+  },
+  {
+    name: 'envoy 3: what is asked for under another policy waits for an approval of its own',
+    play: async () => {
+      await approve();
+      const policy = approvalTemplate({ rate: 7 });
+      execution = gate.openExecute({ template: policy });
+      const asked = await ask(undefined, {
+        token: await obtainPat(gate, agent, policy),
+        headers: { 'Idempotency-Key': `again-${number}` },
+      });
+      expect(asked).toMatchObject({ status: 202, body: waiting });
+      await parts.openWorker({ policy })(idOf(asked));
+    },
+    state: { status: 'working' },
+  },
+  {
+    name: 'envoy 3: its time is up before the worker begins',
+    play: () => work({ now: () => Date.now() + hourMs }),
+    state: waiting,
+  },
+  {
+    name: 'envoy 4: nobody decides in time',
+    play: async () => {
+      const later = await parts.read(id, pat, { now: () => Date.now() + hourMs - 1_000 });
+      expect(later.status === 401 || later.body.status === 'waiting').toBe(true);
+      await work({ now: () => Date.now() + hourMs });
+    },
+    state: waiting,
+  },
+  {
+    name: 'it is denied, and approved too late',
+    play: async () => {
+      expect(await deny()).toMatchObject({ status: 200, body: { decision: 'deny' } });
+      await isRefused(approve(), 409, 'CONFLICT', 'decided');
+      await work();
+      await isRefused(ask(), 403, 'FORBIDDEN', 'denied');
+    },
+    state: { status: 'denied', reason: 'Too much' },
+  },
+  {
+    name: 'the approval is sent again, before and after the call',
+    play: async () => {
+      await approve();
+      await isRefused(approve(), 409, 'CONFLICT', 'decided');
+      await work();
+      await isRefused(approve(), 409, 'CONFLICT', 'decided');
+      await work();
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'the agent sends its request again, before, between and after',
+    play: async () => {
+      expect(idOf(await ask({ amount: 501, code: 'FR' }))).toBe(id);
+      await approve();
+      expect(idOf(await ask())).toBe(id);
+      await work();
+      expect(await ask()).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'another intent under the same reference',
+    play: async () => {
+      await approve();
+      await isRefused(ask(undefined, { intent: otherUid() }), 409, 'CONFLICT', 'other_request');
+      await work();
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'the digest of another call that waits, of the same agent with the same arguments',
+    play: async () => {
+      const another = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `another-${number}` } }));
+      await isRefused(approve(`"${(await parts.shown(another)).digest}"`), 409, 'CONFLICT', 'other_digest');
+      await work();
+    },
+    state: waiting,
+  },
+  ...['*', 'W/"*"', ' * ', '"a", *'].map((ifMatch) => ({
+    name: `If-Match: ${ifMatch}, which names no call`,
+    play: async () => {
+      expect((await approve(ifMatch)).status).toBeGreaterThanOrEqual(400);
+      await work();
+    },
+    state: waiting,
+  })),
+  {
+    name: 'the digest among others',
+    play: async () => {
+      await isRefused(approve(`"sha-256=other", "${digest}"`), 409, 'CONFLICT', 'other_digest');
+      await work();
+    },
+    state: waiting,
+  },
+  {
+    name: 'another agent with the same key and arguments waits by itself, and sees nothing of it',
+    play: async () => {
+      const theirs = await ask(undefined, { token: otherPat });
+      expect(theirs).toMatchObject({ status: 202, body: waiting });
+      expect(idOf(theirs)).not.toBe(id);
+      expect(refusalOf(await parts.read(id, otherPat))).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+      await approve();
+      await work();
+      await parts.openWorker()(idOf(theirs));
+      expect((await parts.read(idOf(theirs), otherPat)).body).toMatchObject(waiting);
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'one admin approves, and another denies at the same time',
+    play: async () => {
+      const answers = await Promise.all([approve(), deny()]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+      await work();
+      const isApproved = answers[0].status === 200;
+      expect(await read()).toMatchObject(isApproved ? done : { status: 'denied' });
+      expect(calls()).toEqual(isApproved ? exactCall() : []);
+      upstream.seen.length = 0;
+    },
+    state: {},
+  },
+  {
+    name: 'a hundred workers are started for it',
+    play: async () => {
+      await approve();
+      await Promise.all(Array.from({ length: 100 }, () => work()));
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'its worker dies before it has claimed it',
+    play: async () => {
+      await approve();
+      const dead = { ...gate.database.table, update: () => Promise.reject(new Error('killed')) };
+      await expect(work({ over: dead })).rejects.toThrow('killed');
+      expect(upstream.seen).toEqual([]);
+      await work();
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'its worker dies after it has sent it',
+    play: async () => {
+      await approve();
+      const { table } = gate.database;
+      let updates = 0;
+      const dead: typeof table = {
+        ...table,
+        // the first one claims the call, the last one keeps its outcome
+        update: (...given) =>
+          given[0].pk.startsWith('CALL#') && ++updates > 1 ? Promise.reject(new Error('killed')) : table.update(...given),
+      };
+      await expect(work({ over: dead })).rejects.toThrow('killed');
+      await work();
+      await isRefused(approve(), 409, 'CONFLICT', 'decided');
+      expect(await read({ now: () => Date.now() + 12 * 60_000 })).toMatchObject({ status: 'unknown' });
+    },
+    state: { status: 'working' },
+    seen: exactCall,
+  },
+  {
+    name: 'its agent is blocked after the approval',
+    play: async () => {
+      await approve();
+      await block();
+      await work();
+      await gate.agents.unblock(operator, { agentId: agent.agentId });
+    },
+    state: { status: 'done', outcome: { status: 403 } },
+  },
+  {
+    name: 'its PATs are revoked after the approval',
+    play: async () => {
+      await approve();
+      await revoke();
+      await work();
+      pat = await obtainPat(gate, agent, approvalTemplate());
+    },
+    state: { status: 'done', outcome: { status: 401 } },
+  },
+  {
+    name: 'its intent is changed after the approval',
+    play: async () => {
+      await approve();
+      await change();
+      await work();
+    },
+    state: isVoid,
+  },
+  {
+    name: 'its intent is changed between the two digests of one decision',
+    play: async () => {
+      await change({ endpoint: { url: `http://127.0.0.1:${upstream.port}/evil`, method: 'POST', content_type: 'application/json' } });
+      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
+      await work();
+    },
+    state: { status: 'expired' },
+  },
+  {
+    name: 'its service is paused after the approval',
+    play: async () => {
+      await approve();
+      await pause(true);
+      await work();
+      await pause(false);
+    },
+    state: { status: 'done', outcome: { status: 503, body: { error: { details: { reason: 'paused', outcome: 'not_sent' } } } } },
+  },
+];
+
+describe('a call that waits for approval', () => {
+  test.each(cases)('$name', async ({ play, state, seen = () => [] }) => {
+    await play();
+    expect(await read()).toMatchObject(state);
+    expect(calls()).toEqual(seen());
+  });
+});
+
+test('an approver is shown the arguments that are sent, with the defaults of the intent', async () => {
+  const input_parameters = [
+    { name: 'code', type: 'string', required: true } as const,
+    { name: 'amount', type: 'integer', default: 1_000_000 } as const,
+  ];
+  await change({ input_parameters });
+  const asked = idOf(await ask({ code: 'FR' }, { headers: { 'Idempotency-Key': `default-${number}` } }));
+  expect((await parts.shown(asked)).parameters).toEqual({ code: 'FR', amount: 1_000_000 });
+});
+
+test('large arguments and a large answer are both kept', async () => {
+  const text = randomBytes(90_000).toString('base64');
+  const answer = { name: randomBytes(220_000).toString('base64') };
+  respond = (_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+  await change({
+    input_parameters: [
+      { name: 'code', type: 'string', required: true },
+      { name: 'text', type: 'string' },
+    ],
+  });
+  const asked = await ask({ code: 'FR', text }, { headers: { 'Idempotency-Key': `large-${number}` } });
+  expect(asked).toMatchObject({ status: 202 });
+  id = idOf(asked);
+  ({ digest } = await parts.shown(id));
+  await approve();
+  await work();
+  expect(upstream.seen).toHaveLength(1);
+  expect((await read()).status).toBe('done');
+});
+
+test('the largest arguments can wait', async () => {
+  const text = randomBytes(192_000).toString('base64');
+  await change({
+    input_parameters: [
+      { name: 'code', type: 'string', required: true },
+      { name: 'text', type: 'string' },
+    ],
+  });
+  expect(await ask({ code: 'FR', text }, { headers: { 'Idempotency-Key': `largest-${number}` } })).toMatchObject({ status: 202 });
+});
+
+test('an approval in the last second is still carried out', async () => {
+  await gate.database.table.update(
+    // as if it had waited for almost an hour
+    { pk: `CALL#${(await find()).account}`, sk: `key-${number}` },
+    { set: { until: Date.now() + 2_000 } },
+  );
+  await approve();
+  await work({ now: () => Date.now() + 10_000 });
+  expect(await read({ now: () => Date.now() + 10_000 })).toMatchObject(done);
+});
+
+const find = async () => {
+  const item = await gate.database.table.get<{ account: string }>({ pk: `EXECUTION#${id}`, sk: 'EXECUTION' });
+  if (!item) throw new Error('it is not there');
+  return item;
+};
+
+test('an approval counts although its places cannot be given back', async () => {
+  const { table } = gate.database;
+  const over = { ...table, delete: () => Promise.reject(new Error('unreachable')) };
+  expect(await parts.decide(id, `"${digest}"`, undefined, admin, { over })).toMatchObject({ status: 200 });
+  expect(gate.started).toEqual([id]);
+});
+
+test('a call that nobody had to approve when it was asked for is not made once somebody has to', async () => {
+  const rightOperand = new Date(Date.now() + 60_000).toISOString();
+  const constraint = [{ leftOperand: '{base_url}/vocabulary/dateTime', operator: 'gte', rightOperand }];
+  const duty = [{ action: '{base_url}/vocabulary/approve' }];
+  const policy = approvalTemplate({ more: [{ target: '{base_url}/api/intents', action: 'execute', constraint, duty }] });
+  execution = gate.openExecute({ template: policy });
+  const headers = { 'Idempotency-Key': `async-${number}`, Prefer: 'respond-async' };
+  const asked = await ask({ code: 'DE' }, { token: await obtainPat(gate, agent, policy), headers });
+  expect(asked).toMatchObject({ status: 202, body: { status: 'working' } });
+  await parts.openWorker({ policy, now: () => Date.now() + 120_000 })(idOf(asked));
+  expect(calls()).toEqual([]);
+});
+
+test.each(['x'.repeat(3_000), '', '..', '%00', 'a/b', "' OR 1"])('the execution id %p is not there', async (strange) => {
+  expect((await parts.read(encodeURIComponent(strange), pat)).status).toBe(404);
+});

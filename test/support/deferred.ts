@@ -1,0 +1,123 @@
+import type { Admin } from '../../functions/core/admin/admin.ts';
+import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
+import type { DeferredRunParts } from '../../functions/core/execution/deferred-run.ts';
+import { openResolver } from '../../functions/core/execution/resolve.ts';
+import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import type { Table } from '../../functions/core/table/table.ts';
+import { createAction as createDecideApproval } from '../../functions/decide-approval.ts';
+import { createAction as createGetExecution } from '../../functions/get-execution.ts';
+import { createAction as createListApprovals } from '../../functions/list-approvals.ts';
+import { createRun } from '../../functions/run-deferred-call.ts';
+import type { Approval } from '../../schemas/deferred.ts';
+import type { Gate } from './gate.ts';
+import { type Answer, invoke } from './invoke.ts';
+
+/** An admin of everything. */
+export const admin: Admin = { actor: { subject: '1', user_name: 'ann' }, requestId: 'request-1' };
+
+/** Permits everything, 60 calls a minute unless `rate` says otherwise; calls with a code of "FR" only once a person has approved them. */
+export function approvalTemplate({ rate = 60, more = [] }: { rate?: number; more?: object[] } = {}): PolicyTemplate {
+  const policy = loadPolicyTemplate();
+  const target = '{base_url}/api/intents';
+  const constraint = [{ leftOperand: '{base_url}/api/intents/parameters/code', operator: 'eq' as const, rightOperand: 'FR' }];
+  const duty = [{ action: '{base_url}/vocabulary/approve' }];
+  const permission = [...(policy.permission ?? []), { target, action: 'execute', constraint, duty }, ...more];
+  return JSON.parse(JSON.stringify({ ...policy, permission }).replace('"rightOperand":60', `"rightOperand":${rate}`));
+}
+
+interface Options {
+  policy?: PolicyTemplate;
+  over?: Table;
+  now?: () => number;
+}
+
+/** What makes, shows and decides about deferred calls, over the table of a gate. Each part that is opened is a new instance. */
+export function openDeferredParts(gate: Gate) {
+  const { table } = gate.database;
+  const start = async (executionId: string) => void gate.started.push(executionId);
+
+  const openWorker = ({
+    policy = approvalTemplate(),
+    over = table,
+    now = Date.now,
+    relay = gate.relay,
+  }: Options & Partial<Pick<DeferredRunParts, 'relay'>> = {}) => {
+    const run = createRun({
+      deferred: openDeferredCalls(over),
+      resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
+      findPolicy: openPolicy(policy),
+      limits: openRateLimiter(over, now),
+      relay,
+      now,
+    });
+    return (execution_id: string) => run({ execution_id }, () => 600_000);
+  };
+
+  const openGetExecution = ({ policy = approvalTemplate(), now = Date.now }: Options = {}): Action =>
+    createGetExecution({
+      authenticate: gate.openAuthenticate(policy),
+      deferred: openDeferredCalls(table),
+      intents: gate.intents,
+      start,
+      protocol: 'proto',
+      now,
+    });
+
+  const openDecide = (by: Admin, { policy = approvalTemplate(), over = table }: Options = {}): Action =>
+    createDecideApproval({
+      verifyAdmin: async () => by,
+      approvals: openApprovals(over),
+      decisions: openDecisions(over, openChangeLog(over)),
+      intents: gate.intents,
+      findPolicy: openPolicy(policy),
+      start,
+    });
+
+  return {
+    openWorker,
+
+    /** Reads the state of an execution, with a PAT. */
+    read: (id: string, pat: string, options: Options = {}): Promise<Answer> =>
+      invoke(openGetExecution(options), {
+        path: `/api/executions/${id}`,
+        resource: '/api/executions/{id}',
+        pathParameters: { id },
+        headers: { Authorization: `Bearer ${pat}` },
+      }),
+
+    list: (by: Admin = admin, query: Record<string, string> = {}): Promise<Answer> =>
+      invoke(createListApprovals({ verifyAdmin: async () => by, approvals: openApprovals(table) }), { path: '/api/approvals', query }),
+
+    /** What an admin is shown of a call. */
+    async shown(id: string): Promise<Approval> {
+      const found = await openApprovals(table).find(id);
+      if (!found) throw new Error('nobody has to approve it');
+      return found.approval;
+    },
+
+    /** @param ifMatch - the header, with its quotation marks */
+    decide: (
+      id: string,
+      ifMatch: string | string[] | undefined,
+      body: object = { decision: 'approve' },
+      by: Admin = admin,
+      options: Options = {},
+    ): Promise<Answer> =>
+      invoke(openDecide(by, options), {
+        method: 'POST',
+        path: `/api/approvals/${id}`,
+        resource: '/api/approvals/{id}',
+        pathParameters: { id },
+        headers: { 'Content-Type': 'application/json', ...(ifMatch !== undefined && { 'If-Match': ifMatch }) },
+        body: JSON.stringify(body),
+      }),
+  };
+}
