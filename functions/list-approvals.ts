@@ -1,4 +1,4 @@
-import { approvalQuery } from '../schemas/deferred.ts';
+import { approvalQuery, maxApprovalsOfPage } from '../schemas/deferred.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { type Approvals, openApprovals } from './core/approvals/approvals.ts';
@@ -14,7 +14,8 @@ export interface Deps {
 /** `GET /api/approvals`: the calls that wait for the approval of this admin, oldest first. */
 export const createAction = ({ verifyAdmin, approvals }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
-    const { page_size: count, after } = request.query(approvalQuery);
+    const { page_size: wanted, after } = request.query(approvalQuery);
+    const count = Math.min(wanted, maxApprovalsOfPage);
     const { approvals: found, next } = await approvals.list(admin, { after, count, nowMs: Date.now() });
     return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, { after: next }));
   });

@@ -74,11 +74,15 @@ export type Approval = z.infer<typeof approval>;
 
 export const approvalPage = z.strictObject({ approvals: z.array(approval) }).meta({ id: 'ApprovalPage' });
 
-/** A page of approvals is short, because each may hold 256 KB of arguments. */
+/** How many approvals a page has at most: each may hold 256 KB of arguments. */
+export const maxApprovalsOfPage = 10;
+
 export const approvalQuery = z.object({
-  page_size: pageQuery.shape.page_size
-    .refine((size) => size <= 10, 'must be at most 10')
-    .describe('how many entries a page has, at most 10'),
+  page: z
+    .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
+    .optional()
+    .describe('only the first: `Link` leads to the next one'),
+  page_size: pageQuery.shape.page_size.describe(`how many entries a page has; never more than ${maxApprovalsOfPage}`),
   after: z.string().max(100).optional().describe('the id that the page follows, as the next link gives it'),
 });
 

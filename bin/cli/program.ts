@@ -5,6 +5,7 @@ import { version } from '../../lib/version.ts';
 import { CliFailure, type ExitReason, exitCodes } from '../../registry/failure.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { addAgents } from './commands/agents.ts';
+import { addApprovals } from './commands/approvals.ts';
 import { addConform } from './commands/conform.ts';
 import { addDemo } from './commands/demo.ts';
 import { addHistory } from './commands/history.ts';
@@ -48,6 +49,7 @@ export function createProgram() {
     addTypes,
     addMcp,
     addAgents,
+    addApprovals,
     addHistory,
     addPolicy,
     addConform,

@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { approvalPage, decided, executionState } from '../../schemas/deferred.ts';
+import { openCommandLine } from '../bin/cli/command-line.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, bodyOf, startApi } from './api.ts';
@@ -67,4 +71,32 @@ test('a refund of 499 is made at once; one of 501 waits for a person, and is mad
 test('who prefers not to wait asks for the outcome later', async () => {
   const { execution } = bodyOf(await refund(1, 'later', { Prefer: 'respond-async' }), 202);
   expect(await stateAfter(execution, 'working')).toMatchObject({ status: 'done', outcome: { status: 200, body: { refunded: true } } });
+});
+
+test('the command line shows, approves and denies', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
+  try {
+    const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url, INTENT_GATE_TOKEN: api.stack.admin_token });
+    const [first, second] = [bodyOf(await refund(700, 'first'), 202), bodyOf(await refund(800, 'second'), 202)];
+    const [one = '', two = ''] = [first, second].map(({ execution }) => execution.split('/').at(-1));
+    expect(await run(['approvals', 'list'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/\{"amount":700\}.*\{"amount":800\}/s),
+    });
+    expect(await run(['approvals', 'show', one])).toMatchObject({ code: 0, stdout: expect.stringContaining('"amount": 700') });
+    expect(await run(['approvals', 'approve', one, '--yes'])).toMatchObject({ code: 0, stdout: 'Approved. The call is made now, once.\n' });
+    expect(await run(['approvals', 'deny', two, '--yes', '--reason', 'Too much', '--json'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"decision": "deny"'),
+    });
+    expect(await stateAfter(first.execution, 'working')).toMatchObject({ status: 'done', outcome: { status: 200 } });
+    expect(await stateAfter(second.execution)).toMatchObject({ status: 'denied', reason: 'Too much' });
+    expect(await run(['approvals', 'approve', two, '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('No call with this id waits for your approval'),
+    });
+    expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No call waits for your approval.\n' });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

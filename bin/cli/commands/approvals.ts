@@ -1,0 +1,94 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type Api, readAnswer } from '../../../registry/api.ts';
+import { CliFailure } from '../../../registry/failure.ts';
+import { readPages } from '../../../registry/read.ts';
+import { type Approval, approvalPage, type Decided, decided } from '../../../schemas/deferred.ts';
+import { type CliContext, openContext } from '../context.ts';
+
+/** Longest text of the arguments in a list, in characters. */
+const maxListed = 60;
+
+const readApprovals = async (api: Api): Promise<Approval[]> =>
+  (await Array.fromAsync(readPages(api, '/api/approvals', {}, approvalPage, true))).flatMap(({ approvals }) => approvals);
+
+/** @throws CliFailure if no call with this id waits */
+async function requireApproval(api: Api, id: string): Promise<Approval> {
+  const found = (await readApprovals(api)).find((approval) => approval.id === id);
+  if (found) return found;
+  throw new CliFailure(
+    'failure',
+    'No call with this id waits for your approval: it may have been decided, or expired. List those that wait.',
+  );
+}
+
+const shorten = (text: string): string => (text.length > maxListed ? `${text.slice(0, maxListed - 1)}…` : text);
+
+const pricesOf = ({ prices }: Approval): string => prices.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+
+/** A call as it will be made, with every argument. */
+function show({ terminal }: CliContext, approval: Approval): void {
+  const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, parameters, rules, since, expires_at } = approval;
+  terminal.say(`${agent_id} asks to execute ${intent_uid} (${intent_name}, of ${service_name}).`);
+  if (key_thumbprint !== undefined) terminal.say(`Its key: ${key_thumbprint}`);
+  terminal.say(`Arguments: ${JSON.stringify(parameters, null, 2)}`);
+  for (const rule of rules) terminal.say(`Because of: ${rule}`);
+  if (approval.prices.length > 0) terminal.say(`The policy charges: ${pricesOf(approval)}`);
+  terminal.say(`Waiting since ${since}, until ${expires_at}. Id: ${id}`);
+}
+
+async function decide(context: CliContext, id: string, decision: Decided['decision'], { yes, reason }: { yes?: true; reason?: string }) {
+  const { api, terminal } = context;
+  const approval = await requireApproval(api, id);
+  if (!yes) show(context, approval);
+  await terminal.requireConfirmation(decision === 'approve' ? 'Approve exactly this call?' : 'Deny this call?', yes);
+  const reply = await api.call('POST', `/api/approvals/${encodeURIComponent(id)}`, {
+    isAdmin: true,
+    headers: { 'If-Match': `"${approval.digest}"` },
+    body: { decision, ...(reason !== undefined && { reason }) },
+  });
+  const outcome = decision === 'approve' ? 'Approved. The call is made now, once.' : 'Denied. The call is not made.';
+  terminal.result(readAnswer(decided, reply), outcome);
+}
+
+export function addApprovals(program: CommandUnknownOpts): void {
+  const approvals = program.command('approvals').description('Decide about calls that wait for a person: list, show, approve, deny');
+  approvals
+    .command('list')
+    .description('List the calls that wait for your approval, oldest first')
+    .action(async (_, command) => {
+      const { api, terminal } = openContext(command);
+      const found = await readApprovals(api);
+      terminal.table(
+        found.map((approval) => [
+          approval.id,
+          approval.agent_id,
+          approval.intent_uid,
+          shorten(JSON.stringify(approval.parameters)),
+          pricesOf(approval),
+          `until ${approval.expires_at}`,
+        ]),
+      );
+      if (found.length === 0) terminal.remark('No call waits for your approval.');
+      terminal.json(found);
+    });
+  approvals
+    .command('show <id>')
+    .description('Show a call as it will be made, with every argument')
+    .action(async (id, _, command) => {
+      const context = openContext(command);
+      const approval = await requireApproval(context.api, id);
+      show(context, approval);
+      context.terminal.json(approval);
+    });
+  approvals
+    .command('approve <id>')
+    .description('Approve a call: exactly what is shown is made, once')
+    .option('-y, --yes', 'do not show the call and ask for confirmation')
+    .action((id, options, command) => decide(openContext(command), id, 'approve', options));
+  approvals
+    .command('deny <id>')
+    .description('Deny a call, which is then never made')
+    .option('--reason <text>', 'the agent is told')
+    .option('-y, --yes', 'do not show the call and ask for confirmation')
+    .action((id, options, command) => decide(openContext(command), id, 'deny', options));
+}
