@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { bundleScripts } from './bundle.ts';
+import { bundleScripts, bundleStyles } from './bundle.ts';
 
 /** A file that a page loads. */
 export interface Asset {
@@ -12,12 +11,11 @@ export interface Asset {
 }
 
 export function listAssets(): Asset[] {
-  const css = readFileSync(new URL('console.css', import.meta.url), 'utf8');
   const { scripts, licences } = bundleScripts();
   const asset = (file: string, text: string): Asset => ({ file, name: file.replace('.', `.${digestOf(text)}.`), text });
   return [
     ...Object.entries(scripts).map(([name, text]) => ({ file: name.replace(/\.[0-9A-Z]{8}(?=\.js$)/, ''), name, text })),
-    asset('console.css', css),
+    asset('console.css', bundleStyles()),
     asset('licences.txt', licences),
   ];
 }

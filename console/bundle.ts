@@ -39,6 +39,19 @@ export function bundleScripts(): { scripts: Record<string, string>; licences: st
   };
 }
 
+/** The style sheet of all pages; the tokens come first. */
+export function bundleStyles(): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [here('styles/console.css')],
+    bundle: true,
+    minify: true,
+    legalComments: 'none',
+    write: false,
+    logLevel: 'silent',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
 /** The licences of the packages in the scripts. */
 function readLicences(inputs: readonly string[]): string {
   const packages = inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);

@@ -1,6 +1,9 @@
 import { useState } from 'preact/hooks';
 import { isObject } from '../../functions/core/json.ts';
-import { Button, Copyable, Shown, Table } from './parts.tsx';
+import { Button } from './components/button.tsx';
+import { Copyable } from './components/copyable.tsx';
+import { Table } from './components/table.tsx';
+import { Shown } from './components/text.tsx';
 
 /** How many rows or members are shown before somebody asks for more. */
 const pageLength = 50;

@@ -1,5 +1,7 @@
 import { Answer } from './answer.tsx';
-import { Button, Heading, Shown, Time } from './parts.tsx';
+import { Button } from './components/button.tsx';
+import { Heading } from './components/heading.tsx';
+import { Shown, Time } from './components/text.tsx';
 import { linkTo } from './route.ts';
 import { keep, openStore, readKept, useStore } from './store.ts';
 

@@ -1,5 +1,6 @@
-import { useEffect, useRef } from 'preact/hooks';
-import { Button, Items } from './parts.tsx';
+import { Button } from './components/button.tsx';
+import { Dialog } from './components/dialog.tsx';
+import { Items } from './components/text.tsx';
 import { openStore, useStore } from './store.ts';
 
 interface Question {
@@ -25,21 +26,16 @@ export const askConsent = (sentences: string[], changes: string[] = []): Promise
 
 export function Consent() {
   const asked = useStore(question);
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (asked) dialog.current?.showModal();
-  }, [asked]);
   if (!asked) return null;
   return (
-    <dialog ref={dialog} aria-labelledby="consent-title" onCancel={() => asked.answer(false)}>
-      <h2 id="consent-title">Do you accept the policy?</h2>
+    <Dialog title="Do you accept the policy?" onCancel={() => asked.answer(false)}>
       <Items title="It has changed since you accepted it:" texts={asked.changes} />
       <Items title={asked.changes.length > 0 ? 'It now says:' : ''} texts={asked.sentences} />
       <p class="quiet">Your browser signs it with a key of this page, which never leaves it. Nothing is signed unless you accept.</p>
       <p class="buttons">
-        <Button title="Accept" kind="main" onClick={() => asked.answer(true)} />
         <Button title="Decline" onClick={() => asked.answer(false)} />
+        <Button title="Accept" kind="main" onClick={() => asked.answer(true)} />
       </p>
-    </dialog>
+    </Dialog>
   );
 }

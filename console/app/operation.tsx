@@ -1,12 +1,16 @@
 import { useState } from 'preact/hooks';
 import type { Exchange } from '../../client/http.ts';
 import { obtainPat } from './agent.ts';
+import { Button, SubmitForm } from './components/button.tsx';
+import { Copyable } from './components/copyable.tsx';
+import { Failure } from './components/failure.tsx';
+import { FoldedFields, FormField } from './components/field.tsx';
+import { FoldedTable, Table } from './components/table.tsx';
+import { Prose } from './components/text.tsx';
 import { deployment } from './deployment.ts';
-import { FoldedFields, FormField } from './field.tsx';
 import { readFields, type Typed } from './field-values.ts';
 import { exchange } from './gate.ts';
 import { type Body, type Operation, toCurl, toRequest } from './openapi.ts';
-import { Button, Copyable, Failure, FoldedTable, Prose, SubmitForm, Table } from './parts.tsx';
 import { linkTo } from './route.ts';
 import { accessToken, hasTokenEnded, onOtherUser, renewSession, session } from './session.ts';
 import { SignIn } from './sign-in.tsx';

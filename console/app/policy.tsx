@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
 import { describeChanges } from '../../functions/core/policy/describe.ts';
 import { type Policy, type PolicyWords, policy as policySchema } from '../../schemas/policy.ts';
+import { Failure } from './components/failure.tsx';
+import { Heading, Part } from './components/heading.tsx';
+import { Items } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { ask, useRead } from './gate.ts';
-import { Failure, Heading, Items, Part } from './parts.tsx';
 
 export function PolicyView() {
   const { answer, error, reload } = useRead<PolicyWords>('/api/policy', { view: 'words' });

@@ -1,11 +1,14 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
+import { Failure } from './components/failure.tsx';
+import { Heading, Part } from './components/heading.tsx';
+import { Table } from './components/table.tsx';
+import { Prose } from './components/text.tsx';
 import { protocol } from './deployment.ts';
 import { useRead } from './gate.ts';
 import { listOperations, type Operation } from './openapi.ts';
 import { OperationView } from './operation.tsx';
-import { Failure, Heading, Part, Prose, Table } from './parts.tsx';
 import { linkTo } from './route.ts';
 
 /** The API reference: every operation of the OpenAPI document, and the errors. `selected` is an operation, an error or `errors`. */

@@ -7,10 +7,11 @@ import { loadPatternEngine } from '../in-browser/module.ts';
 import { type ExecutionFacts, runIntent } from './agent.ts';
 import { Answer } from './answer.tsx';
 import { rememberCall } from './calls.tsx';
-import { FoldedFields } from './field.tsx';
+import { SubmitForm } from './components/button.tsx';
+import { Failure } from './components/failure.tsx';
+import { FoldedFields } from './components/field.tsx';
 import { fieldsOf, readParameters, type Typed } from './field-values.ts';
 import { describeFailure } from './gate.ts';
-import { Failure, SubmitForm } from './parts.tsx';
 
 interface RunProps {
   intent: FullIntent;

@@ -1,7 +1,10 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Button } from './components/button.tsx';
+import { Failure } from './components/failure.tsx';
+import { Heading } from './components/heading.tsx';
+import { Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
-import { Button, Failure, Heading, Shown } from './parts.tsx';
 import type { Route } from './route.ts';
 import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
 import { SignIn } from './sign-in.tsx';

@@ -86,7 +86,7 @@ describe('the console', () => {
     expect(headers).toMatchObject({ 'Content-Security-Policy': expect.stringContaining(connect) });
   });
 
-  test('loads less than 150 KB compressed at first', () => {
+  test('loads less than 120 KB compressed at first', () => {
     const first = new Map<string, string>();
     /** The file, and its static imports. */
     const load = (name: string): void => {
@@ -98,7 +98,7 @@ describe('the console', () => {
     for (const file of ['console.js', 'console.css']) load(assets.find((asset) => asset.file === file)?.name ?? '');
     expect(first.size).toBeGreaterThan(3);
     expect([...first.keys()].filter((name) => /^(importer|console-view|build)/.test(name))).toEqual([]);
-    expect([html['/console'], ...first.values()].reduce((bytes, text) => bytes + gzipSync(text).length, 0)).toBeLessThan(150_000);
+    expect([html['/console'], ...first.values()].reduce((bytes, text) => bytes + gzipSync(text).length, 0)).toBeLessThan(120_000);
   });
 });
 

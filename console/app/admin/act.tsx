@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks';
-import { Button, Failure, Shown } from '../parts.tsx';
+import { Button } from '../components/button.tsx';
+import { Failure } from '../components/failure.tsx';
+import { Shown } from '../components/text.tsx';
 import { Command } from './record-form.tsx';
 
 interface ActProps {

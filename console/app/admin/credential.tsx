@@ -5,10 +5,14 @@ import { issuesOf, pointer } from '../../../functions/core/json.ts';
 import { quote } from '../../../registry/shell-words.ts';
 import { type CredentialInput, type credentialFacts, credentialInput, type savedCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { Fields, otherProblems, Problems } from '../field.tsx';
+import { Button } from '../components/button.tsx';
+import { Copyable } from '../components/copyable.tsx';
+import { Warnings } from '../components/failure.tsx';
+import { Fields, otherProblems, Problems } from '../components/field.tsx';
+import { Part } from '../components/heading.tsx';
+import { Shown, Time } from '../components/text.tsx';
 import { type Field, readFields, type Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
-import { Button, Copyable, Part, Shown, Time, Warnings } from '../parts.tsx';
 import { Act } from './act.tsx';
 
 /** Where a value is sent: members of the body, and the option of the command. */

@@ -1,7 +1,10 @@
 import { quote } from '../../../registry/shell-words.ts';
 import { changedKinds, type LogEntry } from '../../../schemas/changes.ts';
+import { Failure } from '../components/failure.tsx';
+import { Heading } from '../components/heading.tsx';
+import { Table } from '../components/table.tsx';
+import { Shown, Time, Way } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
-import { Failure, Heading, Shown, Table, Time, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import type { ChangePage } from '../wire.ts';
 import { Command } from './record-form.tsx';

@@ -1,8 +1,10 @@
 import { operand } from '../../../registry/shell-words.ts';
 import { type FullIntent, intentInput, intentUpdate } from '../../../schemas/intent.ts';
+import { Failure } from '../components/failure.tsx';
+import { Heading, Part } from '../components/heading.tsx';
+import { Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Heading, Part, Shown, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import { Act } from './act.tsx';
 import { fieldsOfRecord, RecordForm } from './record-form.tsx';

@@ -6,10 +6,13 @@ import { type Difference, findDifferences } from '../../../registry/differences.
 import type { Issue } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import type { JsonSchema } from '../../../schemas/openapi.ts';
-import { Fields, otherProblems, Problems } from '../field.tsx';
+import { Button, SubmitForm } from '../components/button.tsx';
+import { Copyable } from '../components/copyable.tsx';
+import { Failure } from '../components/failure.tsx';
+import { Fields, otherProblems, Problems } from '../components/field.tsx';
+import { Table } from '../components/table.tsx';
 import { type Field, readFields, type Typed, typeValue } from '../field-values.ts';
 import { ask } from '../gate.ts';
-import { Button, Copyable, Failure, SubmitForm, Table } from '../parts.tsx';
 import { useDraft } from '../store.ts';
 
 type Values = Record<string, unknown>;

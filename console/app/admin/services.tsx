@@ -1,8 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import type { Stats } from '../../../schemas/stats.ts';
+import { Failure, Warnings } from '../components/failure.tsx';
+import { Heading, Part } from '../components/heading.tsx';
+import { Pages } from '../components/pages.tsx';
+import { Table } from '../components/table.tsx';
+import { Link, Time, Way } from '../components/text.tsx';
 import { ask, useRead } from '../gate.ts';
-import { Failure, Heading, Link, Pages, Part, Table, Time, Warnings, Way } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import { openStore, useStore } from '../store.ts';
 import type { IntentList, ServiceList } from '../wire.ts';

@@ -9,14 +9,19 @@ import {
   type StatsNumbers,
   statsQuery,
 } from '../../../schemas/stats.ts';
-import { FormField } from '../field.tsx';
+import { Chart, type ChartProps } from '../components/chart.tsx';
+import { Failure } from '../components/failure.tsx';
+import { FormField } from '../components/field.tsx';
+import { Heading } from '../components/heading.tsx';
+import { Table } from '../components/table.tsx';
+import { Tabs } from '../components/tabs.tsx';
+import { Link, Shown } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
-import { Failure, Heading, Link, Shown, Table, Tabs } from '../parts.tsx';
 import { go, linkTo } from '../route.ts';
 import { Command } from './record-form.tsx';
 
 const slotMs = { hour: 300_000, day: 3_600_000, month: 86_400_000 };
-const slotNames = { hour: 'five minutes', day: 'one hour', month: 'one day' };
+const slotNames = { hour: 'five minutes', day: 'hour', month: 'day' };
 const slotCount = { hour: 12, day: 24, month: 30 };
 
 const periods = { hour: 'last hour', day: 'last day', month: 'last month' };
@@ -88,7 +93,7 @@ function Card({ service, stats }: { service: ServiceStats; stats: Stats }) {
       <h2>
         <Shown text={name} />
       </h2>
-      <Chart service={service} stats={stats} name={name} />
+      <Chart title={`Calls per ${slotNames[stats.period]}`} {...chartOf(service, stats)} />
       <p>
         {executions} executed or refused, {failures} upstream {failures === 1 ? 'failure' : 'failures'}
         {drift > 0 && `, ${drift} ${drift === 1 ? 'answer' : 'answers'} not as described`}
@@ -118,40 +123,19 @@ function percentile(latency: readonly number[], share: number): string {
   return limit === undefined ? 'more than 10 s' : limit < 1_000 ? `${limit} ms` : `${limit / 1_000} s`;
 }
 
-const width = 480;
-const height = 72;
-
-/** A bar for each slot: what was answered, and above it what was refused or failed. */
-function Chart({ service, stats, name }: { service: ServiceStats; stats: Stats; name: string }) {
-  const count = slotCount[stats.period];
-  const firstMs = Date.parse(stats.from);
-  const slots = service.slots.map(({ from, executions, refusals }) => ({
-    at: Math.round((Date.parse(from) - firstMs) / slotMs[stats.period]),
-    executions,
-    refused: Object.values(refusals).reduce((total, one) => total + one, 0),
-  }));
-  const most = Math.max(1, ...slots.map(({ executions }) => executions));
-  const step = width / count;
-  const scale = (value: number) => (value / most) * (height - 2);
-  return (
-    <svg class="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${name}: at most ${most} in ${slotNames[stats.period]}`}>
-      <line x1="0" y1={height - 0.5} x2={width} y2={height - 0.5} class="axis" />
-      {slots.map(({ at, executions, refused }) => (
-        <g key={at}>
-          <rect
-            class="bar"
-            x={at * step + 1}
-            y={height - scale(executions - refused)}
-            width={step - 2}
-            height={scale(executions - refused)}
-          >
-            <title>{executions - refused} answered</title>
-          </rect>
-          <rect class="bar refused" x={at * step + 1} y={height - scale(executions)} width={step - 2} height={scale(refused)}>
-            <title>{refused} refused</title>
-          </rect>
-        </g>
-      ))}
-    </svg>
-  );
+/** What was answered, and above it what was refused, in each slot of the period. */
+function chartOf({ slots }: ServiceStats, { period, from }: Stats): Pick<ChartProps, 'times' | 'series' | 'nameTime'> {
+  const times = Array.from({ length: slotCount[period] }, (_, at) => Date.parse(from) + at * slotMs[period]);
+  const totals = new Map(slots.map((slot) => [Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs[period]), slot]));
+  const refused = times.map((_, at) => Object.values(totals.get(at)?.refusals ?? {}).reduce((total, one) => total + one, 0));
+  return {
+    times,
+    series: [
+      { name: 'Answered', tone: 'accent', values: times.map((_, at) => (totals.get(at)?.executions ?? 0) - (refused[at] ?? 0)) },
+      { name: 'Refused', tone: 'bad', values: refused },
+    ],
+    ...(period === 'month' && {
+      nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }),
+    }),
+  };
 }

@@ -1,7 +1,7 @@
 import { useId, useState } from 'preact/hooks';
-import type { Issue } from '../../schemas/errors.ts';
-import { describeType, type Field, pathOf, type Typed } from './field-values.ts';
-import { Shown } from './parts.tsx';
+import type { Issue } from '../../../schemas/errors.ts';
+import { describeType, type Field, pathOf, type Typed } from '../field-values.ts';
+import { Shown } from './text.tsx';
 
 interface FieldsProps {
   fields: readonly Field[];

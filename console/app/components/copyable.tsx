@@ -1,0 +1,25 @@
+import { useState } from 'preact/hooks';
+import { escapeHiddenInJson } from '../../../schemas/text.ts';
+import { Scrolled } from './table.tsx';
+
+/** Code to be taken elsewhere. */
+export function Copyable({ text, label }: { text: string; label: string }) {
+  const [copied, setCopied] = useState<string>();
+  return (
+    <div class="copyable">
+      <Scrolled label={label}>
+        <pre>
+          <code>{escapeHiddenInJson(text)}</code>
+        </pre>
+      </Scrolled>
+      <button
+        type="button"
+        class="plain"
+        aria-label={`Copy: ${label}`}
+        onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
+      >
+        {copied === text ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,203 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Icon } from './icon.tsx';
+import { Pages } from './pages.tsx';
+import { Shown } from './text.tsx';
+
+/** What can be scrolled sideways where it is wider than the screen. */
+export const Scrolled = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reachable by keyboard
+  <section class="scrolled" aria-label={label} tabIndex={0}>
+    {children}
+  </section>
+);
+
+interface TableProps {
+  label: string;
+  heads?: readonly string[];
+  /** heads of the columns that hold numbers */
+  numbers?: readonly string[];
+  /** unless the table is plain, the first cell is the head of its row; texts are somebody else's */
+  rows: readonly (readonly ComponentChildren[])[];
+  isPlain?: boolean;
+}
+
+/** Rows as they are given. */
+export function Table({ label, heads = [], numbers = [], rows, isPlain = false }: TableProps) {
+  if (rows.length === 0) return null;
+  return (
+    <Scrolled label={label}>
+      <table class={heads.length > 0 ? 'stacks' : undefined}>
+        {heads.length > 0 && (
+          <thead>
+            <tr>
+              {heads.map((head) => (
+                <th key={head} scope="col" class={numbers.includes(head) ? 'number' : undefined}>
+                  <Shown text={head} />
+                </th>
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={row}>
+              {cells.map((cell, at) => (
+                <Cell key={at} head={heads[at]} isNumber={numbers.includes(heads[at] ?? '')} isHead={at === 0 && !isPlain}>
+                  {cell}
+                </Cell>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
+  );
+}
+
+interface CellProps {
+  head: string | undefined;
+  isNumber: boolean;
+  isHead: boolean;
+  children: ComponentChildren;
+}
+
+const Cell = ({ head, isNumber, isHead, children }: CellProps) => {
+  const given = { 'data-head': head, class: isNumber ? 'number' : undefined };
+  const shown = typeof children === 'string' && children !== '' ? <Shown text={children} /> : children;
+  return isHead ? (
+    <th scope="row" {...given}>
+      {shown}
+    </th>
+  ) : (
+    <td {...given}>{shown}</td>
+  );
+};
+
+export interface Column<Row> {
+  head: string;
+  cell(row: Row): ComponentChildren;
+  /** what the column is sorted by, if it can be; rows without a value come last */
+  sortBy?(row: Row): string | number | undefined;
+  isNumber?: boolean;
+}
+
+interface DataTableProps<Row> {
+  label: string;
+  /** the first is the head of its row */
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string;
+  /** what the filter looks in; without it, there is no filter */
+  textOf?(row: Row): string;
+  pageLength?: number;
+  /** beside the filter */
+  tools?: ComponentChildren;
+  /** in place of the rows if there are none */
+  empty?: ComponentChildren;
+}
+
+/** Rows that can be sorted, filtered and paged through, all in the browser. */
+export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength = 50, tools, empty = null }: DataTableProps<Row>) {
+  const [sorting, setSorting] = useState<{ head: string; isDescending: boolean }>();
+  const [filter, setFilter] = useState('');
+  const [page, setPage] = useState(1);
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = textOf && words.length > 0 ? rows.filter((row) => holdsAll(textOf(row).toLowerCase(), words)) : rows;
+  const sortBy = columns.find(({ head }) => head === sorting?.head)?.sortBy;
+  const sorted = sortBy ? matching.toSorted((a, b) => compare(sortBy(a), sortBy(b), sorting?.isDescending ?? false)) : matching;
+  const pageCount = Math.ceil(sorted.length / pageLength);
+  const current = Math.max(1, Math.min(page, pageCount));
+  const sort = ({ head, isNumber = false }: Column<Row>) =>
+    setSorting(head === sorting?.head ? { head, isDescending: !sorting.isDescending } : { head, isDescending: isNumber });
+  return (
+    <>
+      {(textOf || tools) && (
+        <div class="toolbar">
+          {textOf && (
+            <input
+              type="search"
+              aria-label={`Filter: ${label}`}
+              placeholder="Filter"
+              value={filter}
+              onInput={({ currentTarget }) => {
+                setFilter(currentTarget.value);
+                setPage(1);
+              }}
+            />
+          )}
+          {tools}
+          {words.length > 0 && (
+            <span class="quiet" role="status">
+              {matching.length} of {rows.length}
+            </span>
+          )}
+        </div>
+      )}
+      {rows.length === 0 ? (
+        empty
+      ) : (
+        <Scrolled label={label}>
+          <table class="stacks sortable">
+            <thead>
+              <tr>
+                {columns.map((column) => {
+                  const isSorted = column.head === sorting?.head;
+                  const direction = sorting?.isDescending ? 'descending' : 'ascending';
+                  return (
+                    <th
+                      key={column.head}
+                      scope="col"
+                      class={column.isNumber ? 'number' : undefined}
+                      aria-sort={isSorted ? direction : undefined}
+                    >
+                      {column.sortBy ? (
+                        <button type="button" class="bare" onClick={() => sort(column)}>
+                          {column.head} <Icon name="up" />
+                        </button>
+                      ) : (
+                        column.head
+                      )}
+                    </th>
+                  );
+                })}
+              </tr>
+            </thead>
+            <tbody>
+              {sorted.slice((current - 1) * pageLength, current * pageLength).map((row) => (
+                <tr key={keyOf(row)}>
+                  {columns.map(({ head, cell, isNumber = false }, at) => (
+                    <Cell key={head} head={head} isNumber={isNumber} isHead={at === 0}>
+                      {cell(row)}
+                    </Cell>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scrolled>
+      )}
+      <Pages page={current} of={pageCount} onPage={setPage} />
+    </>
+  );
+}
+
+const holdsAll = (text: string, words: readonly string[]): boolean => words.every((word) => text.includes(word));
+
+function compare(left: string | number | undefined, right: string | number | undefined, isDescending: boolean): number {
+  if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+  const order = typeof left === 'number' && typeof right === 'number' ? left - right : String(left).localeCompare(String(right));
+  return isDescending ? -order : order;
+}
+
+const maxRows = 200;
+
+/** A table that is folded, if it has rows. */
+export const FoldedTable = ({ title, rows, ...rest }: { title: string } & TableProps) =>
+  rows.length === 0 ? null : (
+    <details>
+      <summary>{`${title} (${rows.length})`}</summary>
+      <Table {...rest} rows={rows.slice(0, maxRows)} />
+      {rows.length > maxRows && <p>The command line shows the others.</p>}
+    </details>
+  );

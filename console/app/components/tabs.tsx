@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Shown } from './text.tsx';
+
+/** Tabs that are places: each has an address, so it can be linked to. */
+export const Tabs = ({ label, tabs, current }: { label: string; tabs: Record<string, string>; current: string }) => (
+  <nav class="tabs" aria-label={label}>
+    {Object.entries(tabs).map(([name, link]) => (
+      <a key={name} href={link} aria-current={name === current ? 'page' : undefined}>
+        {name}
+      </a>
+    ))}
+  </nav>
+);
+
+/** Tabs within a view: arrow keys choose, Tab goes on to the panel (WAI-ARIA tabs pattern). */
+export function Panels({ label, panels }: { label: string; panels: Record<string, () => ComponentChildren> }) {
+  const id = useId();
+  const names = Object.keys(panels);
+  const [chosen, setChosen] = useState(names[0] ?? '');
+  const current = names.includes(chosen) ? chosen : (names[0] ?? '');
+  const choose = (name: string) => {
+    setChosen(name);
+    document.getElementById(`${id}-${names.indexOf(name)}`)?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const at = names.indexOf(current);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1 + names.length, Home: 0, End: names.length - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    choose(names[next % names.length] ?? '');
+  };
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label={label}>
+        {names.map((name, at) => (
+          <button
+            key={name}
+            id={`${id}-${at}`}
+            type="button"
+            role="tab"
+            aria-selected={name === current}
+            aria-controls={`${id}-panel`}
+            tabIndex={name === current ? 0 : -1}
+            onClick={() => choose(name)}
+            onKeyDown={onKeyDown}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <div id={`${id}-panel`} role="tabpanel" aria-label={current}>
+        {panels[current]?.()}
+      </div>
+    </>
+  );
+}
+
+interface ChoiceProps {
+  title: string;
+  options: readonly string[];
+  chosen: readonly string[];
+  onChoose(option: string): void;
+}
+
+/** Options of which some are chosen. */
+export const Choice = ({ title, options, chosen, onChoose }: ChoiceProps) =>
+  options.length === 0 ? null : (
+    <fieldset class="tags">
+      <legend>{title}</legend>
+      {options.map((option) => (
+        <Button
+          key={option}
+          title={<Shown text={option} />}
+          kind="tag"
+          isPressed={chosen.includes(option)}
+          onClick={() => onChoose(option)}
+        />
+      ))}
+    </fieldset>
+  );
