@@ -116,17 +116,6 @@ describe.each(revisions)('a host of revision %s that can ask its person', (revis
     // revision 2026-07-28 has a question in each result
     expect(host.questions.length).toBeLessThanOrEqual(revision === '2025-11-25' ? 1 : 3);
   });
-
-  test('accept_policy asks, and says what to do next', async () => {
-    const host = await openHost(revision, { answers: ['accept'] });
-    const accepted = await callTool(host, 'accept_policy');
-    expect(accepted).toMatchObject({ isError: false, data: { agent_id: expect.stringMatching(/^mcp-/) } });
-    expect(accepted.text).toContain('- You must not exceed the rate limit.');
-    expect(accepted.text).toMatch(/\nNext: Call execute_intent, without a pat: it is added on the way\.$/);
-    expect(accepted.text).not.toContain('openssl');
-    expect(await execute(host)).toMatchObject({ isError: false });
-    expect(host.questions).toHaveLength(1);
-  });
 });
 
 describe.each(revisions)('a host of revision %s that cannot ask', (revision) => {
@@ -360,18 +349,6 @@ describe('the bridge', () => {
     });
     expect(relay.issueRequests()).toEqual([]);
     expect(await accept(await openBridge(relay.url, baseUrl))).toMatchObject({ result: { isError: false } });
-  });
-
-  test('says in a result that nothing answers', async () => {
-    const bridge = await openBridge('http://127.0.0.1:1');
-    expect(await bridge.answer(call())).toMatchObject({
-      id: 1,
-      result: {
-        isError: true,
-        structuredContent: { error: { code: 'UNREACHABLE' }, next: expect.stringContaining('Make the same call again later') },
-      },
-    });
-    expect(await bridge.answer('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')).toMatchObject({ id: 2, error: { code: -32603 } });
   });
 
   test('passes on the protocol errors of the gate, and refuses what is no message', async () => {

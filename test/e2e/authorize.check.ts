@@ -460,41 +460,6 @@ describe('the form', () => {
   });
 });
 
-describe('what a PAT of a person allows', () => {
-  const country = { code: 'JP' };
-  const execute = (pat: string) => api.execute(pat, 'world.example:get-country:v1', country);
-
-  test('one quota for a person and a client, however many PATs; another client has its own', async () => {
-    const client_id = clientHost.publish([redirectUri]);
-    const [first, second] = [await obtainPat({ client_id }), await obtainPat({ client_id })];
-    const answers = [];
-    for (let round = 0; round < 10; round++) {
-      answers.push(...(await Promise.all(Array.from({ length: 7 }, (_, at) => execute(at % 2 ? first : second)))));
-    }
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
-    expect((await execute(await obtainPat({ client_id: clientHost.publish([redirectUri]) }))).status).toBe(200);
-  });
-
-  test('nothing once an admin has revoked it, or has blocked it under any client', async () => {
-    const pat = await obtainPat({ client_id: clientHost.publish([redirectUri]) });
-    const { sub } = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
-    expect(await api.asAdmin('GET', `/api/agents/${encodeURIComponent(sub)}`)).toMatchObject({
-      status: 200,
-      body: { agent_id: sub, state: 'active' },
-    });
-    await api.asAdmin('POST', `/api/agents/${encodeURIComponent(sub)}/revoke`);
-    expect(await execute(pat)).toMatchObject({ status: 401 });
-    const other = await obtainPat({ client_id: clientHost.publish([redirectUri]) });
-    expect(await execute(other)).toMatchObject({ status: 200 });
-    expect((await api.asAdmin('PUT', `/api/agents/${encodeURIComponent(sub)}/block`, { reason: 'a test' })).status).toBe(200);
-    // the block holds for the person, under the other client, too
-    expect(await execute(other)).toMatchObject({ status: 403, body: { error: { details: { reason: 'agent_blocked' } } } });
-    expect((await api.asAdmin('DELETE', `/api/agents/${encodeURIComponent(sub)}/block`)).status).toBe(204);
-    expect(await execute(other)).toMatchObject({ status: 200 });
-  });
-});
-
 describe('over https, in one process', () => {
   const address = 'https://api.example/test';
   const template = loadPolicyTemplate();
@@ -531,31 +496,6 @@ describe('over https, in one process', () => {
     expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(
       400,
     );
-  });
-
-  test('one description is read at a time for a person', async () => {
-    const client_id = 'https://host.example/client.json';
-    const asked = Promise.withResolvers<void>();
-    const document = Promise.withResolvers<{ client_id: string; redirect_uris: string[] }>();
-    const reading = openClients([], () => {
-      asked.resolve();
-      return document.promise;
-    });
-    const rest = { signIns, userPool, findPolicy: openPolicy(template), lifetimes: { patLifeSeconds: 900, signInSeconds: 43_200 } };
-    const ask = async (clients: typeof reading) =>
-      invoke(createAuthorize({ ...rest, clients }), {
-        path: '/oauth/authorize',
-        query: { ...query, client_id, redirect_uri: redirectUri },
-        headers: { Cookie: await cookieOf() },
-      });
-    const first = ask(reading);
-    await asked.promise;
-    const readAtOnce = openClients([], async () => ({ client_id, redirect_uris: [redirectUri] }));
-    const refused = await ask(readAtOnce);
-    expect([refused.status, refused.body]).toEqual([503, expect.stringContaining('Another client is being looked up for you.')]);
-    document.resolve({ client_id, redirect_uris: [redirectUri] });
-    expect((await first).status).toBe(200);
-    expect((await ask(readAtOnce)).status).toBe(200);
   });
 
   test.each([

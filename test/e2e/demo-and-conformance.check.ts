@@ -1,8 +1,13 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
-import { checks, runConformance } from '../../bin/conform/run.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CheckOutcome, Report } from '../../bin/conform/report.ts';
+import { type ConformanceOptions, checks, runConformance } from '../../bin/conform/run.ts';
 import { play } from '../../bin/demo/play.ts';
+import { close, listen } from '../../bin/local/http.ts';
 import { registerDemo } from '../../bin/local/upstream/register.ts';
 import { CliFailure } from '../../registry/failure.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
@@ -40,13 +45,6 @@ describe('the demo', () => {
       status: 200,
       body: { conversions: [{ time_zone: 'Asia/Tokyo', local_time: '2027-03-30T16:30:00' }, {}] },
     });
-  });
-
-  test('has no colour if NO_COLOR is set or output is not a terminal', async () => {
-    const { stdout } = await run('--url', registration.baseUrl);
-    expect(stdout).not.toContain('\u001b');
-    expect(stdout).toContain('5. Execute the intent\n');
-    expect(stdout).toContain('- 16:30 on Tuesday in Asia/Tokyo (Japan Standard Time)');
   });
 
   test.each([
@@ -128,14 +126,6 @@ describe('registering the demo', () => {
     expect(await readDemo()).toEqual(before);
   });
 
-  test('continues after an interruption between service and intents', async () => {
-    const before = await readDemo();
-    const { intents } = bodyOf(await api.call('GET', `/api/services/${before.service_id}/intents?page_size=100`));
-    for (const { intent_id } of intents) await api.asAdmin('DELETE', `/api/intents/${intent_id}`);
-    await registerDemo(registration);
-    expect(await readDemo()).toEqual(before);
-  });
-
   test('without an admin token fails in one sentence', async () => {
     await expect(registerDemo({ ...registration, adminToken: 'nobody' })).rejects.toThrow(
       /^The demo could not be registered: the gate answered 401, /,
@@ -143,8 +133,113 @@ describe('registering the demo', () => {
   });
 });
 
-test('the gate conforms to the specification', async () => {
-  const report = await runConformance(registration.baseUrl, { adminToken: registration.adminToken });
-  expect(report.checks.filter(({ outcome }) => outcome !== 'passed')).toEqual([]);
-  expect(report).toMatchObject({ passed: checks.length, left_behind: [] });
+describe('conformance', () => {
+  interface Answered {
+    status: number;
+    headers: IncomingHttpHeaders;
+    body: Buffer;
+  }
+  const json = (status: number, body: string): Answered => ({
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(body),
+  });
+  /** Ways in which an answer may be wrong. */
+  const faults: ((answer: Answered, before: Answered) => Answered)[] = [
+    ({ status }) => json(status < 400 ? 404 : 200, '{}'),
+    ({ status, body }) => json(status, body.length > 0 ? '{}' : 'null'),
+    (_, before) => before,
+    // a PAT without claims
+    ({ status, body }) => json(status, body.toString().replace(/\.\w+\./, '.e30.')),
+  ];
+  /** answers since the check began */
+  let given: Answered[] = [];
+  let spoil: (answer: Answered) => Answered = (answer) => answer;
+
+  const proxy = createServer(async (request, response) => {
+    const outgoing = httpRequest(baseUrl + request.url, { method: request.method, headers: request.headers }).end(await buffer(request));
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+    const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers, body: await buffer(incoming) };
+    const { status, headers, body } = spoil(answer);
+    given.push(answer);
+    const { 'content-length': _, 'transfer-encoding': __, ...others } = headers;
+    response.writeHead(status, others).end(body);
+  });
+  let url: string;
+  beforeAll(async () => {
+    url = `http://127.0.0.1:${await listen(proxy)}`;
+  });
+  afterAll(() => close(proxy));
+  afterEach(() => {
+    spoil = (answer) => answer;
+  });
+  const conform = (options: ConformanceOptions = {}) => runConformance(url, { adminToken, upstreamUrl, ...options });
+  const outcomesOf = ({ checks: made }: Report, wanted: CheckOutcome['outcome']) =>
+    made.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
+
+  test('the gate conforms to the specification, and every check fails if some answer is wrong', async () => {
+    const counts: number[] = [];
+    const next = (): void => {
+      counts.push(given.length);
+      given = [];
+    };
+    const report = await conform({ onOutcome: next });
+    expect(report.checks.filter(({ outcome }) => outcome !== 'passed')).toEqual([]);
+    expect(report).toMatchObject({ url, protocol: 'proto', passed: checks.length, left_behind: [] });
+    expect(report.checks.map(({ id }) => id)).toEqual(checks.map(({ id }) => id));
+
+    const unseen = new Set(checks.map(({ id }) => id));
+    /** Makes checks with a fault in all answers of each from one on: `last` is that of the next check. */
+    const make = async (fault: (typeof faults)[number], last: () => number, options: ConformanceOptions): Promise<void> => {
+      given = [];
+      spoil = (answer) => (given.length >= last() ? fault(answer, given.at(-1) ?? answer) : answer);
+      const spoilt = await conform(options).catch(() => undefined);
+      for (const id of spoilt ? outcomesOf(spoilt, 'failed') : []) unseen.delete(id);
+    };
+    for (const fault of faults) {
+      let at = 0;
+      await make(fault, () => Math.max(1, counts[at] ?? 0) - 1, {
+        onOutcome: () => {
+          at++;
+          given = [];
+        },
+      });
+    }
+    // what others have obtained for them, they ask for themselves if they are alone
+    for (const id of unseen)
+      for (let from = 9; from >= 0 && unseen.has(id); from--) for (const fault of faults) await make(fault, () => from, { only: [id] });
+    expect([...unseen]).toEqual([]);
+  });
+
+  test('without an admin token, the checks that need one are skipped', async () => {
+    const report = await conform({ adminToken: undefined });
+    expect([outcomesOf(report, 'failed'), outcomesOf(report, 'skipped')]).toEqual([
+      [],
+      checks.filter(({ isAdmins }) => isAdmins).map(({ id }) => id),
+    ]);
+    expect(report.checks.find(({ id }) => id === 'service-create')?.notes).toEqual(['needs an admin token']);
+  });
+
+  test('under another protocol name, the PAT is not found', async () => {
+    const report = await conform({ protocol: 'other', only: ['pat-issue', 'pat-claims'] });
+    expect(report.checks.map(({ outcome, notes }) => [outcome, notes])).toEqual([
+      ['failed', ['POST /api/pat/issue: /other-pat of the answer is required']],
+      ['skipped', ['needs a PAT, but the response to the PAT request has none']],
+    ]);
+  });
+
+  test('records that cannot be removed are named', async () => {
+    let deletions = 0;
+    spoil = (answer) => (answer.status === 204 && deletions++ === 0 ? json(500, '{}') : answer);
+    expect((await conform({ only: ['service-create'] })).left_behind).toEqual([expect.stringMatching(/^\/api\/services\/\w{26}$/)]);
+  });
+
+  test('a refused admin token and a gate that does not answer are told', async () => {
+    await expect(conform({ adminToken: 'expired' })).rejects.toThrow(
+      new CliFailure('credentials', 'The gate refused the admin token (401). Get a fresh token, or run without one.'),
+    );
+    await expect(runConformance('http://127.0.0.1:1')).rejects.toThrow(
+      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate runs.',
+    );
+  });
 });

@@ -138,45 +138,6 @@ describe('executions are counted once', () => {
     expect(await countsOf(table, 'month', 'service')).toEqual({ '2026-02-28T00:00:00.000Z s1': 1, '2026-03-01T00:00:00.000Z s1': 2 });
   });
 
-  test('also in an hour and a day that have been added up already', async () => {
-    nowMs = noon;
-    const table = takeTable();
-    const { deliver, rollUp } = open(table);
-    await deliver([lineOf(executed())]);
-    nowMs += 13 * hourMs;
-    await rollUp();
-    const late = executed({ at: noon + minuteMs });
-    await deliver([lineOf(late)]);
-    expect(await executionsOf(table, 'month')).toBe(1);
-    await rollUp();
-    for (const period of ['day', 'month'] as const) expect([period, await executionsOf(table, period)]).toEqual([period, 2]);
-    await deliver([lineOf(late)]);
-    await rollUp();
-    for (const period of ['day', 'month'] as const) expect([period, await executionsOf(table, period)]).toEqual([period, 2]);
-  });
-
-  test('although an older sum is written last', async () => {
-    nowMs = noon;
-    const table = openMemoryTable();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const held: Table['put'] = async (item, ...more) => {
-      if (item.pk.startsWith('STATS#')) await released;
-      return table.put(item, ...more);
-    };
-    const { deliver, rollUp } = open(table);
-    await deliver([lineOf(executed())]);
-    const older = open({ ...table, put: held }).rollUp();
-    await setImmediate();
-    await deliver([lineOf(executed())]);
-    await rollUp();
-    release();
-    await older;
-    expect(await executionsOf(table)).toBe(2);
-    nowMs += 12 * hourMs;
-    await rollUp();
-    for (const period of ['day', 'month'] as const) expect([period, await executionsOf(table, period)]).toEqual([period, 2]);
-  });
-
   /** The table as a process sees it that may die at one of its writes, before it takes effect or after, and that others overtake. */
   function unsteady(table: Table, random: () => number): Table {
     let left = random() < 0.6 ? Math.floor(random() * 30) : Number.POSITIVE_INFINITY;

@@ -109,18 +109,6 @@ test('the token is a PAT of the policy in force, that holds person and client in
   expect(await gate.agents.find(claims.sub)).toMatchObject({ agent_id: claims.sub, generation: claims.gen });
 });
 
-test('of 200 requests with one code at once, at most one gets a PAT, which cannot be renewed', async () => {
-  const form = formOf(await keepCode());
-  const instances = Array.from({ length: 4 }, () => gate.openToken());
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, at) => send(form, {}, instances[at % 4])));
-  const issued = answers.filter(({ status }) => status === 200);
-  expect(issued.length).toBeLessThanOrEqual(1);
-  for (const { body } of issued) expect(refusalOf(await renew(body.refresh_token))).toEqual([400, 'invalid_grant']);
-  expect(new Set(answers.filter(({ status }) => status !== 200).map((answer) => refusalOf(answer).join()))).toEqual(
-    new Set(['400,invalid_grant']),
-  );
-});
-
 test('whoever has seen a code and does not have its code_verifier cannot end the refresh tokens', async () => {
   const code = await keepCode();
   const { body } = await send(formOf(code));
@@ -251,32 +239,6 @@ describe('refresh tokens', () => {
     expect(again.body.error_description).toMatch(/^The refresh token is not known, has been used or revoked/);
     expect(refusalOf(await renew(next))).toEqual(refused);
     expect((await renew(other.refresh_token)).status).toBe(200);
-  });
-
-  test('of 50 requests with one at once, at most one gets a PAT, and the family has ended', async () => {
-    const { refresh_token } = await signIn();
-    const instances = Array.from({ length: 4 }, () => gate.openToken());
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => renew(refresh_token, {}, instances[at % 4])));
-    const issued = answers.filter(({ status }) => status === 200);
-    expect(issued.length).toBeLessThanOrEqual(1);
-    for (const { body } of issued) expect(refusalOf(await renew(body.refresh_token))).toEqual(refused);
-  });
-
-  test('are replaced once although the answer to the write was lost, which is no second use', async () => {
-    const { refresh_token } = await signIn();
-    const { table } = gate.database;
-    // what the SDK does after a lost answer: it sends the same write again
-    const twice = openRefreshTokens({
-      ...table,
-      update: async (key, input) => {
-        await table.update(key, input);
-        return table.update(key, input);
-      },
-    });
-    const found = await twice.findOrEnd(refresh_token, Date.now());
-    const next = found && (await twice.rotate(found));
-    expect(next).toMatch(/^[\w-]{43}\.[\w-]{43}$/);
-    expect((await renew(next ?? '')).status).toBe(200);
   });
 
   test('cost a client nothing if the gate cannot sign', async () => {

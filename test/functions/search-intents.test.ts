@@ -163,18 +163,6 @@ describe('the next search, from any instance,', () => {
     expect(await find(byQuestion)).toEqual([]);
   });
 
-  test('shows what 20 writers wrote at once', async () => {
-    const { service_id } = await services.create(serviceNamed('Many'));
-    const uids = Array.from({ length: 20 }, (_, n) => `many.example:number-${String(n).padStart(2, '0')}:v1`);
-    await Promise.all(
-      uids.map(async (uid) => {
-        await intents.create(service_id, intentOf(uid));
-        expect(await find({ uid })).toEqual([uid]);
-      }),
-    );
-    expect(await find({ namespace: 'many.example', page_size: '100' })).toEqual(uids);
-  });
-
   test('sends one query to the table if nothing has changed', async () => {
     await find({});
     started.operations.length = 0;

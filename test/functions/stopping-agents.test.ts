@@ -620,15 +620,6 @@ describe('an agent_id that several keys use', () => {
     });
     expect((await run(await issued(second))).status).toBe(200);
   });
-
-  test('is given to each of many keys that ask at once', async () => {
-    const agentId = (await newAgent()).agentId;
-    const agents = await Promise.all(Array.from({ length: 6 }, () => newAgent(agentId)));
-    const steps = share();
-    const pats = await Promise.all(agents.map((agent) => issued(agent, steps)));
-    expect(new Set(pats.map(subjectOf)).size).toBe(6);
-    expect(pats.map(subjectOf)).toContain(agentId);
-  });
 });
 
 describe('replays', () => {

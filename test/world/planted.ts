@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Change } from './plant.ts';
 
-/** A bug of one line, and what has to notice it. */
+/** A bug of one line, and what has to notice it. Missing conditions are none of these: each condition is left out in turn anyway. */
 export interface PlantedBug {
   name: string;
   file: string;
@@ -18,13 +18,6 @@ const calls = 'functions/core/execution/idempotent-call.ts';
 const counter = 'functions/core/limit/counter-item.ts';
 
 export const plantedBugs: PlantedBug[] = [
-  {
-    name: 'a call is counted though the limit is used up',
-    file: counter,
-    line: "          ['<=', ['w', id, totalAt], isMoved ? rate : rate - cost],\n",
-    becomes: '',
-    caughtBy: 'three calls, a limit of two',
-  },
   {
     name: 'only the first of several limits is asked',
     file: counter,
@@ -75,13 +68,6 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'three calls that are made long after they were counted, a limit of two',
   },
   {
-    name: 'a key is taken without asking whether it is free',
-    file: calls,
-    line: "if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) }))",
-    becomes: "if (await table.put(newCall(request, 'running')))",
-    caughtBy: 'execute under one idempotency key',
-  },
-  {
     name: 'an execution does not recognise its own key',
     file: calls,
     line: "      if (held?.execution_id === request.executionId) return { state: 'started' };\n",
@@ -110,13 +96,6 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'two keys for one agent_id',
   },
   {
-    name: 'a blocked agent may be bound',
-    file: `${core}/activity/bind.ts`,
-    line: "when: [['absent', 'block'], ['=', 'thumbprint', thumbprint], ",
-    becomes: "when: [['=', 'thumbprint', thumbprint], ",
-    caughtBy: 'revoke and block beside issue and use',
-  },
-  {
     name: 'a block does not hold for the key',
     file: `${core}/activity/agent-changes.ts`,
     line: '          ...(key === undefined ? [] : onKey(key)),\n',
@@ -129,27 +108,6 @@ export const plantedBugs: PlantedBug[] = [
     line: 'const revoked = { generation: newUlid(), ',
     becomes: 'const revoked = { generation: agent.generation, ',
     caughtBy: 'revoke and block beside issue and use',
-  },
-  {
-    name: 'an id is bound whatever has become of it since it was seen',
-    file: `${core}/activity/bind.ts`,
-    line: '{ update: keys.agent(agentId), set: bound, when: asSeen(agent) },',
-    becomes: '{ update: keys.agent(agentId), set: bound },',
-    caughtBy: 'two keys for one agent_id',
-  },
-  {
-    name: 'an agent that was blocked meanwhile is approved',
-    file: `${core}/activity/agent-changes.ts`,
-    line: 'set: approved, when: asSeen(agent) };',
-    becomes: 'set: approved };',
-    caughtBy: 'approval beside a block',
-  },
-  {
-    name: 'a block misses the key that has got the id meanwhile',
-    file: `${core}/activity/agent-changes.ts`,
-    line: "set: blocked, remove: ['expires_at'], when: asSeen(agent) },",
-    becomes: "set: blocked, remove: ['expires_at'] },",
-    caughtBy: 'block beside the first issue',
   },
   {
     name: 'a block that came later is lifted',
@@ -173,32 +131,11 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'requests for approval when the queue is full',
   },
   {
-    name: 'a place in the queue is given twice',
-    file: `${core}/activity/waiting-agents.ts`,
-    line: "      when: [queue ? ['=', 'asked', number] : ['absent', 'asked']],\n",
-    becomes: '',
-    caughtBy: 'requests for approval when the queue is full',
-  },
-  {
-    name: 'a jti may be taken twice',
-    file: `${core}/activity/used-jti.ts`,
-    line: "        when: [['any', ['absent', 'pk'], ['=', 'by', by]]],\n",
-    becomes: '',
-    caughtBy: 'one signed policy three times',
-  },
-  {
     name: 'a jti that was sent again does not recognise itself',
     file: `${core}/activity/used-jti.ts`,
     line: "['any', ['absent', 'pk'], ['=', 'by', by]]",
     becomes: "['absent', 'pk']",
     caughtBy: 'one signed policy three times',
-  },
-  {
-    name: 'refresh tokens begin although their code was used again',
-    file: `${core}/activity/refresh-tokens.ts`,
-    line: "['any', ['absent', 'pk'], ['=', 'current', current]]",
-    becomes: "['any', ['absent', 'pk'], ['exists', 'pk']]",
-    caughtBy: 'one code is used twice',
   },
   {
     name: 'a beginning that was sent again does not recognise itself',
@@ -222,20 +159,6 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'a code, a refresh token and a description of a client, each used once',
   },
   {
-    name: 'the head is moved from wherever it stands',
-    file: `${core}/registry/change-log.ts`,
-    line: "        when: [before.seq === 0 ? ['absent', 'pk'] : ['=', 'seq', before.seq]],\n",
-    becomes: '',
-    caughtBy: 'a head that another program sets',
-  },
-  {
-    name: 'an entry of the log is written over',
-    file: `${core}/registry/change-log.ts`,
-    line: "...entry, expires_at }, when: [['absent', 'pk']] },",
-    becomes: '...entry, expires_at } },',
-    caughtBy: 'a head that stands behind its log',
-  },
-  {
     name: 'a change that is tried again is not worked out again',
     file: `${core}/registry/change-log.ts`,
     line: 'const planned = await plan(read);',
@@ -257,13 +180,6 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'a change of a service beside an intent of it',
   },
   {
-    name: 'a name is taken from whoever has it',
-    file: `${core}/registry/services.ts`,
-    line: "  put: { ...keys.serviceName(name), service_id: serviceId },\n  when: [['absent', 'pk']],\n",
-    becomes: '  put: { ...keys.serviceName(name), service_id: serviceId },\n',
-    caughtBy: 'three takers of one name',
-  },
-  {
     name: 'a renamed service keeps its old name',
     file: `${core}/registry/services.ts`,
     line: '[putName(input.service_name, serviceId), deleteName(seen.service_name, serviceId)]',
@@ -278,25 +194,11 @@ export const plantedBugs: PlantedBug[] = [
     caughtBy: 'create, rename and delete around one name',
   },
   {
-    name: 'a service is written over whatever stands there',
-    file: `${core}/registry/services.ts`,
-    line: "  when: seen ? isUnchanged(seen) : [['absent', 'pk']],\n",
-    becomes: '',
-    caughtBy: 'a service is replaced while it is deleted',
-  },
-  {
     name: 'what a service counts is written over',
     file: `${core}/registry/services.ts`,
     line: "(['rev', 'intents', 'drafts'] as const)",
     becomes: "(['rev'] as const)",
     caughtBy: 'a change of a service beside an intent of it',
-  },
-  {
-    name: 'an intent is written whatever has become of its service',
-    file: `${core}/registry/intents.ts`,
-    line: "const isUnchanged = [['=', 'rev', service.rev] as const];",
-    becomes: 'const isUnchanged = [];',
-    caughtBy: 'delete of a service beside its intents',
   },
   {
     name: 'an intent is live without asking for its service',
@@ -311,13 +213,6 @@ export const plantedBugs: PlantedBug[] = [
     line: '        requireRunning(live);\n',
     becomes: '',
     caughtBy: 'execution through the handler beside a pause of its service',
-  },
-  {
-    name: 'an intent is written over whatever stands there',
-    file: `${core}/registry/intents.ts`,
-    line: "const isUnchanged = [seen ? (['=', 'rev', seen.rev] as const) : (['absent', 'pk'] as const)];",
-    becomes: 'const isUnchanged = [];',
-    caughtBy: 'three writers of one revision',
   },
   {
     name: 'an intent is taken out of another service',
@@ -339,13 +234,6 @@ export const plantedBugs: PlantedBug[] = [
     line: '    ...(isMoved ? [removed] : []),\n',
     becomes: '',
     caughtBy: 'an intent becomes a draft while it is deleted',
-  },
-  {
-    name: 'a namespace holds more than it may',
-    file: `${core}/registry/namespaces.ts`,
-    line: "return ['any', ['absent', what], ['<=', what, most - more]];",
-    becomes: "return ['any', ['absent', what], ['exists', what]];",
-    caughtBy: 'two creators of services in a namespace that has room for one',
   },
   {
     name: 'a limit belongs to the agent_id instead of its key',

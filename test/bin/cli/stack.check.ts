@@ -122,24 +122,6 @@ describe('import', () => {
     expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
   });
 
-  test('continues after an earlier import that had registered only the service', async () => {
-    const { service_id } = await createService('Cut short', 'https://short.example', 'Was cut short');
-    const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'short.example', '--name', 'Cut short'];
-    const { applied } = await succeedJson(...words);
-    expect(applied).toEqual({
-      service_id,
-      service_changed: expect.arrayContaining(['service_url', 'description']),
-      created: 8,
-      updated: 0,
-      removed: 0,
-      failed: [],
-    });
-    expect(await succeedJson('services', 'show', 'cut short')).toMatchObject({
-      service_id,
-      service_url: 'https://live.bakery.example/api',
-    });
-  });
-
   test('changes no service that took the name after the plan was made', async () => {
     const api = openApi(stack.base_url, { get: async () => stack.admin_token });
     const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
@@ -160,15 +142,6 @@ describe('import', () => {
     const again = await compareService(context, { service, intents: [] }, 1, true);
     expect(again).toMatchObject({ serviceId: service_id, service: { kind: 'update' } });
     expect(again.service.differences.map(({ path }) => path)).toContain('/headers');
-  });
-
-  test('finds a service with an inner capital again, and keeps its version and its header fields', async () => {
-    const first = await writeDocument('HarbourMaster', '1', ['a']);
-    const { applied } = await succeedJson('import', first, '--name', 'HarbourMaster API');
-    await succeed('services', 'update', 'HARBOURMASTER api', '--header', 'Api-Version: 7');
-    const next = await succeedJson('import', await writeDocument('HarbourMaster', '2.0.0', ['a', 'b']), '--name', 'HarbourMaster API');
-    expect(next).toMatchObject({ service_id: applied.service_id, create: ['harbourmaster.example:b:v1'], unchanged: 1 });
-    expect(await succeedJson('services', 'show', 'harbourmaster API')).toMatchObject({ headers: { 'Api-Version': '7' } });
   });
 
   /** A document with an operation for each slug, and as many that cannot be taken. */
@@ -236,15 +209,6 @@ describe('import', () => {
       'gone: 0 created, 0 changed, 2 removed\n2 intents are not in the document and were removed:\n  - gone.example:b:v1\n',
     );
     expect((await succeedJson('intents', 'show', 'gone.example:a:v1')).deprecated).toBe(false);
-  });
-
-  test('says that the service itself changes', async () => {
-    const file = await writeDocument('itself', '1', ['a']);
-    const { applied } = await succeedJson('import', file);
-    await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
-    expect(await succeed('import', file)).toContain('itself: 0 created, 0 changed, 0 removed, service record changed (service_url)\n');
-    await succeed('services', 'update', applied.service_id, '--address', 'https://by-hand.example');
-    expect(await succeed('import', file, '--dry-run')).toContain('service record to change (service_url)');
   });
 
   test('takes a folder, and lists the files that it reads', async () => {
@@ -345,33 +309,6 @@ describe('import', () => {
     // and the same uids with other calls are another API
     await rewrite(orders, (text) => text.replaceAll('"/', '"/other/').replace('Orders, renamed', 'Other orders'));
     expect(await succeedJson('import', orders, '--namespace', 'shared.example', '--dry-run')).toMatchObject({ service_id: null });
-  });
-
-  test('hands on every digit, to the gate and back', async () => {
-    const schema = '{ type: number, default: 1.10, maximum: 12345678901234567890.5 }';
-    const file = await writeTo(
-      'digits.yaml',
-      `openapi: 3.0
-info: { title: Digits, version: 1.10 }
-servers: [{ url: 'https://digits.example' }]
-paths:
-  /a: { get: { operationId: a, parameters: [{ name: x, in: query, schema: ${schema} }], responses: { '204': { description: Done } } } }
-`,
-    );
-    expect((await succeedJson('import', file)).create).toEqual(['digits.example:a:v1']);
-    expect(await succeedJson('import', file)).toMatchObject({ create: [], update: [], unchanged: 1 });
-    const uid = 'digits.example:a:v1';
-    const shown = await succeed('intents', 'show', uid, '--json');
-    expect(shown).toMatch(/"default": 1\.10,\s+"maximum": 12345678901234567890\.5\s/);
-    for (const format of ['yaml', 'json']) {
-      const exported = join(folder, `digits-export.${format}`);
-      await succeed('export', '--service', 'Digits', '--output', exported);
-      expect(await readFile(exported, 'utf8')).toMatch(/default"?: 1\.10,?\n\s+"?maximum"?: 12345678901234567890\.5\n/);
-      await succeed('diff', exported);
-    }
-    await writeFile(file, shown.replace('1.10', '2.50'));
-    await succeed('intents', 'update', uid, '--file', file);
-    expect(await succeed('intents', 'show', uid, '--json')).toContain('"default": 2.50,');
   });
 
   test('takes no other API for its own that has the same title', async () => {
@@ -1151,46 +1088,5 @@ describe('everything else', () => {
     const outcome = await run(words);
     expect(outcome).toMatchObject({ code, stdout: '' });
     expect(outcome.stderr.split('\n')[0]).toBe(message);
-  });
-
-  test('what a policy file says, and what changes from one file to another', async () => {
-    const [shipped = '', local = ''] = ['policy.json', 'bin/local/policy.json'].map((file) =>
-      fileURLToPath(new URL(`../../../${file}`, import.meta.url)),
-    );
-    const prohibited = 'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.';
-    const signed = 'You must sign the policy with the key that you present as agent_public_key.';
-    expect(await succeed('policy', 'show')).toContain(`${signed}\n`);
-    expect(await run(['policy', 'diff', shipped])).toMatchObject({ code: 2, stdout: `No longer: ${prohibited}\n` });
-    expect(await succeed('policy', 'show', local)).toBe(`This is the policy {base_url}/api/policy (Set).
-You may execute every intent, at most 60 times a minute.
-${prohibited}
-You must not exceed the rate limit.
-${signed}
-
-scope of a PAT: *:*:*:execute
-prohibited:     world.example:export-countries:v1:execute
-lmt:            60 in any 60 seconds
-`);
-    expect(await run(['policy', 'diff', shipped, local])).toEqual({
-      code: 2,
-      stdout: `New: ${prohibited}\n`,
-      stderr: `${local} differs from ${shipped}.\n`,
-    });
-    expect(await succeed('policy', 'diff', shipped, shipped)).toBe('The policies are equivalent.\n');
-    const missing = expect.stringContaining('cannot be read.');
-    expect(await run(['policy', 'show', join(folder, 'none.json')])).toMatchObject({ code: 3, stderr: missing });
-  });
-
-  test('an unknown check', async () => {
-    expect(await run(['conform', '--only', 'path-unknown,nonsense'])).toMatchObject({
-      code: 3,
-      stderr: 'Unknown check: nonsense. The report with --json lists all ids.\n',
-    });
-    expect((await run(['conform', '--only', 'path-unknown'])).code).toBe(0);
-  });
-
-  test('failures as JSON', async () => {
-    const { stderr } = await run(['intents', 'show', 'a:b:v1', '--json']);
-    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'NOT_FOUND', details: { reference: 'PROTO-RES-001' } } });
   });
 });

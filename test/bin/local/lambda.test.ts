@@ -52,11 +52,6 @@ describe('openLambdas', () => {
     });
   });
 
-  test('keeps an environment warm', async () => {
-    const lambda = open('return ++count');
-    expect([await lambda.invoke({}), await lambda.invoke({}), await lambda.invoke({})]).toEqual([1, 2, 3]);
-  });
-
   test('serves one invocation at a time in each of a bounded number of environments', async () => {
     const lambda = open(
       `const isAlone = !globalThis.busy; globalThis.busy = true;
@@ -100,16 +95,6 @@ describe('openLambdas', () => {
     }
   });
 
-  test('passes on what the function logs, line by line', async () => {
-    const lines: string[] = [];
-    const lambda = open('console.log("one\\ntwo"); console.error("three"); return 1', {
-      onLog: (line, name) => lines.push(`${name}: ${line}`),
-    });
-    await lambda.invoke({});
-    while (lines.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(lines.sort()).toEqual(['example: one', 'example: three', 'example: two']);
-  });
-
   const later = 'await new Promise((resolve) => setTimeout(resolve, 100)); return threadId';
 
   test('the environment that was idle longest makes room for another function', async () => {
@@ -117,27 +102,6 @@ describe('openLambdas', () => {
     const counts: unknown[] = [];
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) counts.push(await lambda.invoke({}, name));
     expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
-  });
-
-  test('environments that are ending count: there are never more threads than environments', async () => {
-    const lambda = open('return ++count', { maxOfAll: 3 });
-    let most = 0;
-    const watching = setInterval(() => {
-      most = Math.max(most, readdirSync(lambda.scratch).length);
-    }, 1);
-    const names = Array.from({ length: 40 }, (_, at) => `function-${at % 10}`);
-    await Promise.all(names.map((name) => lambda.invoke({}, name)));
-    for (const name of names.slice(0, 10)) await lambda.invoke({}, name);
-    clearInterval(watching);
-    expect(most).toBe(3);
-  });
-
-  test('a function that waits without an environment gets the next free one, however busy the others are', async () => {
-    const lambda = open(later, { maxOfAll: 1 });
-    const order: string[] = [];
-    const invoke = (name: string) => lambda.invoke({}, name).then(() => order.push(name));
-    await Promise.all(['busy', 'busy', 'busy', 'other'].map(invoke));
-    expect(order).toEqual(['busy', 'other', 'busy', 'busy']);
   });
 
   test('invocations beyond the queue limit are refused at once, the others are served', async () => {
@@ -162,14 +126,6 @@ describe('openLambdas', () => {
       { reason: new LambdaThrottled('no environment of example was free within 50 ms') },
     ]);
     expect(await lambda.invoke({})).toBe(3);
-  });
-
-  test('the last environment of a function may be idle for longer than the others', async () => {
-    const lambda = open('return ++count', { idleMs: 50 });
-    await Promise.all([lambda.invoke({}), lambda.invoke({})]);
-    while (readdirSync(lambda.scratch).length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(await lambda.invoke({})).toBe(2);
   });
 
   test('an environment that is idle ends, and its temporary folder with it', async () => {

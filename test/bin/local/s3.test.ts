@@ -83,19 +83,6 @@ test('a body that is cut short leaves the object as it was', async () => {
 });
 
 describe('refuses', () => {
-  test('a body in chunks', async () => {
-    const headers = { 'Content-Encoding': 'aws-chunked', 'X-Amz-Decoded-Content-Length': '1' };
-    expect((await fetch(`${s3.endpoint}/kept/chunks`, { method: 'PUT', headers, body: '1\r\na\r\n0\r\n\r\n' })).status).toBe(501);
-  });
-
-  test.each([
-    ['a path of two slashes', '//', 404, 'NoSuchBucket'],
-    ['a key that is not UTF-8', '/kept/%FF', 400, 'InvalidURI'],
-  ])('%s', async (_, path, status, code) => {
-    const answer = await fetch(s3.endpoint + path);
-    expect([answer.status, await answer.text()]).toEqual([status, expect.stringContaining(`<Code>${code}</Code>`)]);
-  });
-
   test.each([
     ['an unknown bucket', new GetObjectCommand({ Bucket: 'other', Key: 'a' }), 'NoSuchBucket', 404],
     ['a part of an object', new GetObjectCommand({ ...at('a/b/c'), Range: 'bytes=0-1' }), 'NotImplemented', 501],

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
+import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createTables, startDynamo } from '../../../bin/local/table.ts';
 import { LeanDynamoDBClient } from '../../../functions/core/table/dynamodb-client.ts';
 import { seededRandom } from '../../support/random.ts';
@@ -14,7 +14,7 @@ import { startTable } from '../../support/table.ts';
 const { client, endpoint, stop, table, tableNames } = await startTable();
 afterAll(stop);
 
-const { registry, activity } = tableNames;
+const { activity } = tableNames;
 const location = { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 1 };
 const lean = DynamoDBDocumentClient.from(new LeanDynamoDBClient(location));
 afterAll(() => lean.destroy());
@@ -53,12 +53,6 @@ afterEach(async () => {
   await Promise.all(Items.map(({ pk, sk }) => table.delete({ pk: String(pk), sk: String(sk) })));
 });
 
-test('writes to both tables at once', async () => {
-  await transact([put('a'), { Put: { TableName: registry, Item: { pk: 'SERVICE#a', sk: 'SERVICE' } } }]);
-  expect(await read('a')).toEqual(at('a'));
-  expect(await table.get({ pk: 'SERVICE#a', sk: 'SERVICE' })).toBeDefined();
-});
-
 test('gives reasons in the order of the actions, and writes nothing', async () => {
   await lean.send(new PutCommand({ TableName: activity, Item: { ...at('b'), text: 'x' } }));
   const isAbsent = { ConditionExpression: 'attribute_not_exists(pk)' };
@@ -85,26 +79,9 @@ test('gives reasons in the order of the actions, and writes nothing', async () =
 });
 
 describe('conflicts', () => {
-  /** A transaction that has the head for a while: before it gets the other item, the writes that were there first have to end. */
-  const long = () => [
-    ...Array.from({ length: 50 }, () => lean.send(new UpdateCommand(count('busy')))),
-    transact([{ Update: count('head') }, { Update: count('busy') }]),
-  ];
-
   test('of transactions say which item it was, and one of them takes place', async () => {
     const outcomes = await untilSome('Conflict', () => [0, 1, 2].map((n) => transact([put(`own ${n}`), { Update: count('head') }])));
     expect(new Set(outcomes)).toEqual(new Set(['done', 'TransactionCanceledException None TransactionConflict']));
-  });
-
-  test('refuse plain writes, while reads go on', async () => {
-    const reads: unknown[] = [];
-    const outcomes = await untilSome('Conflict', () => [
-      ...long(),
-      ...Array.from({ length: 30 }, () => lean.send(new UpdateCommand(count('head')))),
-      ...Array.from({ length: 5 }, async () => reads.push(await read('head'))),
-    ]);
-    expect(new Set(outcomes)).toEqual(new Set(['done', 'TransactionConflictException']));
-    expect(reads.length).toBeGreaterThanOrEqual(5);
   });
 
   test('are tried again until all writes took place', async () => {
@@ -133,29 +110,11 @@ describe('tokens', () => {
     expect(await outcomeOf(transact([{ Update: count('b') }], 'once'))).toBe('IdempotentParameterMismatchException');
   });
 
-  test('are forgotten after ten minutes', async () => {
-    await transact([{ Update: count('a') }], 'for a while');
-    const laterMs = Date.now() + 10 * 60_000;
-    const clock = jest.spyOn(Date, 'now').mockReturnValue(laterMs);
-    await transact([{ Update: count('a') }], 'for a while').finally(() => clock.mockRestore());
-    expect(await read('a')).toMatchObject({ n: 2 });
-  });
-
   test('of a cancelled transaction are free', async () => {
     const actions = () => [{ Update: { ...count('a'), ConditionExpression: 'attribute_exists(pk)' } }];
     expect(await outcomeOf(transact(actions(), 'again'))).toMatch('ConditionalCheckFailed');
     await lean.send(new PutCommand({ TableName: activity, Item: at('a') }));
     expect(await outcomeOf(transact(actions(), 'again'))).toBe('done');
-  });
-
-  test('are refused while their transaction is under way', async () => {
-    let n = 0;
-    const outcomes = await untilSome('InProgress', () => {
-      const token = `progress ${n++}`;
-      return [0, 1, 2].map(() => transact([{ Update: count('a') }], token));
-    });
-    expect(new Set(outcomes)).toEqual(new Set(['done', 'TransactionInProgressException']));
-    expect(await read('a')).toMatchObject({ n });
   });
 });
 

@@ -155,37 +155,6 @@ describe('an answer', () => {
 });
 
 describe('faults', () => {
-  test('an execution whose answers are lost recognises itself', async () => {
-    proxy.next = ['dropAfter'];
-    expect(await faulty.begin(requestOf('E1'))).toEqual({ state: 'started' });
-    proxy.next = ['dropAfter'];
-    expect(await faulty.finish(requestOf('E1'), answer)).toBe(true);
-    expect(await faulty.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: answer });
-  });
-
-  test('a key given back whose answer is lost is free', async () => {
-    await faulty.begin(requestOf('E1'));
-    proxy.next = ['dropAfter'];
-    await faulty.abandon(requestOf('E1'));
-    expect(await faulty.begin(requestOf('E2'))).toEqual({ state: 'started' });
-  });
-
-  test('an outcome that cannot be recorded leaves the key unknown, never free', async () => {
-    await faulty.begin(requestOf('E1'));
-    proxy.faults = { dropBefore: 1 };
-    expect(await faulty.finish(requestOf('E1'), answer)).toBe(false);
-    proxy.faults = {};
-    expect(await faulty.begin(requestOf('E2', { nowMs: startMs + 60_000 }))).toEqual({ state: 'unknown' });
-  });
-
-  test('a key that cannot be given back leaves what was told as it is, and the key unknown', async () => {
-    await faulty.begin(requestOf('E1'));
-    proxy.faults = { dropBefore: 1 };
-    expect(await faulty.abandon(requestOf('E1'))).toBe(false);
-    proxy.faults = {};
-    expect(await faulty.begin(requestOf('E2', { nowMs: startMs + 60_000 }))).toEqual({ state: 'unknown' });
-  });
-
   test('a table out of reach: 503', async () => {
     proxy.faults = { dropBefore: 1 };
     await expect(faulty.begin(requestOf('E1'))).rejects.toMatchObject({

@@ -1,6 +1,5 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { openCounterItems, rememberedTokens } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { countExecution, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
@@ -51,8 +50,6 @@ const totalsOf = async ({ holder, counter }: LimitRequest): Promise<Record<strin
   const item = await openCounterItems(store.table).find(keys.limit(holder, counter));
   return Object.fromEntries(Object.entries(item?.windows ?? {}).map(([id, { total }]) => [id, total]));
 };
-const admittedOf = (decisions: PromiseSettledResult<LimitDecision>[]) =>
-  decisions.filter((decision) => decision.status === 'fulfilled' && decision.value.isAdmitted).length;
 const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
   Promise.allSettled(Array.from({ length: count }, (_, at) => (limits[at % limits.length] as RateLimiter).consume(request)));
 
@@ -115,20 +112,6 @@ describe('several limits at once', () => {
     expect(await totalsOf(wide)).toEqual({ all: 10, narrow: 2 });
   });
 
-  test('a client that obeys the first item of RateLimit is never refused', async () => {
-    const random = seededRandom(9);
-    const request = requestOf(calls('brief', 4, 10), calls('long', 9, 60), money('monthly', 1_000, 7, 120));
-    const limits = [0, 1].map(() => openRateLimiter(store.table, now));
-    for (let call = 0; call < 80; call++) {
-      const decision = await (limits[call % 2] as RateLimiter).consume(request);
-      expect(decision).toMatchObject({ isAdmitted: true });
-      const [, remaining, seconds] = /^"[a-z]+";r=(\d+);t=(\d+)/.exec(rateLimitHeaders(decision).RateLimit ?? '') ?? [];
-      nowMs += random() * 50;
-      if (remaining === '0') nowMs += Number(seconds) * 1_000;
-      else if (random() < 0.3) nowMs += random() * 3_000;
-    }
-  });
-
   test('a client that obeys is never refused either if calls of several kinds take different amounts of one budget', async () => {
     const random = seededRandom(3);
     const shared = (cost: number): Charge => ({ ...money('daily', 1_000, cost, 60), dearest: 450 });
@@ -186,16 +169,6 @@ describe('several limits at once', () => {
 });
 
 describe('a budget', () => {
-  test('500 parallel calls at 3 against 100: exactly 33', async () => {
-    const limits = openRateLimiter(store.table, now);
-    const request = requestOf(money('monthly', 10_000, 300));
-    // what an empty counter costs in attempts is not what is measured
-    await limits.consume({ ...request, charges: [calls('other', 100, 60), { ...money('monthly', 10_000, 300), cost: 0 }] });
-    const decisions = await settle([limits, openRateLimiter(store.table, now)], request, 500);
-    expect(admittedOf(decisions)).toBe(33);
-    expect(await totalsOf(request)).toEqual({ other: 1, monthly: 9_900 });
-  });
-
   test('refuses with 429, and warns from four fifths on', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(money('monthly', 1_000, 300));
@@ -275,37 +248,6 @@ describe('a budget', () => {
       await expect(hurried().renew(request, admitted)).rejects.toMatchObject(unavailable);
       expect(await totalsOf(request)).toMatchObject({ monthly: 100, ever: 1 });
     });
-
-    test('the table cannot be reached any more, which leaves what may have been counted', async () => {
-      const request = charges();
-      const failing = {
-        ...store.table,
-        put: async (...input: Parameters<typeof store.table.put>) => {
-          const written = await store.table.put(...input);
-          nowMs += bucketMs(60) * 2;
-          return written;
-        },
-        update: async () => {
-          throw new ApiError('SERVICE_UNAVAILABLE', 'The table cannot be reached.');
-        },
-      } as unknown as typeof store.table;
-      await expect(openRateLimiter(failing, now).consume(request)).rejects.toMatchObject(unavailable);
-      expect(await totalsOf(request)).toEqual({ monthly: 100, minute: 1, ever: 1 });
-    });
-  });
-
-  test('gets everything back, however many calls are counted meanwhile', async () => {
-    const request = requestOf(money('monthly', 100_000, 100));
-    const instances = Array.from({ length: 4 }, () => openRateLimiter(store.table, now));
-    const [first] = instances as [(typeof instances)[0]];
-    const decisions = await Promise.all(Array.from({ length: 40 }, () => first.consume(request)));
-    await Promise.all(
-      decisions.flatMap((decision, at) => {
-        const limits = instances[at % 4] as typeof first;
-        return [limits.giveBack(request, decision), limits.consume(request)];
-      }),
-    );
-    expect(await totalsOf(request)).toEqual({ monthly: 4_000 });
   });
 
   test.each([

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { unavailable } from '../../../../functions/core/api-error.ts';
 import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { digestOf, type LogQuery, selectEntries } from '../../../../functions/core/registry/log.ts';
@@ -71,35 +70,6 @@ test('a change takes one batch and one transaction, and what changes nothing wri
   database.operations.length = 0;
   await expect(services.replace(service_id, serviceNamed('Never'), () => false)).rejects.toMatchObject({ code: 'CONFLICT' });
   expect(database.operations).toEqual(['BatchGetItem']);
-});
-
-/** The table, whose first transaction takes effect or not, and whose answer is lost. */
-function losing(takesEffect: boolean, store: Table, meanwhile: () => Promise<unknown> = async () => {}): Table {
-  let isFirst = true;
-  return {
-    ...store,
-    transact: async (writes, token) => {
-      if (!isFirst) return store.transact(writes, token);
-      isFirst = false;
-      if (takesEffect) await store.transact(writes, token);
-      await meanwhile();
-      throw unavailable(
-        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
-      );
-    },
-  };
-}
-
-test('a change whose answer was lost is recognised in the log, also if others followed it', async () => {
-  const memory = openMemoryTable();
-  const heard = losing(true, memory, () => openServices(memory).create(serviceNamed('Meanwhile')));
-  await expect(openServices(heard).create(serviceNamed('Heard'))).resolves.toMatchObject({ service_name: 'Heard', rev: 1 });
-  await expect(openChangeLog(memory).head()).resolves.toMatchObject({ seq: 2 });
-  await expect(openServices(losing(false, memory)).create(serviceNamed('Unheard'))).rejects.toMatchObject({
-    code: 'SERVICE_UNAVAILABLE',
-    status: 503,
-  });
-  await expect(openChangeLog(memory).head()).resolves.toMatchObject({ seq: 2 });
 });
 
 test('a head that moves all the time is 503 in the end, with Retry-After, and nothing is changed', async () => {

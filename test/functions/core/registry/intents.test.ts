@@ -82,17 +82,6 @@ describe('create', () => {
     for (const id of [serviceId, newUlid(), 'x']) await expect(intents.create(id, intentOf(uid()))).resolves.toBeUndefined();
     await expect(intents.find(uid())).resolves.toBeUndefined();
   });
-
-  test('takes over the uid of an intent whose service is dead', async () => {
-    await intents.create(serviceId, intentOf(uid()));
-    // it has no time to remove its intents
-    await services.remove(serviceId, anyRevision, 0);
-    const heir = await services.create(serviceNamed(`Heir ${slug}`));
-    await intents.create(heir.service_id, intentOf(uid()));
-    await expect(intents.find(uid())).resolves.toMatchObject({ service: { service_id: heir.service_id } });
-    await services.remove(serviceId, anyRevision);
-    await expect(intents.find(uid())).resolves.toMatchObject({ service: { service_id: heir.service_id } });
-  });
 });
 
 describe('remove', () => {
@@ -105,15 +94,6 @@ describe('remove', () => {
     await expect(intents.create(serviceId, intentOf(uid()))).resolves.toMatchObject({ intent_uid: uid() });
     await expect(list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1 });
   });
-});
-
-test('a stale writer is refused, and the record stays', async () => {
-  await intents.create(serviceId, intentOf(uid()));
-  const message =
-    'The record has changed since you read it. Read it again, apply your change to the current record, and send it with the new ETag.';
-  await expect(intents.replace(uid(), intentOf(uid(), { intent_name: 'Late' }), () => false)).rejects.toEqual(conflict(message));
-  await expect(intents.remove(uid(), () => false)).rejects.toEqual(conflict(message));
-  await expect(intents.find(uid())).resolves.toMatchObject({ intent: { intent_name: 'Get country' } });
 });
 
 describe('list', () => {

@@ -24,8 +24,6 @@ afterAll(() => database.stop());
 const anyRevision = () => true;
 const conflict = (message: string) => expect.objectContaining({ code: 'CONFLICT', status: 409, message });
 const nameTaken = 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.';
-const recordChanged =
-  'The record has changed since you read it. Read it again, apply your change to the current record, and send it with the new ETag.';
 
 describe('a name', () => {
   test.each([
@@ -72,12 +70,6 @@ describe('replace', () => {
     const { service_id } = await services.create({ ...serviceNamed('Optional'), policy_url: 'https://world.example/policy' });
     await services.replace(service_id, serviceNamed('Optional'), anyRevision);
     await expect(services.find(service_id)).resolves.not.toHaveProperty('policy_url');
-  });
-
-  test('refuses a writer that knows another revision, and gives its new name back', async () => {
-    const { service_id } = await services.create(serviceNamed('Guarded'));
-    await expect(services.replace(service_id, serviceNamed('Unguarded'), () => false)).rejects.toEqual(conflict(recordChanged));
-    await expect(services.create(serviceNamed('Unguarded'))).resolves.toBeDefined();
   });
 
   test('of the unknown and the deleted is undefined', async () => {

@@ -198,17 +198,6 @@ describe('records', () => {
   };
   const sky = serviceRecord('sky', 'Sky');
 
-  test('are found if their service is there or comes with them, in whatever order they come', () => {
-    const fresh = open(weather);
-    expect(search({}, fresh).total).toBe(0);
-    fresh.apply([sky]);
-    expect(search({ query: 'weather' }, fresh).total).toBe(0);
-    fresh.apply([alerts]);
-    expect(uids({ query: 'weather' }, fresh)).toEqual([alerts.intent_uid]);
-    expect(search({ query: 'weather' }, open(weather, sky)).hits).toEqual([{ intent: toIntentDetails(weather, 'Sky') }]);
-    expect(search({ service_name: 'sky' }, fresh).total).toBe(1);
-  });
-
   test.each<[string, Parameters<typeof index.apply>]>([
     ['the intent goes', [[], [{ kind: 'intent', id: weather.intent_uid }]]],
     ['its service goes', [[], [{ kind: 'service', id: 'sky' }]]],
@@ -240,38 +229,6 @@ describe('records', () => {
     }
     fresh.apply([sky, weather]);
     expect(search({ query: 'forecast' }, fresh).total).toBe(1);
-  });
-
-  test('that are unknown may go', () => {
-    const fresh = open(sky, weather);
-    fresh.apply(
-      [],
-      [
-        { kind: 'intent', id: alerts.intent_uid },
-        { kind: 'service', id: 'none' },
-      ],
-    );
-    expect(uids({}, fresh)).toEqual([weather.intent_uid]);
-  });
-
-  test('are found by what they are now, not by what they were', () => {
-    const fresh = open(sky, weather, alerts);
-    fresh.apply([{ ...weather, intent_name: 'Tides', description: 'High and low water', tags: ['sea'], input_parameters: [] }]);
-    expect(uids({ query: 'forecast' }, fresh)).toEqual([weather.intent_uid]);
-    expect(uids({ intent_name: 'forecast' }, fresh)).toEqual([]);
-    expect(uids({ tags: 'weather' }, fresh)).toEqual([alerts.intent_uid]);
-    expect(uids({ query: 'water tide' }, fresh)).toEqual([weather.intent_uid]);
-    fresh.apply([{ ...alerts, deprecated: true }]);
-    expect(uids({}, fresh)).toEqual([weather.intent_uid]);
-    expect(uids({ uid: alerts.intent_uid }, fresh)).toEqual([alerts.intent_uid]);
-  });
-
-  test('have the current name of their service', () => {
-    const fresh = open(sky, weather);
-    fresh.apply([serviceRecord('sky', 'Ocean')]);
-    expect(search({ service_name: 'sky' }, fresh).total).toBe(0);
-    expect(search({ service_name: 'ocean' }, fresh).hits[0]?.intent.service_name).toBe('Ocean');
-    expect(uids({ query: 'ocean' }, fresh)).toEqual([weather.intent_uid]);
   });
 });
 
