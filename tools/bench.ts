@@ -2,10 +2,7 @@
 const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
   execute: () => import('./bench/execute.ts'),
   search: () => import('./bench/search.ts'),
-  tune: () => import('./bench/tune.ts'),
-  changes: () => import('./bench/changes.ts'),
   cold: () => import('./bench/cold.ts'),
-  hanging: () => import('./bench/hanging.ts'),
 };
 
 const [what = '', ...args] = process.argv.slice(2);

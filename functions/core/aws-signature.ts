@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 
 export interface Credentials {
@@ -26,7 +26,7 @@ export interface SigningScope {
   isSigned?: (name: string) => boolean;
 }
 
-export const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
+export const sha256 = (text: string | Uint8Array): string => hash('sha256', text);
 const hmac = (key: Parameters<typeof createHmac>[1], text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
 /** Percent-encodes all but RFC 3986's unreserved characters. */

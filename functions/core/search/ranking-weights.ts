@@ -10,7 +10,7 @@ export interface RankingWeights {
   overlapAbove: number;
 }
 
-/** Chosen by `npm run bench -- tune`; docs/search.md has the figures. */
+/** docs/search.md has what they achieve. */
 export const rankingWeights: RankingWeights = { similarity: 2, name: 1, sentence: 0.5, overlapAbove: 0.4 };
 
 export interface Features {

@@ -1,4 +1,5 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { getSchemaSerdePlugin } from '@smithy/core/schema';
 import { openSigner } from '../aws-signature.ts';
 
@@ -19,5 +20,42 @@ export class LeanDynamoDBClient extends DynamoDBClient {
     this.config.signer = async () => signer;
     this.config = { ...this.config };
     this.middlewareStack.use(getSchemaSerdePlugin(this.config));
+  }
+}
+
+type Handler = (command: unknown) => Promise<{ output: unknown }>;
+
+/** The parts of a command that the SDK does not declare as public. */
+interface Resolvable {
+  clientCommand: { resolveMiddleware(...parts: unknown[]): Handler };
+  resolveMiddleware(...parts: unknown[]): unknown;
+}
+
+/** Resolves the middleware of each kind of command once, as `cacheMiddleware` does for clients without documents. */
+export class LeanDocumentClient extends DynamoDBDocumentClient {
+  readonly #handlers = new Map<unknown, Handler>();
+
+  constructor(client: DynamoDBClient) {
+    super(client, { marshallOptions: { removeUndefinedValues: true } });
+  }
+
+  override send = (async (command: Resolvable) => {
+    const handler = this.#handlers.get(command.constructor) ?? this.#resolve(command);
+    this.#handlers.set(command.constructor, handler);
+    return (await handler(command.clientCommand)).output;
+  }) as unknown as DynamoDBDocumentClient['send'];
+
+  /** The handler inside the one that the command would resolve, which is for this command only. */
+  #resolve(command: Resolvable): Handler {
+    const { clientCommand } = command;
+    const resolve = clientCommand.resolveMiddleware.bind(clientCommand);
+    let inner: Handler | undefined;
+    clientCommand.resolveMiddleware = (...parts) => {
+      inner = resolve(...parts);
+      return inner;
+    };
+    command.resolveMiddleware(this.middlewareStack, this.config);
+    if (!inner) throw new TypeError('the SDK resolves the middleware of its commands in another way');
+    return inner;
   }
 }

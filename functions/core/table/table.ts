@@ -5,7 +5,7 @@ import {
   type BatchGetCommandInput,
   type BatchGetCommandOutput,
   DeleteCommand,
-  DynamoDBDocumentClient,
+  type DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
   QueryCommand,
@@ -18,7 +18,7 @@ import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
-import { LeanDynamoDBClient } from './dynamodb-client.ts';
+import { LeanDocumentClient, LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Conditional, compileConditions, compileProjection, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 import { type Pause, pastConflicts, reachWithin } from './retry.ts';
@@ -82,9 +82,7 @@ const retryStrategy = () => new ConfiguredRetryStrategy(3, (attempt) => Math.ran
 
 /** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
 const documentClient = (): DynamoDBDocumentClient =>
-  DynamoDBDocumentClient.from(new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), retryStrategy: retryStrategy() }), {
-    marshallOptions: { removeUndefinedValues: true },
-  });
+  new LeanDocumentClient(new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), retryStrategy: retryStrategy() }));
 
 /**
  * @param names - what the two tables are called in this deployment

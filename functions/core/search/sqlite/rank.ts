@@ -38,7 +38,7 @@ interface Candidate extends Entry {
   uid: string;
 }
 
-export interface RankedEntry extends Candidate {
+interface RankedEntry extends Candidate {
   features: Features;
 }
 
@@ -110,7 +110,7 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     return new Map(first.map((id) => [id, readName.get(id)?.name === spelling ? 2 : 1]));
   }
 
-  function rankBest(question: string, found: Scores, isWanted: (id: number) => boolean, named: Iterable<number> = []) {
+  function rankBest(question: string, found: Scores, isWanted: (id: number) => boolean, named: Iterable<number>) {
     const best = topOf(found, maxReranked);
     const maxScore = best[0]?.score ?? 1;
     const embedded = embedQuestion(question);
@@ -136,45 +136,35 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     return { ranked, others, maxScore };
   }
 
-  return {
-    /** The features of the best entries, from which weights are chosen. */
-    describeBest(question: string): RankedEntry[] {
-      const words = questionWords(question);
-      if (words.length === 0) return [];
-      const isWanted = openFilter([], false);
-      return rankBest(question, postings.score(words, isWanted), isWanted).ranked;
-    },
+  return function rank(
+    question: string,
+    filters: Filter[],
+    { uid, page, page_size }: SearchQuery,
+    { weights, isForbidden }: RankingOptions = {},
+  ): Ranking {
+    const isWanted = openFilter(filters, uid !== undefined);
+    const found = postings.score(questionWords(question), isWanted);
+    const named = matchNames(question, found, isWanted);
+    const { ranked, others, maxScore } = rankBest(question, found, isWanted, named.keys());
+    const total = found.ids.length + others.filter((id) => !found.has(id)).length;
 
-    rank(
-      question: string,
-      filters: Filter[],
-      { uid, page, page_size }: SearchQuery,
-      { weights, isForbidden }: RankingOptions = {},
-    ): Ranking {
-      const isWanted = openFilter(filters, uid !== undefined);
-      const found = postings.score(questionWords(question), isWanted);
-      const named = matchNames(question, found, isWanted);
-      const { ranked, others, maxScore } = rankBest(question, found, isWanted, named.keys());
-      const total = found.ids.length + others.filter((id) => !found.has(id)).length;
-
-      const sorted = ranked
-        .map((entry) => ({
-          ...entry,
-          score: combine(entry.features, weights),
-          isForbidden: isForbidden?.(entry.id, entry.uid) ?? false,
-          nameMatch: named.get(entry.id) ?? 0,
-        }))
-        .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || b.nameMatch - a.nameMatch || compareCandidates(a, b));
-      const first = (page - 1) * page_size;
-      const entries = sorted.slice(first, first + page_size);
-      const missing = page_size - entries.length;
-      if (missing === 0 || first + entries.length >= total) return { entries, total };
-      // after the reranked entries, the rest follow by BM25
-      const offset = Math.max(first, sorted.length) - others.length;
-      const extra = new Set(others);
-      const isOrdinary = (id: number) => !extra.has(id);
-      const rest = topOf(select(found, isOrdinary), offset + missing).slice(offset);
-      return { entries: [...entries, ...rest.map(({ id, score }) => ({ id, score: score / maxScore }))], total };
-    },
+    const sorted = ranked
+      .map((entry) => ({
+        ...entry,
+        score: combine(entry.features, weights),
+        isForbidden: isForbidden?.(entry.id, entry.uid) ?? false,
+        nameMatch: named.get(entry.id) ?? 0,
+      }))
+      .sort((a, b) => Number(a.isForbidden) - Number(b.isForbidden) || b.nameMatch - a.nameMatch || compareCandidates(a, b));
+    const first = (page - 1) * page_size;
+    const entries = sorted.slice(first, first + page_size);
+    const missing = page_size - entries.length;
+    if (missing === 0 || first + entries.length >= total) return { entries, total };
+    // after the reranked entries, the rest follow by BM25
+    const offset = Math.max(first, sorted.length) - others.length;
+    const extra = new Set(others);
+    const isOrdinary = (id: number) => !extra.has(id);
+    const rest = topOf(select(found, isOrdinary), offset + missing).slice(offset);
+    return { entries: [...entries, ...rest.map(({ id, score }) => ({ id, score: score / maxScore }))], total };
   };
 }

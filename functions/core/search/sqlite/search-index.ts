@@ -104,7 +104,7 @@ export function openSearchIndex(file: string) {
     for (const { record } of renamed) addIntent(JSON.parse(record));
   }
 
-  const { search, describeBest } = prepareSearch(database, { postings, embeddings, overlaps });
+  const search = prepareSearch(database, { postings, embeddings, overlaps });
 
   return {
     /**
@@ -140,7 +140,6 @@ export function openSearchIndex(file: string) {
       }
     },
     search,
-    describeBest,
     /** Completes the file, and optimises it for reading, before it becomes a snapshot. */
     compact: () => {
       for (const structure of [postings, embeddings, overlaps]) structure.save();

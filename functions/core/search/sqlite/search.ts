@@ -59,7 +59,7 @@ function list(database: DatabaseSync, filters: Filter[], { uid, after, page, pag
 interface IndexSearchOptions extends SearchOptions, Pick<RankingOptions, 'weights'> {}
 
 export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
-  const { rank, describeBest } = prepareRanking(database, inMemory);
+  const rank = prepareRanking(database, inMemory);
   const readHit = database.prepare(sql.hit);
 
   const read = (id: number) => {
@@ -67,7 +67,7 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
     return { record: JSON.parse(record) as IntentRecord, digest, service_name };
   };
 
-  function search(query: SearchQuery, { weights, isForbidden }: IndexSearchOptions = {}): SearchResult {
+  return function search(query: SearchQuery, { weights, isForbidden }: IndexSearchOptions = {}): SearchResult {
     const filters = filtersOf(query);
     const words = questionWords(query.query ?? '');
     if (!filters || (query.query !== undefined && words.length === 0)) return { hits: [], total: 0 };
@@ -82,6 +82,5 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
       return { intent, match: { score, words: words.filter((word) => inMemory.postings.contains(word, id)) } };
     });
     return { hits, total };
-  }
-  return { search, describeBest };
+  };
 }

@@ -1,10 +1,11 @@
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { openSigner } from '../../../../functions/core/aws-signature.ts';
-import { LeanDynamoDBClient } from '../../../../functions/core/table/dynamodb-client.ts';
+import { LeanDocumentClient, LeanDynamoDBClient } from '../../../../functions/core/table/dynamodb-client.ts';
 
 const region = 'eu-west-1';
 const service = 'dynamodb';
@@ -82,4 +83,16 @@ test('signs a request again for its next attempt', async () => {
   const at = (signingDate: Date) => ({ signingDate });
   const again = await own.sign(await own.sign(requestOf('{}'), at(morning)), at(evening));
   expect(again.headers).toEqual((await own.sign(requestOf('{}'), at(evening))).headers);
+});
+
+test('the document client sends each command with its own input, and reads each answer', async () => {
+  const requestHandler = {
+    handle: async ({ body }: HttpRequest) => {
+      const { Key } = JSON.parse(String(body));
+      return { response: new HttpResponse({ statusCode: 200, headers: {}, body: Buffer.from(JSON.stringify({ Item: Key })) }) };
+    },
+  };
+  const client = new LeanDocumentClient(new LeanDynamoDBClient({ region, credentials: first, requestHandler }));
+  const read = (pk: string) => client.send(new GetCommand({ TableName: 'table', Key: { pk } }));
+  expect(await Promise.all(['a', 'b', 'c'].map(read))).toMatchObject(['a', 'b', 'c'].map((pk) => ({ Item: { pk } })));
 });
