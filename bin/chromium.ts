@@ -5,14 +5,13 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
 
-/** A Chromium on this machine; `CHROMIUM` names another one. */
+/** A Chromium on this machine; `CHROMIUM` overrides it. */
 export const chromiumPath = [process.env.CHROMIUM ?? '', ...candidates].find((path) => path !== '' && existsSync(path));
 
 export interface Browser {
   context: BrowserContext;
-  /** addresses of all requests of all pages */
   requests: string[];
-  /** warnings and errors in the pages' consoles, and errors that none of their scripts has caught */
+  /** warnings and errors in the pages' consoles, and uncaught errors */
   complaints: string[];
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** `npm run deploy [-- <stage>] [options of cdk deploy]`: examines and deploys a stage, and keeps its outputs in a file of its own. */
+/** `npm run deploy [-- <stage>] [options of cdk deploy]`: examines and deploys a stage, and saves its outputs to a file. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -8,7 +8,7 @@ import { outputsFile } from './outputs.ts';
 
 const usage = 'npm run deploy -- [<stage>] [options of cdk deploy]    for example: npm run deploy -- test';
 
-/** The command for `cdk`, or what is wrong with the words that were given. */
+/** The command for `cdk`, or a mistake in the given words. */
 function commandFor(words: readonly string[]): string[] | { mistake: string } {
   const [first = 'production', ...others] = words;
   const isStage = !first.startsWith('-');
@@ -19,7 +19,6 @@ function commandFor(words: readonly string[]): string[] | { mistake: string } {
   return ['deploy', '--context', `stage=${stage}`, '--outputs-file', outputsFile(stage), ...options];
 }
 
-/** The settings and the profile that are given to `cdk` as words. */
 function readWords(words: string[]): { context: Record<string, string>; profile: string | undefined } {
   const { values } = parseArgs({
     args: words,

@@ -51,7 +51,6 @@ const prohibiting = z.looseObject({
   prohibition: z.array(z.looseObject({ action: z.string(), target: z.string(), constraint: z.array(z.unknown()).default([]) })).default([]),
 });
 
-/** An intent that a policy prohibits by name. */
 export function findProhibited(policy: unknown): string | undefined {
   const { prohibition = [] } = prohibiting.safeParse(policy).data ?? {};
   const targets = prohibition.filter(({ action, constraint }) => /\bexecute$/.test(action) && constraint.length === 0);

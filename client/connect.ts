@@ -27,25 +27,25 @@ export type { Agreement, AgreementStore, OnPolicy } from './pats.ts';
 export type * from './types.ts';
 
 export interface ConnectOptions {
-  /** the agent's name for itself, 1 to 256 characters; it belongs to the first key that is used with it */
+  /** 1 to 256 characters; it belongs to the first key that uses it */
   agentId: string;
-  /** the agent's key pair; default: the one in `keyStore`, made at the first use */
+  /** default: the one in `keyStore`, created on first use */
   key?: KeyPair;
-  /** default: memory, for as long as the process runs */
+  /** default: memory, until the process ends */
   keyStore?: KeyStore;
-  /** called before a policy is signed for the first time, and again when it has changed; nothing is signed unless it returns true */
+  /** called before a policy is signed, and again when it has changed; nothing is signed unless it returns true */
   onPolicy: OnPolicy;
-  /** sends a proof of possession along (RFC 9449), so that a stolen PAT is worthless; default false */
+  /** sends proofs of possession (RFC 9449), so that a stolen PAT is worthless; default false */
   dpop?: boolean;
-  /** keeps agreements and PATs from one run to the next; default: memory, for as long as the process runs */
+  /** keeps agreements and PATs between runs; default: memory, until the process ends */
   agreementStore?: AgreementStore;
   /** public address of the gate, if it differs from the one used to reach it */
   publicUrl?: string;
-  /** how often a request is sent at most if nothing answers or the gate is unavailable; default 4 */
+  /** maximum number of attempts if nothing answers or the gate is unavailable; default 4 */
   maxAttempts?: number;
-  /** how long a call may wait for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
+  /** maximum wait for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
   maxWaitMs?: number;
-  /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
+  /** time limit of one attempt, in milliseconds; default 35,000, longer than the gate ever takes */
   timeoutMs?: number;
   /**
    * reads the answers of intents; default: {@link parseJson}, which gives integers beyond 2^53 as bigint. `JSON.parse` gives all numbers as doubles, a
@@ -57,18 +57,18 @@ export interface ConnectOptions {
 }
 
 export interface CallOptions {
-  /** gives up waiting for the answer */
+  /** stops waiting for the answer */
   signal?: AbortSignal;
 }
 
 export interface ExecuteOptions extends CallOptions {
-  /** 1 to 255 visible characters; default: a new one for each call. With the same key the intent is executed once, however often it is requested within a day */
+  /** 1 to 255 visible characters; default: a new one per call. With the same key, the intent is executed once within a day */
   idempotencyKey?: string;
-  /** JSON pointers to the members of the answer that are wanted, for example `/name`; a name after an array means that member of every element. 1 to 50; default: all */
+  /** JSON pointers to the wanted members of the answer, for example `/name`; after an array, a name means that member of every item. 1 to 50; default: all */
   fields?: readonly string[];
-  /** how long the answer may be, in bytes; a longer one is cut after a member or item, and `cut` in it says where. Default: as long as it is */
+  /** maximum size of the answer, in bytes; a longer one is cut after a member or item, and its `cut` says where. Default: no limit */
   maxBytes?: number;
-  /** the digest of the intent as it was read, or its entity tag: if the intent has changed since, nothing is executed, and the refusal is CONFLICT with `details.changed` */
+  /** the digest or entity tag of the intent as it was read: if the intent has changed, nothing is executed, and the refusal is CONFLICT with `details.changed` */
   ifMatch?: string;
   /** the caller's position in a trace (W3C Trace Context), which the gate continues */
   traceparent?: string;
@@ -81,10 +81,9 @@ export interface ExecuteOptions extends CallOptions {
 // biome-ignore lint/suspicious/noEmptyInterface: declarations add the members
 export interface Intents {}
 
-/** The uids that are declared. */
 export type IntentUid = keyof Intents & string;
 
-/** A uid, which has to be a declared one if there are declarations; one that is known only at runtime is any text. */
+/** With declarations, literal uids must be declared; a uid known only at runtime is any text. */
 type KnownUid<Uid extends string> = Uid extends IntentUid ? Uid : string extends Uid ? Uid : [IntentUid] extends [never] ? Uid : IntentUid;
 
 type Declared<Uid extends string> = Uid extends IntentUid ? Intents[Uid] : unknown;
@@ -93,26 +92,23 @@ export type ParametersOf<Uid extends string> = Declared<Uid> extends { parameter
 
 export type AnswerOf<Uid extends string> = Declared<Uid> extends { answer: infer Answer } ? Answer : Record<string, unknown>;
 
-/** An answer to a request for some members only. */
 export type PartOf<Answer> = Answer extends readonly (infer Item)[]
   ? PartOf<Item>[]
   : Answer extends object
     ? { [Name in keyof Answer]?: PartOf<Answer[Name]> }
     : Answer;
 
-/** Where an answer was cut that was longer than `maxBytes`. */
+/** Where an answer longer than `maxBytes` was cut. */
 export interface Cut {
-  /** JSON pointer to the first member or item that is missing, or to the text that was shortened */
+  /** JSON pointer to the first missing member or item, or to the shortened text */
   at: string;
-  /** how many items or members there are there in all; of a text, how many characters */
+  /** number of items or members in all; of a text, characters */
   total: number;
 }
 
 /** A gate, as an agent sees it. All methods throw {@link IntentGateError}, or the reason of their signal. */
 export interface IntentGate {
-  /** Finds intents; a text is a question in plain words. */
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
-  /** Reads one intent with everything that was registered. */
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
   /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} the answer says where it is not as described. */
   execute<const Uid extends IntentUid | (string & {}), Options extends ExecuteOptions = ExecuteOptions>(
@@ -126,13 +122,13 @@ export interface IntentGate {
         ? PartOf<AnswerOf<Uid>>
         : AnswerOf<Uid>
   >;
-  /** The PAT that executions use now, for a program that sends it itself; accepts the policy first if necessary. */
+  /** The current PAT, for programs that send it themselves; accepts the policy first if necessary. */
   obtainPat(): Promise<{ pat: string; expiresAt: Date | undefined }>;
 }
 
 const executePath = '/api/intents/execute';
 
-/** Once because the PAT was refused, once more because the policy changed in the meantime. */
+/** Once because the PAT was refused, once because the policy changed in the meantime. */
 const maxReplacements = 2;
 
 /**
@@ -201,7 +197,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
 const isForAnotherPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');
 
-/** A caller who gives up waiting does not cancel what the others wait for. */
+/** One caller's cancellation does not cancel what others wait for. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   signal.throwIfAborted();

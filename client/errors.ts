@@ -29,7 +29,7 @@ export type ClientErrorCode = 'POLICY_DECLINED' | 'FOREIGN_POLICY' | 'UNREACHABL
 
 export type ErrorCode = GateErrorCode | ClientErrorCode;
 
-/** Base of all errors of this client. Misuse of the client itself is a TypeError. */
+/** Base class of this client's errors. Misuse of the client is a TypeError. */
 export class IntentGateError extends Error {
   override readonly name: string = 'IntentGateError';
   readonly code: ErrorCode;
@@ -73,16 +73,16 @@ function withReason(message: string, details: Record<string, unknown>): string {
   return reason === undefined ? message : `${message}\nThe service said: ${reason}`;
 }
 
-/** The gate answered, and said no. If the service behind the intent said why, the second line of the message repeats it. */
+/** A refusal by the gate. If the service behind the intent gave a reason, the second line of the message repeats it. */
 export class Refusal extends IntentGateError {
   override readonly name: string = 'Refusal';
   declare readonly code: GateErrorCode;
   readonly status: number;
   /** members depend on the code */
   readonly details: Record<string, unknown>;
-  /** to give to the operators */
+  /** for the operators */
   readonly requestId: string | undefined;
-  /** when to ask again, in milliseconds from now */
+  /** when to try again, in milliseconds from now */
   readonly retryAfterMs: number | undefined;
 
   constructor({ status, code, message, details, requestId, retryAfterMs }: RefusalParts) {
@@ -93,18 +93,17 @@ export class Refusal extends IntentGateError {
     this.retryAfterMs = retryAfterMs;
   }
 
-  /** every place that is wrong */
   get issues(): RefusedPlace[] {
     return Array.isArray(this.details.issues) ? this.details.issues : [];
   }
 
-  /** what has changed in the policy that was signed, in plain sentences */
+  /** changes of the signed policy, in plain sentences */
   get changes(): string[] | undefined {
     return Array.isArray(this.details.changes) ? this.details.changes : undefined;
   }
 }
 
-/** The quota is used up, and this client may not wait until there is some again. */
+/** The quota is used up, and this client may not wait that long. */
 export class RateLimited extends IntentGateError {
   override readonly name = 'RateLimited';
   readonly retryAfterMs: number;
@@ -120,7 +119,7 @@ export class PolicyDeclined extends IntentGateError {
   override readonly name = 'PolicyDeclined';
   readonly policy: Policy;
   readonly inWords: string[];
-  /** the differences from the policy that was accepted before, as far as the gate has named them */
+  /** the differences from the previously accepted policy, if known */
   readonly changes: string[] | undefined;
 
   constructor(policy: Policy, inWords: string[], changes?: string[]) {
@@ -131,7 +130,7 @@ export class PolicyDeclined extends IntentGateError {
   }
 }
 
-/** Nothing answered. If the request was an execution, it is unknown whether it took effect; it may be sent again with the same idempotency key. */
+/** Nothing answered. An execution may have taken effect; it may be repeated with the same idempotency key. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
@@ -140,7 +139,7 @@ export class Unreachable extends IntentGateError {
   }
 }
 
-/** The answer does not come from a gate: a proxy, a captive portal, another address. */
+/** The response is not a gate's: a proxy, a captive portal, another address. */
 export class UnexpectedAnswer extends IntentGateError {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;

@@ -6,11 +6,11 @@ export interface HttpOptions {
   url: string;
   /** default: the global one */
   fetch?: typeof fetch | undefined;
-  /** how often a request is sent at most if nothing answers or the gate is unavailable; default 4 */
+  /** maximum number of attempts if nothing answers or the gate is unavailable; default 4 */
   maxAttempts?: number | undefined;
-  /** how long a request may wait in total for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
+  /** maximum total wait for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
   maxWaitMs?: number | undefined;
-  /** how long one attempt may take, in milliseconds; default 35,000, which is longer than the gate ever takes */
+  /** time limit of one attempt, in milliseconds; default 35,000, longer than the gate ever takes */
   timeoutMs?: number | undefined;
   /** whether to try again even if the gate has never answered; default true */
   isRetriedUnseen?: boolean | undefined;
@@ -80,9 +80,7 @@ export function openHttp(options: HttpOptions): Http {
   // looked up for each request, because a page or test may replace it
   const fetch: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request));
   let clockOffsetMs = 0;
-  /** when quota is available again, by limit or intent */
   const freeAtMs = new Map<string, number>();
-  /** the limits of the last execution, by intent */
   const limitsOf = new Map<string, string[]>();
   let hasAnswered = false;
 

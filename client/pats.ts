@@ -12,7 +12,6 @@ import type { Policy } from './types.ts';
  */
 export type OnPolicy = (policy: Policy, inWords: string[], changes?: string[]) => boolean | Promise<boolean>;
 
-/** A Policy Adherence Token. */
 export interface Pat {
   text: string;
   /** in milliseconds since the epoch, by the local clock */

@@ -17,7 +17,6 @@ export interface Parameter {
   format?: string;
 }
 
-/** An intent as search shows it. */
 export interface Intent {
   intent_uid: string;
   service_name: string;
@@ -27,7 +26,6 @@ export interface Intent {
   output_parameters: Parameter[];
   endpoint: string;
   tags: string[];
-  /** identifies the state of the intent */
   digest: string;
 }
 

@@ -5,7 +5,7 @@ import { ok } from './core/http/response.ts';
 import { outwaitAdmissions } from './core/pat/admission.ts';
 
 export interface Deps extends AgentDeps {
-  /** resolves once no execution can call any more that may have read the agent before it was blocked */
+  /** resolves when no execution that read the agent before the block can still call */
   outwait: () => Promise<void>;
 }
 

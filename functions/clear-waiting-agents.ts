@@ -3,7 +3,7 @@ import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-ad
 import { type AgentDeps, agentDepsFromEnvironment } from './core/agents/agent-endpoint.ts';
 import { noContent } from './core/http/response.ts';
 
-/** `DELETE /api/agents` with `?state=pending`: removes every request for approval. Agents may send theirs again. */
+/** `DELETE /api/agents` with `?state=pending`: empties the queue for approval. Agents may ask again. */
 export const createAction = ({ verifyAdmin, agents }: AgentDeps): AdminAction =>
   forFullAdmins(verifyAdmin, async (admin, request) => {
     request.query(clearQuery);

@@ -21,7 +21,6 @@ export interface Deps {
   decisions: Decisions;
   intents: Pick<LiveIntents, 'findWith'>;
   findPolicy: FindPolicy;
-  /** starts the worker, which makes the call */
   start: (executionId: string) => Promise<void>;
 }
 
@@ -30,7 +29,7 @@ const shownElsewise = (digest: string) =>
     details: { reason: 'other_digest', digest },
   });
 
-/** `POST /api/approvals/{id}`: approves or denies a call. Exactly what the admin was shown, whose digest `If-Match` names, is made, and once. */
+/** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` names the digest of what was shown; exactly that call is made, once. */
 export const createAction = ({ verifyAdmin, approvals, decisions, intents, findPolicy, start }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const { decision, reason } = request.body(decisionInput);

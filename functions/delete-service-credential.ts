@@ -13,7 +13,7 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
-/** `DELETE /api/services/{service_id}/credential`: calls of the service's intents no longer carry a credential or a signature. */
+/** `DELETE /api/services/{service_id}/credential`: calls no longer carry a credential or a signature. */
 export const createAction = ({ verifyAdmin, services, credentials }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const serviceId = request.pathParameter('service_id');

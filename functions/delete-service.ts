@@ -13,10 +13,10 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
-/** Time reserved at the end of the invocation, in milliseconds: a deletion that took effect is answered as such, whatever is left to remove. */
+/** Time reserved at the end of the invocation, in milliseconds: a completed deletion is confirmed, whatever is left to clean up. */
 const reservedMs = 5_000;
 
-/** `DELETE /api/services/{service_id}` (endpoint 8): once it answers, none of the service's intents is found, listed or executed. */
+/** `DELETE /api/services/{service_id}` (endpoint 8): afterwards, none of the service's intents can be found, listed or executed. */
 export const createAction = ({ verifyAdmin, services, credentials }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const serviceId = request.pathParameter('service_id');

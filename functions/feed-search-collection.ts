@@ -7,7 +7,7 @@ import { type FeedParts, openFeed } from './core/search/opensearch/feed.ts';
 import { openFeedState } from './core/search/opensearch/feed-state.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-/** Runs every minute: fills the search collection, in as many runs as it takes, then writes to it what has changed. */
+/** Runs every minute: fills the search collection, over several runs if needed, then writes changes to it. */
 export function createAction(parts: FeedParts): () => Promise<void> {
   const feed = openFeed(parts);
   return async () => {

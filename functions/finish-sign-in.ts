@@ -13,7 +13,6 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export interface Deps {
   signIns: Pick<SignIns, 'startSession'>;
   userPool: Pick<UserPool, 'finish'>;
-  /** how long people stay signed in */
   signInSeconds: number;
 }
 

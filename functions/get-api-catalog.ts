@@ -5,7 +5,7 @@ import { type Action, serve } from './core/http/serve.ts';
 
 export type Deps = Pick<Places, 'protocol' | 'isSignInOffered'>;
 
-/** `GET /.well-known/api-catalog`: where everything is that agents need, for programs (RFC 9727); `/llms.txt` says it to models. */
+/** `GET /.well-known/api-catalog`: links for agents (RFC 9727); `/llms.txt` is the same for models. */
 export const createAction =
   (deps: Deps): Action =>
   async ({ path, baseUrl }) => {

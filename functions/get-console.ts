@@ -7,14 +7,14 @@ export interface Deps extends Omit<Deployment, 'publicUrl'> {
   readConsole(): string;
 }
 
-/** The page calls this gate, and the user pool for tokens. Pictures are those in answers of intents, as data. */
+/** The page calls this gate, and the user pool for tokens. It shows pictures from answers as data. */
 const directivesFor = (signIn: Deployment['signIn']): string[] => [
   'img-src data:',
   `connect-src 'self'${signIn ? ` ${new URL(signIn.domain).origin}` : ''}`,
   "require-trusted-types-for 'script'",
 ];
 
-/** `GET /console`: the catalogue and the console, the same page for everybody. It reads its data with the rights of its user. */
+/** `GET /console`: the catalogue and the console, one page for everybody, which reads its data with its user's rights. */
 export const createAction =
   ({ readConsole, ...known }: Deps): Action =>
   async ({ baseUrl }) =>

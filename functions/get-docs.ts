@@ -8,10 +8,10 @@ export interface Deps {
   findPolicy: FindPublishedPolicy;
 }
 
-/** The script of the page only leads to the console. */
+/** The page's script only redirects to the console. */
 const directives = ['img-src data:', "require-trusted-types-for 'script'"];
 
-/** `GET /docs`: the policy in plain words, the errors and links; a browser goes on to the reference in the console. */
+/** `GET /docs`: the policy in plain words, the errors and links; browsers are redirected to the reference in the console. */
 export const createAction =
   ({ readPage, findPolicy }: Deps): Action =>
   async ({ baseUrl }) =>

@@ -19,7 +19,6 @@ export interface Deps {
   authenticate: Authenticate;
   deferred: Pick<DeferredCalls, 'find' | 'stateOf'>;
   intents: Pick<LiveIntents, 'findWith'>;
-  /** starts the worker, which makes the call */
   start: (executionId: string) => Promise<void>;
   /** replaces `proto` in error references */
   protocol: string;
@@ -33,7 +32,7 @@ const noSuchExecution = () =>
     'You have no deferred call with this id, or it was asked for more than 24 hours ago. Take the address from the 202 answer.',
   );
 
-/** `GET /api/executions/{id}`: what has become of a call that its caller does not wait for. Only its holder is told. */
+/** `GET /api/executions/{id}`: the state of a deferred call, for its holder only. */
 export const createAction =
   ({ authenticate, deferred, intents, start, protocol, now = Date.now }: Deps): Action =>
   async (request) => {

@@ -51,7 +51,6 @@ const intents = openLiveIntents(tableFromEnvironment());
 
 const findPolicy = openPolicy(loadPolicyTemplate());
 
-/** For agents. */
 export const action = createAction({ intents, findPolicy });
 
 export const handler = serve(

@@ -13,7 +13,6 @@ export interface Deps {
   engine: Pick<SearchEngine, 'search'>;
   signingKeys: Pick<SigningKeys, 'newest'>;
   protocol: string;
-  /** people can sign in for programs */
   isSignInOffered: boolean;
 }
 

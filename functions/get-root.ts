@@ -1,6 +1,6 @@
 import { type Action, serve } from './core/http/serve.ts';
 
-/** `GET /`: leads people to the console, and programs to the OpenAPI document. */
+/** `GET /`: redirects people to the console, and programs to the OpenAPI document. */
 export const createAction =
   (): Action =>
   async ({ baseUrl, headerValues }) => {

@@ -15,10 +15,9 @@ export interface Deps {
   findServices(ids: string[]): Promise<ServiceRecord[]>;
 }
 
-/** The most intents or agents that are listed. */
 const maxRows = 200;
 
-/** `GET /api/stats`: what was executed and refused, and how the services did. An admin of certain namespaces sees what concerns their services. */
+/** `GET /api/stats`: executions, refusals and how services did. Admins of namespaces see their own services. */
 export const createAction = ({ verifyAdmin, stats, findServices }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const { period, by, service_id: only } = request.query(statsQuery);

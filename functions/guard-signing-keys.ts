@@ -15,7 +15,7 @@ async function decide(event: CloudFormationCustomResourceEvent, id: string): Pro
   return isStanding ? undefined : findObjection(event);
 }
 
-/** CloudFormation runs this at the beginning of a deployment, and goes on or rolls back as it is told. */
+/** Run by CloudFormation at the start of a deployment, which continues or rolls back accordingly. */
 export async function handler(event: CloudFormationCustomResourceEvent): Promise<void> {
   const id = idOf(event);
   const objection = await decide(event, id);

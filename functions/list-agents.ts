@@ -11,7 +11,7 @@ export interface Deps {
   agents: Pick<Agents, 'list'>;
 }
 
-/** `GET /api/agents`: the agents of one state. A page reads no more than its own entries, so it may hold fewer than `page_size`; `Link` leads to the next one. */
+/** `GET /api/agents`: agents in one state. A page may be shorter than `page_size`; `Link` leads to the next one. */
 export const createAction = ({ verifyAdmin, agents }: Deps): AdminAction =>
   forFullAdmins(verifyAdmin, async (_admin, request) => {
     const { state, page_size: pageSize, after } = request.query(agentQuery);

@@ -11,7 +11,7 @@ export interface Deps {
   approvals: Pick<Approvals, 'list'>;
 }
 
-/** `GET /api/approvals`: the calls that wait for the approval of this admin, oldest first. */
+/** `GET /api/approvals`: calls that this admin may approve, oldest first. */
 export const createAction = ({ verifyAdmin, approvals }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const { page_size: wanted, after } = request.query(approvalQuery);

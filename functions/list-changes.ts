@@ -12,7 +12,7 @@ export interface Deps {
   changeLog: Pick<ChangeLog, 'head' | 'list'>;
 }
 
-/** `GET /api/changes`: who changed what, newest first. An admin of certain namespaces sees what belongs to them. */
+/** `GET /api/changes`: who changed what, newest first. Admins of namespaces see their own changes. */
 export const createAction = ({ verifyAdmin, changeLog }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async ({ namespaces }, request) => {
     const { since, page_size: count, before, ...selection } = request.query(changesQuery);

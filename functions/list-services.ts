@@ -15,7 +15,7 @@ export interface Deps {
   listServices: (from: number | string, count: number, matches?: (name: string) => boolean) => Promise<ServicePage>;
 }
 
-/** `GET /api/services`: ordered by name; to admins it also says what is known of the credentials of services that they may change. */
+/** `GET /api/services`: ordered by name; admins also see the credential's facts of services that they may change. */
 export const createAction =
   ({ verifyAdmin, listServices }: Deps): Action =>
   async (request) => {

@@ -16,9 +16,7 @@ import { action as searchIntents } from './search-intents.ts';
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
   findPolicy: FindPolicy;
-  /** of pages that may call the API, or `*` */
   allowedOrigins: readonly string[];
-  /** of the product */
   version: string;
 }
 
@@ -56,7 +54,7 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
   ['requireFreshSignature', 'signInClient', 'allowedOrigins'],
 );
 
-/** How long the function that issues PATs may take, in milliseconds. */
+/** Time limit of the function that issues PATs, in milliseconds. */
 const issueTimeoutMs = 12_000;
 
 const issuePat = askFunction(issueFunction, { path: '/api/pat/issue', timeoutMs: issueTimeoutMs });

@@ -57,7 +57,7 @@ export const createAction = ({ verifyAdmin, services, credentials, egress }: Dep
     );
   });
 
-/** @throws ApiError INVALID_PARAMETER if a header field has the name of one that the service shows to everybody */
+/** @throws ApiError INVALID_PARAMETER if a header field has the name of a public one of the service */
 function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
   const open = new Set(Object.keys(headers).map(foldHeaderName));
   if (names.some((name) => open.has(foldHeaderName(name))))

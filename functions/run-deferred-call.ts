@@ -21,7 +21,7 @@ const started = z.object({ execution_id: z.string() });
 const table = tableFromEnvironment();
 const now = Date.now;
 
-/** Makes a call that was approved, or whose caller does not wait for it. Lambda starts it once; should it start it twice, the call is still made once. */
+/** Makes a deferred call. Lambda starts it once; if it starts twice, the call is still made once. */
 export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs: () => number) => Promise<void> {
   const run = openDeferredRun(parts);
   return (event, remainingMs) => run(started.parse(event).execution_id, remainingMs);

@@ -52,7 +52,6 @@ function openEngine(): SearchEngine {
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 
-/** The search engine of this deployment. */
 export const engine = openEngine();
 
 export const action = createAction({ engine, findPolicy: openPolicy(loadPolicyTemplate()) });

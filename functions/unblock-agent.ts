@@ -3,7 +3,7 @@ import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './core/agents/agent-endpoint.ts';
 import { noContent } from './core/http/response.ts';
 
-/** `DELETE /api/agents/{agent_id}/block`: lifts the block of the id and of the key that it held for. PATs that have not expired are accepted again. */
+/** `DELETE /api/agents/{agent_id}/block`: lifts the block of the id and of its key. Unexpired PATs work again. */
 export const createAction = (deps: AgentDeps): AdminAction =>
   changeAgent(deps, { change: deps.agents.unblock, missing: noSuchBlock, answer: noContent });
 

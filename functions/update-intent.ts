@@ -20,7 +20,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/** `PUT /api/intents/{intent_uid}` (endpoint 12): replaces the whole record; its uid stays. */
+/** `PUT /api/intents/{intent_uid}` (endpoint 12): replaces the whole record except for its uid. */
 export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const uid = request.pathParameter('intent_uid');
@@ -45,7 +45,6 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
   });
 
-/** The endpoint of a body, if it is an address alone. */
 const readAddress = (body: unknown): string | undefined =>
   isObject(body) && typeof body.endpoint === 'string' ? body.endpoint : undefined;
 

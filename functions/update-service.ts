@@ -18,7 +18,7 @@ export interface Deps {
   services: Pick<Services, 'as'>;
 }
 
-/** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; optional members that are absent are removed, but for the namespace. */
+/** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; absent optional members are removed, except for the namespace. */
 export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
@@ -47,7 +47,7 @@ function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceReco
     );
 }
 
-/** Whoever read the service as an admin may send back what was shown of its credential. */
+/** Admins may send back the credential's facts as they were shown. */
 function requireSameCredential(shown: ShownService['credential'], service: ServiceRecord): void {
   const { credential } = service;
   const current = credential ? toCredentialFacts(credential) : null;

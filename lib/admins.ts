@@ -15,13 +15,13 @@ import { acknowledge } from './acknowledge.ts';
 import { isProtected, removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
-/** Membership of this group makes a person an admin. */
+/** Members of this group are admins. */
 const adminGroup = 'admins';
 
-/** A user pool that exists already. Whoever is in its group `admins` is an admin. */
+/** An existing user pool. Members of its group `admins` are admins. */
 export interface GivenPool {
   userPool?: IUserPool;
-  /** the domain of that pool, which can have only one; created if left out and needed */
+  /** the domain of that pool, which can have only one; created if absent and needed */
   userPoolDomain?: UserPoolDomain;
 }
 
@@ -34,9 +34,9 @@ export class Admins extends Construct {
   readonly pool: IUserPool;
   /** public client, for people: password or SRP */
   readonly people: UserPoolClient;
-  /** confidential clients, for machines: client credentials; one for everything with the setting `machineClient`, and one for each namespace in `machineNamespaces` */
+  /** confidential clients, for machines: client credentials; one for everything (setting `machineClient`), and one per namespace in `machineNamespaces` */
   readonly machines: UserPoolClient[] = [];
-  /** public client of this gate itself, which learns by it who a person is: authorization code; with the setting `signIn` */
+  /** public client of the gate itself, which identifies people: authorization code; with the setting `signIn` */
   readonly signIn: { domain: string; clientId: string } | undefined;
   /** public client of the console, for people: authorization code; with the setting `adminSignIn` */
   readonly console: { domain: string; clientId: string } | undefined;
@@ -70,7 +70,7 @@ export class Admins extends Construct {
     }
   }
 
-  /** The pool, and the group with its members, outlive the stack if data is retained. */
+  /** With retained data, the pool and the group with its members outlive the stack. */
   private createPool(settings: Settings): UserPool {
     const removalPolicy = removalPolicyOf(settings);
     const pool = new UserPool(this, 'Pool', {
@@ -102,7 +102,7 @@ export class Admins extends Construct {
     return pool;
   }
 
-  /** Its tokens never leave the gate, and are no admin tokens. */
+  /** Its tokens never leave the gate, and are not admin tokens. */
   private addSignIn({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
     return this.pool.addClient('SignIn', {
       oAuth: {

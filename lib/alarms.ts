@@ -22,15 +22,13 @@ import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
 
 export interface AlarmsProps {
-  /** of the gateway: a line for each request */
   accessLog: LogGroup;
   tables: Tables;
-  /** by name */
   functions: ReadonlyMap<string, EndpointFunction>;
-  /** of the metrics that come from logs */
+  /** of metrics from logs */
   namespace: string;
   settings: Settings;
-  /** created if left out */
+  /** created if absent */
   topic?: ITopic | undefined;
 }
 
@@ -38,16 +36,16 @@ type Bound = { above: number } | { below: number };
 
 type AlarmOptions = Bound & {
   metric: IMetric;
-  /** how many of the last periods must be out of bounds */
+  /** how many of the last periods must breach */
   periods: number;
-  /** whether to alarm, too, when a metric that has had data has none any more; one that never had any is that of a new deployment */
+  /** also alarms when a metric that has had data stops; one without any data is that of a new deployment */
   orSilent?: true;
   description: string;
 };
 
 const period = Duration.minutes(5);
 
-/** The alarms. Each names its section of the runbook in docs/operations.md, whose heading is the alarm's name. */
+/** The alarms. Each is named after its section of the runbook in docs/operations.md. */
 export class Alarms extends Construct {
   readonly topic: ITopic;
   private readonly alarms = new Map<string, Alarm>();
@@ -108,12 +106,11 @@ export class Alarms extends Construct {
     }
   }
 
-  /** The alarms of these names, as far as there are such. */
   named(names: readonly string[]): Alarm[] {
     return names.flatMap((name) => this.alarms.get(name) ?? []);
   }
 
-  /** A single failure in a quiet night does not raise an alarm, and neither do the failures of upstreams. */
+  /** A single failure at night raises no alarm, and neither do failures of upstreams. */
   private watchApi(accessLog: LogGroup, namespace: string): void {
     countGatewayFailures(accessLog, namespace);
     const sum = { namespace, statistic: Stats.SUM, period };
@@ -155,7 +152,7 @@ export class Alarms extends Construct {
     }
   }
 
-  /** Rules count log lines by agent and by service, which as dimensions of a metric would cost for each of them. */
+  /** Contributor Insights rules: counting by agent and service as dimensions of a metric would cost for each of them. */
   private watchCallers(
     functions: AlarmsProps['functions'],
     namespace: string,
@@ -207,7 +204,7 @@ export class Alarms extends Construct {
     }
   }
 
-  /** Lambda counts the runs of a version by itself only while an alias leads to two of them. */
+  /** Lambda counts the runs of a version separately only while an alias leads to two of them. */
   private watchRollout(name: string, functions: AlarmsProps['functions']): void {
     const { alias, lambda } = functions.get(name) ?? {};
     const alarm = gradualFunctions[name];
@@ -254,7 +251,7 @@ export class Alarms extends Construct {
     });
   }
 
-  /** Alarms if a scheduled function has not logged success for a while: it failed, or nothing started it. */
+  /** Alarms if a scheduled function has not logged success for a while: it failed, or was not started. */
   private expectRuns(
     name: string,
     logGroup: LogGroup,
@@ -272,7 +269,7 @@ export class Alarms extends Construct {
     this.add(name, { metric: runs.metric({ statistic: Stats.SUM, period: within }), below: 1, orSilent: true, periods: 1, description });
   }
 
-  /** A run that goes on with the first fill is not behind; how long the fill takes is watched by itself. */
+  /** A run that continues the first fill is not behind; the duration of the fill has an alarm of its own. */
   private watchFeed(logGroup: LogGroup, namespace: string): void {
     const secondsOf = (id: string, line: string, metricName: string, metricValue: string) =>
       new MetricFilter(logGroup, id, {
@@ -324,13 +321,12 @@ export class Alarms extends Construct {
   }
 }
 
-/** The logs with a line for each execution. */
 export const logGroupsOfExecutions = (functions: AlarmsProps['functions']): string[] =>
   ['execute-intent', 'mcp'].flatMap((name) => functions.get(name)?.logGroup.logGroupName ?? []);
 
 const isPercentile = ({ statistic = '' }: IMetric & { statistic?: string }): boolean => /^p\d/.test(statistic);
 
-/** Gives a metric a value at the end of every run, also of one that crashed: a function that runs without success differs from one that was never run. */
+/** Gives a metric a value at the end of every run, including crashes: a function without success differs from one that never ran. */
 const countEnds = (logGroup: LogGroup, namespace: string, metricName: string, value: number) =>
   new MetricFilter(logGroup, 'Ends', {
     logGroup,
@@ -345,7 +341,7 @@ const answered = FilterPattern.stringValue('$.message', '=', 'answered');
 /** A tool of MCP, whose refusals are answered with 200. */
 const ranTool = FilterPattern.stringValue('$.message', '=', 'tool');
 
-/** Counts answers that report errors of callers or of the gate, by code, from the line that every answer and every tool leaves in the log. */
+/** Counts answers that report errors, by code, from the log lines of answers and tools. */
 const countRefusals = (logGroup: LogGroup, namespace: string) =>
   new MetricFilter(logGroup, 'Refusals', {
     logGroup,
@@ -360,7 +356,7 @@ const countRefusals = (logGroup: LogGroup, namespace: string) =>
     dimensions: { code: '$.code' },
   });
 
-/** Counts requests for PATs that fail through no fault of whoever asked. */
+/** Counts requests for PATs that fail through no fault of the caller. */
 const countIssueFailures = (logGroup: LogGroup, namespace: string) =>
   new MetricFilter(logGroup, 'Failures', {
     logGroup,
@@ -370,7 +366,7 @@ const countIssueFailures = (logGroup: LogGroup, namespace: string) =>
     metricValue: '1',
   });
 
-/** Counts 5xx answers of API Gateway in place of a function that failed or ran out of time. */
+/** Counts 5xx responses of API Gateway for a function that failed or timed out. */
 const countGatewayFailures = (logGroup: LogGroup, namespace: string) =>
   new MetricFilter(logGroup, 'GatewayFailures', {
     logGroup,

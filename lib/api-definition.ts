@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
 import type { Settings } from './settings.ts';
 
-/** The media types for which a mock method finds a template: the gateway answers 415 to any other body. */
+/** Media types for which mock methods have a template: the gateway answers 415 to any other body. */
 const mediaTypes = [
   'application/json',
   'text/plain',
@@ -12,25 +12,22 @@ const mediaTypes = [
   'multipart/form-data',
 ];
 
-/** Headers that pages of other origins may send; the last three are what MCP hosts send that are pages. */
+/** Headers that pages of other origins may send; the last three are for MCP hosts. */
 const preflightHeaders = [
   ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'traceparent', 'tracestate'],
   ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
 ];
 
-/** An operation of the definition: what API Gateway does for one method of a path. */
 interface Method {
   responses: Record<string, { description: string; headers?: Record<string, { schema: { type: 'string' } }> }>;
   'x-amazon-apigateway-integration': Record<string, unknown>;
 }
 
-/** An endpoint at one of its paths. */
 export interface Route extends Endpoint {
   mainPath: string;
 }
 
 interface Invocation {
-  /** the integration's address */
   uri: string;
   /** ARN of the role with which API Gateway runs the function */
   credentials: string;
@@ -91,10 +88,9 @@ const parentsOf = (path: string): string[] => {
   return segments.map((_, at) => `/${segments.slice(0, at + 1).join('/')}`);
 };
 
-/** The address of a local stack, whose port is not known before it starts. Deployments with constants that depend on it have `publicBaseUrl`. */
+/** A local stack does not know its port in advance. Deployments with constants that depend on the address have `publicBaseUrl`. */
 const localBaseUrl = 'http://$context.domainName';
 
-/** A body as a mapping template, in which `#` would begin a directive. */
 const constantTemplate = (body: object): string => JSON.stringify(body).replaceAll('#', '\\u0023');
 
 const invoke = (invocation: Invocation): Method => ({
@@ -132,7 +128,7 @@ function mock(status: number, headers: Record<string, string>, { accepts, body }
   };
 }
 
-/** The answer to a CORS preflight. It names one origin; the template replaces it if another one that is allowed asks. */
+/** The response to a CORS preflight names one origin; the template replaces it by another allowed one. */
 function preflight(origins: readonly string[], allowed: readonly string[]): Method {
   const isAllowed = origins.map((origin) => `$origin == "${origin}"`).join(' || ');
   const headers = {

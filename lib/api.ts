@@ -19,16 +19,15 @@ import { endpointsWith, hasFunction, pathsOf } from './endpoints.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
-/** Answers of at least this many bytes are compressed for clients that accept it. */
+/** Minimum size of a compressed response. */
 const minCompressionBytes = 1_024;
 
-/** Anybody may fetch a document, whose bytes cost; browsers keep the large ones for a year. */
+/** Documents are public, and their bytes cost; browsers cache the large ones for a year. */
 const documentThrottle = { requestsPerSecond: 5, burst: 50 };
 
-/** The REST API: its paths and methods come from the endpoint table; every answer of its own is an error in the gate's form. */
+/** The REST API, with paths and methods from the endpoint table. Its own responses are errors in the gate's format. */
 export class Api extends Construct {
   readonly rest: SpecRestApi;
-  /** a line for each request, with the reason if the gateway itself refused it */
   readonly accessLog: LogGroup;
   private readonly settings: Settings;
   private readonly routes: readonly Route[];
@@ -82,7 +81,7 @@ export class Api extends Construct {
     return rest;
   }
 
-  /** The role with which the API runs functions: a permission beside each function would take a stack with all settings over the 500 resources that CloudFormation allows. */
+  /** The role that runs functions: with a permission beside each function, a stack with all settings would exceed 500 resources. */
   private createInvoker(functionArns: ReadonlySet<string>): Role {
     const statement = new PolicyStatement({
       actions: ['lambda:InvokeFunction'],
@@ -117,13 +116,12 @@ export class Api extends Construct {
   }
 }
 
-/** What the API serves: each endpoint once for each of its paths. */
 const listRoutes = (settings: Settings): readonly Route[] =>
   endpointsWith(settings).flatMap((endpoint) =>
     pathsOf(endpoint, settings).map((path) => ({ ...endpoint, path, mainPath: endpoint.path })),
   );
 
-/** What is logged about a request: never headers, query or body, which may contain tokens. */
+/** The logged parts of a request: never headers, query or body, which may contain tokens. */
 const accessLine = JSON.stringify({
   message: 'access',
   request_id: '$context.requestId',

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
-/** Packages that clients import and never use; see the file that takes their place. */
+/** Packages that clients import and never use; see their replacement. */
 const unusedParts = [
   '@aws-sdk/endpoint-cache',
   '@aws/lambda-invoke-store',
@@ -13,10 +13,10 @@ const unusedParts = [
   '@smithy/node-http-handler',
 ];
 
-/** A package that functions load when they first need it (`createRequire`), so that it lies beside their bundle instead of in it. */
+/** Loaded by functions on first use (`createRequire`), so it is beside their bundle instead of in it. */
 const loadedLate = 're2js';
 
-/** Some dependencies are CommonJS and call `require` for Node's own modules; ESM has no `require`. */
+/** Some dependencies are CommonJS and `require` Node's own modules; ESM has no `require`. */
 const banner = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
 
 /** @throws SettingsError naming the files that functions lack */
@@ -57,7 +57,6 @@ export function bundleFunctions(names: readonly string[], folder: string): void 
   putBeside(names, folder);
 }
 
-/** Puts the package that is loaded late beside the bundles that ask for it. */
 function putBeside(names: readonly string[], folder: string): void {
   const [file] = buildSync({
     entryPoints: [loadedLate],

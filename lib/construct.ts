@@ -18,10 +18,10 @@ import { parseSettings, type Settings, SettingsError } from './settings.ts';
 export { EndpointFunction } from './endpoint-function.ts';
 export { type GivenParts, SettingsError };
 
-/** Settings that belong to the project's own stack or to its local stage, or that constructs take the place of. */
+/** Settings of the project's own stack or local stage, and those that constructs replace. */
 type OwnSettings = 'policyFile' | 'tags' | 'allowLoopback' | 'localUpstreams' | 'hostedZoneId' | 'hostedZoneName' | 'vpc';
 
-/** The settings of docs/reference.md, under the same names, and what the app brings along. */
+/** The settings of docs/reference.md, with the same names, and constructs of the app. */
 export interface IntentGateProps extends Partial<Omit<z.output<typeof settingsObject>, OwnSettings>>, GivenParts {
   /** the usage policy, or the path of its file */
   policy: string | object;
@@ -45,7 +45,7 @@ const packaged: Build = {
   wordVectors: built('word-vectors.bin'),
 };
 
-/** A gate in any CDK app. Its names in the account follow from those of its stack and of the construct, so an app may have several. */
+/** A gate in any CDK app. Its names derive from those of its stack and construct, so an app may have several. */
 export class IntentGate extends Gate {
   /** @throws SettingsError naming every mistake in the settings or the policy */
   constructor(scope: Construct, id: string, props: IntentGateProps) {
@@ -57,7 +57,7 @@ export class IntentGate extends Gate {
   }
 }
 
-/** The settings in the form of cdk.json. Ids of constructs are often not known yet: others stand for them in the rules. */
+/** The settings in the form of cdk.json. Ids of constructs may be unresolved tokens, so placeholders are validated instead. */
 function withoutConstructs(props: IntentGateProps): Record<string, unknown> {
   const { policy, userPool, userPoolDomain, alarmTopic, encryptionKey, permissionsBoundary, ...others } = props;
   const { hostedZone, vpc, vpcSubnets, securityGroups, ...settings } = others;
@@ -80,7 +80,7 @@ const withConstructs = (settings: Settings, { hostedZone, vpc, vpcSubnets, secur
   }),
 });
 
-/** What is both given and made by a setting, or given in part. */
+/** Conflicts: parts both given and created by a setting, or given incompletely. */
 function findConflicts({ userPool, userPoolDomain, encryptionKey, vpc, vpcSubnets, securityGroups, ...given }: IntentGateProps): string[] {
   const rules: [isBroken: unknown, mistake: string][] = [
     [userPool && given.adopt?.userPoolId, 'adopt.userPoolId: must be left out if userPool is given'],

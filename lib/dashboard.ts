@@ -17,9 +17,8 @@ import type { AnyTable, Tables } from './tables.ts';
 export interface DashboardProps {
   rest: SpecRestApi;
   tables: Tables;
-  /** by name */
   functions: ReadonlyMap<string, EndpointFunction>;
-  /** of the metrics that come from logs */
+  /** of metrics from logs */
   namespace: string;
 }
 
@@ -110,9 +109,7 @@ const tableWidget = (name: string, table: AnyTable) =>
     ...half,
   });
 
-/** Every metric that matches, summed over each period. */
 const search = (terms: string) => new MathExpression({ expression: `SEARCH('${terms}', 'Sum', ${period.toSeconds()})`, label: '', period });
 
-/** Rows of two. */
 const pairs = (widgets: IWidget[]): IWidget[][] =>
   widgets.flatMap((widget, index) => (index % 2 === 0 ? [[widget, ...widgets.slice(index + 1, index + 2)]] : []));

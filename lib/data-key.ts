@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 const uses = ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey', 'kms:CreateGrant'];
 
-/** How the gate uses the key. As with AWS's own keys, whoever in the account may use the table or the bucket uses the key through it. */
+/** The key's uses by the gate. As with AWS's own keys, whoever may use the table or bucket uses the key through it. */
 function usesOf(scope: Construct): PolicyStatement[] {
   const { account, region, partition } = Stack.of(scope);
   const through = ['dynamodb', 's3'].map((service) => `${service}.${region}.amazonaws.com`);
@@ -46,7 +46,6 @@ export function useDataKey(scope: Construct, settings: Settings, given?: IKey): 
   });
 }
 
-/** Encrypts every log group of the gate. */
 export function encryptLogs(gate: Construct, { keyArn }: IKey): void {
   for (const child of gate.node.findAll()) if (child instanceof CfnLogGroup) child.kmsKeyId = keyArn;
 }

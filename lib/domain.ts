@@ -19,7 +19,6 @@ export const domainOptions = (scope: Construct, { name, zone }: Domain): DomainN
   securityPolicy: SecurityPolicy.TLS_1_2,
 });
 
-/** Points the domain name at the API, over IPv4 and IPv6. */
 export function addRecords(scope: Construct, { name, zone: attributes }: Domain, rest: SpecRestApi): void {
   const zone = HostedZone.fromHostedZoneAttributes(scope, 'Zone', attributes);
   const target = RecordTarget.fromAlias(new ApiGateway(rest));

@@ -22,19 +22,19 @@ export interface EndpointFunctionProps {
   name: string;
   summary: string;
   code: Code;
-  /** reserved concurrency, which is also the maximum for this function; none if absent */
+  /** also the maximum for this function */
   reservedConcurrency?: number;
   timeoutSeconds: number;
   memoryMb: number;
   /** without traces and Lambda's own log lines */
   isQuiet?: true;
-  /** room for files; Lambda gives 512 MB */
+  /** temporary storage; Lambda's default is 512 MB */
   storageMb?: number;
   environment: Record<string, string>;
   settings: Settings;
 }
 
-/** One Lambda with a role and a log group of its own. */
+/** A Lambda with its own role and log group. */
 export class EndpointFunction extends Construct {
   readonly lambda: LambdaFunction;
   readonly resource: CfnFunction;
@@ -45,7 +45,7 @@ export class EndpointFunction extends Construct {
    */
   readonly permissions: PolicyDocument;
   readonly logGroup: LogGroup;
-  /** what requests run if new versions are deployed gradually */
+  /** the alias that requests run, with gradual deployments */
   alias: Alias | undefined;
 
   constructor(scope: Construct, id: string, props: EndpointFunctionProps) {
@@ -96,12 +96,11 @@ export class EndpointFunction extends Construct {
     });
   }
 
-  /** ARN of what callers run. */
   get invokedArn(): string {
     return (this.alias ?? this.lambda).functionArn;
   }
 
-  /** Publishes each change as a version, to which an alias of this name leads. */
+  /** Publishes each change as a version behind an alias. */
   publish(aliasName: string): void {
     this.alias = new Alias(this, aliasName, { aliasName, version: this.lambda.currentVersion as IVersion });
   }

@@ -12,7 +12,7 @@ import { services } from './endpoints/services.ts';
 import { signIn } from './endpoints/sign-in.ts';
 import { aboutThisGate } from './endpoints/this-gate.ts';
 
-/** The tags of the OpenAPI document, and the endpoints of each; with `onlyWith`, they are there only if the setting of that name is made. */
+/** The tags of the OpenAPI document with their endpoints; `onlyWith` names the setting that enables them. */
 export const tags: readonly { name: string; description: string; endpoints: EndpointGroup; onlyWith?: 'signIn' }[] = [
   { name: 'Discovery', description: 'Find intents by a question in plain words or by filters.', endpoints: discovery },
   { name: 'Policy', description: 'Read and sign the usage policy, and get a Policy Adherence Token (PAT).', endpoints: policyAndPats },
@@ -34,7 +34,7 @@ const rows = { ...agents, ...services, ...discovery, ...policyAndPats, ...execut
 
 export type EndpointName = keyof typeof rows;
 
-/** The order of the table: these first, as in the specification's table, then all others as they are gathered in `rows`. */
+/** The order of the table: that of the specification, then the others as listed in `rows`. */
 const first = [
   ...(['search-intents', 'get-intent', 'execute-intent', 'get-policy', 'issue-pat', 'create-service', 'update-service'] as const),
   ...(['delete-service', 'get-service', 'list-service-intents', 'create-intent', 'change-intents', 'update-intent'] as const),
@@ -43,7 +43,6 @@ const first = [
 
 type PlacesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | PlacesOf<Rest> : never;
 
-/** The variables in paths. */
 export type PathVariable = PlacesOf<(typeof rows)[EndpointName]['path']>;
 
 /** One endpoint: one file in `functions/`, one Lambda. */
@@ -52,13 +51,13 @@ export interface Endpoint extends EndpointRow {
   tag: string;
   success: NonNullable<EndpointRow['success']>;
   errors: readonly ErrorCode[];
-  /** is there only if the setting of this name is made */
+  /** the setting that enables it */
   onlyWith?: 'signIn';
   timeoutSeconds: number;
   memoryMb: number;
 }
 
-/** Its own errors, and those that follow from its other members; an endpoint with a 400 of another form has none for its parameters. */
+/** An endpoint's own errors, and those that follow from its other members. */
 function errorsOf({ method, path, credential, query, body, others, errors = [] }: EndpointRow): ErrorCode[] {
   const when = (isSo: boolean, ...codes: ErrorCode[]): ErrorCode[] => (isSo ? codes : []);
   const [hasBody, hasPlace, isUsual] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
@@ -72,7 +71,7 @@ function errorsOf({ method, path, credential, query, body, others, errors = [] }
   ];
 }
 
-/** What two parts need together. Members that are neither tables nor lists are taken from the second part. */
+/** The union of two parts' needs. Members other than tables and lists come from the second part. */
 function mergeNeeds(one: Needs, other: Needs): Needs {
   const kinds = new Set([...Object.keys(one.table ?? {}), ...Object.keys(other.table ?? {})] as RecordKind[]);
   const union = <T>(...lists: (readonly T[] | undefined)[]): T[] => [...new Set(lists.flatMap((list) => list ?? []))];
@@ -85,7 +84,7 @@ function mergeNeeds(one: Needs, other: Needs): Needs {
   };
 }
 
-/** The needs of an endpoint that runs the actions of others: what it runs, it does not ask for. */
+/** The needs of an endpoint that runs the actions of others, without running their functions. */
 function needsOfAll(own: Needs, run: readonly string[]): Pick<Endpoint, 'needs' | 'needsWithCollection'> {
   const others = Object.entries<EndpointRow>(rows).flatMap(([name, row]) => (run.includes(name) ? [row] : []));
   const merge = (needs: Needs[]): Needs => {
@@ -120,13 +119,12 @@ export const endpoints: readonly Endpoint[] = [...new Set([...first, ...(Object.
   ),
 );
 
-/** The further path of an endpoint, unless an endpoint has that path: a protocol may be called `api`. */
+/** The alias path, unless an endpoint has it: a protocol may be called `api`. */
 function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
   const path = alias?.replace('{protocol}', protocol);
   return endpoints.some((other) => other.path === path) ? undefined : path;
 }
 
-/** Every path at which a deployment with these settings has an endpoint. */
 export function pathsOf(
   endpoint: Endpoint,
   { aliases, protocol, signIn }: { aliases: boolean; protocol: string; signIn: boolean },
@@ -136,29 +134,26 @@ export function pathsOf(
   return [endpoint.path, ...(alias === undefined ? [] : [alias]), ...further.map(({ path }) => path)];
 }
 
-/** The endpoints that a deployment with these settings has. */
 export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[] =>
   endpoints.filter(({ onlyWith }) => onlyWith === undefined || settings[onlyWith]);
 
-/** Whether a function answers the endpoint. */
 export const hasFunction = ({ constant }: Endpoint): boolean => constant === undefined;
 
-/** A function that no request runs. */
 export interface BackgroundFunction {
-  /** the file in `functions/`, and the name of the Lambda's construct */
+  /** its file in `functions/`, and the name of the Lambda's construct */
   name: string;
   summary: string;
   /** runs on this schedule */
   everyMinutes?: number;
   /** runs after each deployment */
   afterDeployment?: true;
-  /** endpoints start it, and do not wait for it */
+  /** started by endpoints, which do not wait for it */
   isStarted?: true;
-  /** gets the lines with this message from the logs of these functions */
+  /** receives the log lines with this message of these functions */
   logLines?: { message: string; of: readonly string[] };
   /** runs so often that traces and Lambda's own log lines would cost more than its work */
   isQuiet?: true;
-  /** CloudFormation runs it before it changes any other function, and goes on only if it agrees */
+  /** run by CloudFormation before other functions change; it may stop the deployment */
   guardsDeployment?: true;
   needs: Needs;
   timeoutSeconds: number;
@@ -209,7 +204,6 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
   },
 ];
 
-/** The same if the setting `search` is `opensearch`. */
 export const backgroundWithCollection: readonly BackgroundFunction[] = [
   guardSigningKeys,
   runDeferredCall,

@@ -6,25 +6,23 @@ import type { Endpoint } from './endpoints.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';
 
-/** What the stack made that functions have to know. */
 export interface Parts {
   tableNames: Record<TableName, string>;
   /** the first signs, all verify */
   signingKeyArns: readonly string[];
   userPoolId: string;
   adminClientIds: readonly string[];
-  /** where people sign in for programs; only if the setting `signIn` is made */
+  /** with the setting `signIn` */
   signIn?: { domain: string; clientId: string } | undefined;
-  /** where admins sign in on the console; only if the setting `adminSignIn` is made */
+  /** with the setting `adminSignIn` */
   console?: { domain: string; clientId: string } | undefined;
   adminScope: string;
-  /** without one where the setting `search` is `opensearch` */
+  /** absent if the setting `search` is `opensearch` */
   snapshotBucketName?: string | undefined;
-  /** only there */
+  /** present only then */
   searchCollectionEndpoint?: string | undefined;
-  /** what the names of the services' secrets begin with */
   credentialPrefix: string;
-  /** the functions that are there already, by the names of their rows */
+  /** existing functions by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda' | 'alias'>>;
 }
 
@@ -34,7 +32,7 @@ export interface Parts {
  */
 export const nodeOptions = '--max-semi-space-size=8';
 
-/** The environment of one function: what its needs call for and nothing else. */
+/** The environment of a function: only what its needs require. */
 export function environmentOf(needs: Needs, credential: Endpoint['credential'], settings: Settings, parts: Parts): Record<string, string> {
   return {
     [variables.version]: version,
@@ -86,7 +84,7 @@ const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds 
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
 });
 
-/** What is asked of agents, for whatever takes their signatures or PATs, or tells them how to make one. */
+/** Requirements for agents, for functions that verify signatures and PATs or describe how to make them. */
 const proofEnvironment = ({ requireFreshSignature, requireProofOfPossession }: Settings) => ({
   [variables.requireFreshSignature]: String(requireFreshSignature),
   [variables.requireProofOfPossession]: String(requireProofOfPossession),

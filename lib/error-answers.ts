@@ -1,9 +1,8 @@
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 
-/** An answer that the gateway gives itself. */
 export interface GatewayAnswer {
   code: ErrorCode;
-  /** if it is not the code's own */
+  /** default: the code's own */
   status?: number;
   message: string;
   retryAfterSeconds?: number;
@@ -25,7 +24,7 @@ const tooMany: GatewayAnswer = {
   retryAfterSeconds: 1,
 };
 
-/** The answer of each response type of API Gateway. No method here uses AWS signatures or API keys. */
+/** API Gateway's response types. No method here uses AWS signatures or API keys. */
 export const gatewayAnswers: Record<string, GatewayAnswer> = {
   ACCESS_DENIED: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
   API_CONFIGURATION_ERROR: fault,
@@ -57,7 +56,7 @@ export const gatewayAnswers: Record<string, GatewayAnswer> = {
   WAF_FILTERED: { ...tooMany, message: 'Too many requests from this address. Try again after Retry-After.', retryAfterSeconds: 300 },
 };
 
-/** The body of an error as a mapping template; the gateway fills in the request id. */
+/** The mapping template of an error; the gateway fills in the request id. */
 export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string): string =>
   JSON.stringify({
     error: {
@@ -85,7 +84,7 @@ export const headerExpressions = (
   ...(isOpenToPages && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
 });
 
-/** A gateway response, as the API's definition states it. The default for refusals keeps the status that the gateway chose. */
+/** A gateway response. The default for refusals keeps the gateway's status. */
 export function gatewayResponse(type: string, answer: GatewayAnswer, protocol: string, isOpenToPages: boolean, isSecure: boolean) {
   const headers = {
     ...headerExpressions(answer, isOpenToPages, isSecure),

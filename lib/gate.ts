@@ -41,39 +41,34 @@ import { createTables, type Tables } from './tables.ts';
 
 const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
 
-/** What an embedding app may bring along instead of having the gate create it. */
+/** Resources that an embedding app may bring instead of having them created. */
 export interface GivenParts extends GivenPool {
-  /** notified by the alarms */
   alarmTopic?: ITopic;
-  /** encrypts tables, snapshots and logs; its policy gets the statements that this takes, unless it is imported */
+  /** encrypts tables, snapshots and logs; its policy gets the necessary statements, unless it is imported */
   encryptionKey?: IKey;
-  /** of every role of the gate */
   permissionsBoundary?: IManagedPolicy;
 }
 
 export interface GateProps {
   settings: Settings;
-  /** text of the policy, already checked */
   policy: string;
   build: Build;
   names: GateNames;
   given?: GivenParts;
 }
 
-/** The whole gate: one Lambda for each row of the endpoint table, behind one API. */
+/** The whole gate: an API with one Lambda per row of the endpoint table. */
 export class Gate extends Construct {
   readonly api: SpecRestApi;
-  /** address of the API */
   readonly url: string;
   readonly tables: Tables;
-  /** by the names of their endpoints, such as `execute-intent` */
+  /** by endpoint, such as `execute-intent` */
   readonly functions: ReadonlyMap<string, EndpointFunction>;
   readonly alarmTopic: ITopic;
   readonly userPool: IUserPool;
-  /** app client with which people get admin tokens */
+  /** app client for admin tokens of people */
   readonly adminClientId: string;
   readonly dashboard: Dashboard;
-  /** the roles that sign PATs */
   readonly signers: readonly IRole[];
   private readonly settings: Settings;
   private readonly rules: Rule[] = [];
@@ -132,13 +127,12 @@ export class Gate extends Construct {
     this.signers = this.rows.endpoints.flatMap((row) => (row.needs.kms?.includes('sign') ? (functions.get(row.name)?.role ?? []) : []));
   }
 
-  /** Bounds every role, also that of the CDK's function that empties buckets, which belongs to the stack. */
+  /** Bounds every role, including that of the CDK's function that empties buckets, which belongs to the stack. */
   private bound(boundary: IManagedPolicy): void {
     const emptying = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
     for (const roles of [this, ...(emptying ? [emptying] : [])]) PermissionsBoundary.of(roles).apply(boundary);
   }
 
-  /** The functions to deploy, with the needs that the search engine gives them. */
   private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
     const deployed = endpointsWith(this.settings).filter(hasFunction);
     if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions };
@@ -146,7 +140,7 @@ export class Gate extends Construct {
     return { endpoints: withCollection, background: backgroundWithCollection };
   }
 
-  /** @param data - what a deployment that is refused must not have created by then */
+  /** @param data - must not be created before a refused deployment */
   private createFunctions(
     parts: Parts,
     resources: Resources,
@@ -205,7 +199,7 @@ export class Gate extends Construct {
     return functions;
   }
 
-  /** Asks a function whether the deployment may go on, as soon as it has been deployed itself. */
+  /** Lets a function approve the deployment, as soon as it has been deployed itself. */
   private ask(guard: EndpointFunction): CustomResource {
     const { signingKeys, voidPats, adopt, reservedConcurrency, manageApiLogRole } = this.settings;
     return new CustomResource(this, 'SigningKeyGuard', {
@@ -222,7 +216,7 @@ export class Gate extends Construct {
     });
   }
 
-  /** CloudFormation's own event at the end of a deployment of this stack. */
+  /** CloudFormation's event for a completed deployment of this stack. */
   private get deployed(): EventPattern {
     return {
       source: ['aws.cloudformation'],
@@ -240,7 +234,7 @@ export class Gate extends Construct {
     });
   }
 
-  /** Bundles the functions beside the template, unless this synthesis does without (context `aws:cdk:bundling-stacks`). */
+  /** Bundles the functions beside the template, unless this synthesis omits them (context `aws:cdk:bundling-stacks`). */
   private bundle(policy: string, build: Build, name: string): (name: string) => Code {
     if (!Stack.of(this).bundlingRequired) return this.refuseDeployment();
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist', name);
@@ -248,7 +242,7 @@ export class Gate extends Construct {
     return (row) => Code.fromAsset(join(folder, row));
   }
 
-  /** The output of `cdk ls` and `cdk bootstrap` contains no code. CloudFormation refuses to deploy it before it changes anything. */
+  /** `cdk ls` and `cdk bootstrap` synthesize without code. CloudFormation refuses to deploy that before it changes anything. */
   private refuseDeployment(): (name: string) => Code {
     new CfnRule(this, 'HasCode', {
       assertions: [

@@ -7,10 +7,10 @@ import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
-/** The functions whose new versions get few requests at first, each with the alarm for its new version. */
+/** Functions whose new versions get few requests at first, with the alarm for each new version. */
 export const gradualFunctions: Readonly<Record<string, string>> = { 'execute-intent': 'ExecuteRollout', 'issue-pat': 'IssueRollout' };
 
-/** Alarms for the failures of the whole gate, which also roll back. */
+/** Alarms for failures of the whole gate, which also roll back. */
 const commonAlarms = ['ApiErrors', 'Unavailable', 'GatewayErrors', 'IssueFailures'];
 
 /**
@@ -22,9 +22,8 @@ export function aliasNameOf(policy: string, { signingKeys, protocol, publicBaseU
   return `live-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/** Lets CodeDeploy move requests to new versions, and back if an alarm fires meanwhile. */
+/** Lets CodeDeploy shift requests to new versions, and back if an alarm fires. */
 export class GradualDeployment extends Construct {
-  /** @param alarmsOf - finds alarms by their names */
   constructor(
     scope: Construct,
     id: string,

@@ -5,7 +5,7 @@ import { FilterPattern, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { BackgroundFunction } from './endpoints.ts';
 
-/** Has CloudWatch Logs pass lines of functions' logs to another function. Its log groups alone, and no other account's, may run it. */
+/** Lets CloudWatch Logs pass log lines of functions to another function, which only these log groups may run. */
 export function passLogLines(
   target: EndpointFunction,
   { message, of }: NonNullable<BackgroundFunction['logLines']>,

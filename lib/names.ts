@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
-/** Names of a gate that no other gate has in the same account and region. */
+/** Names that are unique in the account and region. */
 export interface GateNames {
-  /** of its dashboard and metrics, and of the aliases of its keys */
+  /** of dashboard, metrics and key aliases */
   name: string;
-  /** of its secrets and of the domain of its user pool: lower-case letters, digits and hyphens */
+  /** of secrets and the user pool's domain: lower-case letters, digits and hyphens */
   slug: string;
 }
 
-/** Names that follow from the stack and from the path of the construct within it. A nested stack counts with its id: its name is not known yet. */
+/** Names derived from the stack and the construct's path in it. A nested stack counts by its id, because its name is not known yet. */
 export function namesOf(scope: Construct, id: string): GateNames {
   const { scopes } = scope.node;
   const outermost = scopes.findIndex(Stack.isStack);

@@ -7,13 +7,13 @@ import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
-/** Where the functions that call intents run if the setting `vpc` is made. */
+/** The network of functions that call intents (setting `vpc`). */
 export interface Network {
   subnetIds: string[];
   securityGroupIds: string[];
 }
 
-/** A security group lets out what intents and AWS need, and nothing in. Queries to Amazon's name servers pass every group. */
+/** The security group allows outbound traffic of intents and AWS, and no inbound. Queries to Amazon's name servers pass every group. */
 export function createNetwork(scope: Construct, { vpc, egressPorts, privateOrigins }: Settings): Network | undefined {
   if (!vpc) return undefined;
   const { vpcId = '', subnetIds, securityGroupIds } = vpc;
@@ -33,7 +33,7 @@ export function createNetwork(scope: Construct, { vpc, egressPorts, privateOrigi
   return { subnetIds, securityGroupIds: [group.attrGroupId] };
 }
 
-/** Places a function in the network. Lambda connects it with the function's role, whose rights to do so the function itself cannot use. */
+/** Places a function in the network. Lambda connects it with the function's role, which the function itself cannot use for that. */
 export function place({ resource, role, permissions }: EndpointFunction, { subnetIds, securityGroupIds }: Network): void {
   resource.vpcConfig = { subnetIds, securityGroupIds };
   const arnOf = (kind: string, id: string) => Stack.of(role).formatArn({ service: 'ec2', resource: kind, resourceName: id });

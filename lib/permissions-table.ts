@@ -22,7 +22,6 @@ const code = (text: string): string => `\`${text}\``;
 const line = ({ actions, on, partitions, why }: Permission, label: string): string =>
   `| ${label} | ${actions.map(code).join(' ')} | ${on} | ${(partitions ?? []).map(code).join(' ')} | ${why} |`;
 
-/** The text of docs/permissions.md. */
 export function renderPermissions(): string {
   const standard = [...endpoints.filter(hasFunction), ...backgroundFunctions];
   const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));

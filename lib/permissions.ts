@@ -27,7 +27,6 @@ const isBatch = (operation: TableOperation): boolean => operation === 'getAll';
 
 const recordKinds = Object.keys(partitions) as RecordKind[];
 
-/** Their names in docs/permissions.md. */
 const kindNames: Record<RecordKind, string> = {
   service: 'services',
   serviceName: 'names of services',
@@ -68,29 +67,23 @@ const verbs: Record<TableOperation, string> = {
 /** The prefix of snapshots in their bucket. */
 const snapshotKeys = 'search-index/*';
 
-/** The resources to which access can be granted. */
 export interface Resources {
   tables: Tables;
-  /** the first signs, all verify */
   signingKeys: readonly IKey[];
-  /** none if the setting `search` is `opensearch` */
+  /** absent if the setting `search` is `opensearch` */
   snapshots?: Bucket | undefined;
-  /** only then */
+  /** present only then */
   collection?: SearchCollection | undefined;
-  /** prefix of the names of the services' secrets */
   credentialPrefix: string;
-  /** the functions that are there already, by the names of their rows */
+  /** existing functions by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn'>>;
 }
 
-/** One permission, in IAM's terms. */
 export interface Permission {
   actions: string[];
-  /** which resources: see {@link arnsOf} */
   on: keyof ReturnType<typeof arnsOf>;
-  /** the permission applies to partitions that start with one of these */
+  /** the partitions that it is limited to, by prefix */
   partitions?: string[];
-  /** why a function has it */
   why: string;
 }
 
@@ -114,7 +107,7 @@ const accountLimits: Permission[] = [
 
 const announcing: Permission = { actions: ['events:PutEvents'], on: 'event bus', why: 'tells of calls that wait for approval' };
 
-/** What a function may do: exactly what its row of the endpoint table needs. */
+/** A function's permissions: exactly what its needs require. */
 export const permissionsOf = ({
   table = {},
   kms = [],
@@ -162,7 +155,7 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   });
 }
 
-/** Secrets come and go with their services, so they are named by a prefix. */
+/** Secrets come and go with services, so they are named by a prefix. */
 const credentialPermissions: Record<'read' | 'write', Permission> = {
   read: { actions: ['secretsmanager:GetSecretValue'], on: 'service secrets', why: 'calls services with their credentials' },
   write: {
@@ -172,14 +165,14 @@ const credentialPermissions: Record<'read' | 'write', Permission> = {
   },
 };
 
-/** The collection's own access policy decides what it may do there. */
+/** The collection's own access policy limits the operations. */
 const collectionPermission = (access: 'read' | 'write'): Permission => ({
   actions: ['aoss:APIAccessAll'],
   on: 'search collection',
   why: access === 'write' ? 'keeps the search index' : 'searches',
 });
 
-/** A reader that may not list a bucket is told 403 instead of 404 for an object that is not there. */
+/** Without permission to list a bucket, reading a missing object is answered 403 instead of 404. */
 const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   {
     actions: ['s3:GetObject', ...(access === 'write' ? ['s3:PutObject', 's3:DeleteObject'] : [])],
@@ -222,7 +215,6 @@ const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, 
   };
 };
 
-/** Grants a function what it needs. */
 export function grantNeeds(
   { role, permissions }: Pick<EndpointFunction, 'role' | 'permissions'>,
   needs: Needs,
@@ -240,7 +232,7 @@ export function grantNeeds(
   acknowledge(role, wildcardReasons(resources));
 }
 
-/** The only wildcards among the resources, for names that are not known when the stack is made. */
+/** Reasons for the only wildcards: names that are unknown when the stack is created. */
 function wildcardReasons({ snapshots, credentialPrefix }: Resources): Record<string, string> {
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {

@@ -4,28 +4,28 @@ import { type operands, periodNames } from '../functions/core/policy/constraints
 import { operatorSynonyms, periodSynonyms, synonyms } from '../functions/core/policy/spellings.ts';
 import { odrlContext } from '../schemas/policy.ts';
 
-/** Terms that stand alone, each with what it means: editors offer them. */
+/** Bare terms with their meanings, which editors show. */
 const oneOf = (terms: Record<string, string>) =>
   z.union(Object.entries(terms).map(([term, meaning]) => z.literal(term).meta({ description: meaning })));
 
-/** Any URI, also prefixed or beginning with the placeholder of the gate's address. */
+/** A URI, possibly prefixed or starting with the placeholder of the gate's address. */
 const uri = z.string().regex(/^(\{base_url\}|[A-Za-z][A-Za-z0-9+.-]*:)/);
 
 const text = z.string();
 
-/** What JSON-LD allows in the place of a name: the name, an object with its `@id`, or a list of one of them. */
+/** JSON-LD allows a name, an object with its `@id`, or a list of one of them. */
 const referenceTo = (name: z.ZodType) => {
   const one = z.union([name, z.object({ '@id': name }), z.object({ uid: name })]);
   return z.union([one, z.array(one).length(1)]);
 };
 
-/** A bare term, or a URI of which it is the last part. */
+/** A bare term, or a URI that ends with it. */
 const term = (terms: Record<string, string>) => referenceTo(z.union([oneOf(terms), uri]));
 
-/** JSON-LD does not tell a single value from a list of one. */
+/** JSON-LD does not distinguish a single value from a list of one. */
 const oneOrMore = (one: z.ZodType) => z.union([z.array(one), one]);
 
-/** Names an object or its kind, which the gate does not need. */
+/** The id and type of an object, which the gate does not need. */
 const identity = { uid: text, type: referenceTo(text) };
 
 const thing = (shape: z.ZodRawShape) => z.strictObject({ ...shape, ...identity }).partial();
@@ -53,7 +53,6 @@ const comparisonMeanings: Record<Comparison, string> = {
   within: 'is one of a list',
 };
 
-/** The same meanings under other names. */
 const renamed = (names: Record<string, string>, meanings: Record<string, string>) =>
   Object.fromEntries(Object.entries(names).map(([name, meant]) => [name, meanings[meant] ?? '']));
 
@@ -92,7 +91,7 @@ const constraint: z.ZodType = z.lazy(() =>
   }).meta({ description: 'A condition, or a limit of calls.' }),
 );
 
-/** An action: its name, or an object that also refines it. */
+/** An action: a name, or an object with refinements. */
 const action = (terms: Record<string, string>) =>
   z.union([term(terms), thing({ value: term(terms), refinement: oneOrMore(constraint) })]).meta({ description: 'What the rule is about.' });
 
@@ -151,7 +150,7 @@ const obligation = thing({
   constraint: oneOrMore(constraint),
 });
 
-/** A policy file in all the spellings that {@link ../functions/core/policy/spellings.ts} reads. */
+/** A policy file in all spellings that {@link ../functions/core/policy/spellings.ts} reads. */
 const policyFile = z
   .strictObject({
     $schema: text,
@@ -166,7 +165,7 @@ const policyFile = z
   .partial()
   .meta({ title: 'Policy of an Intent Gate', description: 'The usage policy that agents sign.' });
 
-/** Members whose names have a prefix, and other names of members, are allowed but not offered. */
+/** Prefixed and alternative member names are allowed but not suggested. */
 const otherNames = `^(@|[a-z]+:|(${Object.keys(synonyms)
   .filter((name) => /^\w+$/.test(name))
   .join('|')})$)`;

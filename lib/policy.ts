@@ -25,7 +25,7 @@ export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl
   }
 }
 
-/** What the policy says without effect, and limits that one counter cannot sustain, one sentence each: they do not stop a deployment. */
+/** Rules without effect, and limits that one counter cannot sustain, one sentence each. They do not stop a deployment. */
 export function warnOfPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings, text = read(policyFile)): string[] {
   const policy = fillTemplate(parsePolicyTemplate(text), publicBaseUrl);
   const { rules } = compilePolicy(policy, publicBaseUrl, billing);

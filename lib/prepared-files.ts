@@ -5,20 +5,17 @@ import { toOpenApi } from './openapi/document.ts';
 import { policyFileSchema } from './policy-schema.ts';
 import type { Settings } from './settings.ts';
 
-/** The pages that the gate serves, and the files that these load: contents by paths, for each kind of document. */
+/** The served pages and their files: contents by path, for each kind of document. */
 export type Pages = Record<'page' | 'console' | 'assets', Record<string, string>>;
 
-/** What has been built from the sources. */
 export interface Build {
-  /** puts the bundle of each function into a folder of its name */
+  /** puts each function's bundle into a folder of its name */
   bundle(names: readonly string[], folder: string): void;
   buildPages(protocol: string): Pages;
-  /** file of the word vectors */
   wordVectors: string;
 }
 
 export interface Contents {
-  /** text of the policy */
   policy: string;
   settings: Settings;
   build: Build;

@@ -4,7 +4,7 @@ import { CfnAccessPolicy, CfnCollection, CfnSecurityPolicy } from 'aws-cdk-lib/a
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** What a function may do with the collection's one index, in the terms of its data access policy. */
+/** Permitted operations on the collection's only index, in the terms of its data access policy. */
 const indexPermissions = {
   read: ['aoss:DescribeIndex', 'aoss:ReadDocument'],
   write: ['aoss:CreateIndex', 'aoss:DescribeIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
@@ -12,7 +12,7 @@ const indexPermissions = {
 
 export type CollectionAccess = keyof typeof indexPermissions;
 
-/** The OpenSearch Serverless collection that answers searches if the setting `search` is `opensearch`. All its content is derived from the table. */
+/** The OpenSearch Serverless collection (setting `search: opensearch`). Its content is derived from the table. */
 export class SearchCollection extends Construct {
   readonly arn: string;
   readonly endpoint: string;
@@ -47,7 +47,7 @@ export class SearchCollection extends Construct {
     new CfnAccessPolicy(this, 'Access', { name: `${this.name}-a`, type: 'data', policy: this.accessPolicy() });
   }
 
-  /** Lets a role use the index. The role's own policy also has to allow `aoss:APIAccessAll` on the collection. */
+  /** Grants a role access to the index. The role's own policy must also allow `aoss:APIAccessAll` on the collection. */
   allow(access: CollectionAccess, role: Role): void {
     this.roles[access].push(role.roleArn);
   }

@@ -4,14 +4,12 @@ import { localStage, settingsSchema } from './settings/rules.ts';
 
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** How many concurrent executions a deployment with this setting reserves. */
 export const totalReserved = (reserved: Settings['reservedConcurrency']): number =>
   Object.values(reserved).reduce((sum, runs) => sum + runs, 0);
 
-/** The stack of a stage. */
 export const stackNameOf = (stage: string): string => (stage === 'production' ? 'IntentGate' : `IntentGate-${stage}`);
 
-/** The settings for people: names, defaults and what they mean, in Markdown. */
+/** The settings as Markdown: names, defaults and meanings. */
 export const describeSettings = (): { name: string; fallback: string; meaning: string }[] =>
   Object.entries(settingsObject.shape).map(([name, schema]) => {
     const fallback: unknown = schema.safeParse(undefined).data;
@@ -23,7 +21,7 @@ export const describeSettings = (): { name: string; fallback: string; meaning: s
     };
   });
 
-/** What is wrong with the settings or the policy: shown without a stack trace. */
+/** Mistakes in the settings or the policy, shown without a stack trace. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -68,7 +66,7 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return parseSettings({ ...listed[String(stage)], stage, ...own }, mistakes);
 }
 
-/** The decisions of a synthesis that are hard to undo, in a line for people. */
+/** The irreversible decisions of a synthesis, in one line. */
 export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Settings): string =>
   `Stage ${stage}: ${
     retainData
@@ -83,7 +81,7 @@ const describeAdoption = ({ registryTable, activityTable, userPoolId, signingKey
     ...Object.entries(signingKeys).map(([name, arn]) => `the key "${name}" (${arn})`),
   ].join(', ');
 
-/** Which settings a stage has that differ from the defaults, in words. */
+/** The settings of a stage that differ from the defaults. */
 export function describeChanges({ stage, ...settings }: Settings): string {
   const { stage: _, ...defaults } = parseSettings({});
   const changed = Object.entries(settings).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(defaults, name)));

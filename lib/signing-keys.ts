@@ -5,7 +5,7 @@ import type { Construct } from 'constructs';
 import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
-/** Everything that an account may let its people and roles do with a key, except signing. */
+/** Everything that an account may allow on a key, except signing. */
 const administration = [
   'CancelKeyDeletion',
   'CreateAlias',
@@ -55,7 +55,7 @@ const administrationOfAccount = () =>
 
 const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });
 
-/** Lets a role sign. No other role can, whatever the account's policies allow, because the keys leave signing to their own policy alone. */
+/** Lets a role sign. No other role can, whatever the account's policies allow, because only the key's own policy grants it. */
 export function allowSigning(keys: readonly IKey[], signer: IRole): void {
   for (const key of keys) key.addToResourcePolicy(signingOf(signer));
 }

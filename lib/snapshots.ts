@@ -7,17 +7,17 @@ import { acknowledge } from './acknowledge.ts';
 import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
-/** What an intent takes in an index file, and how much room the file takes while it is rearranged. */
+/** Bytes per intent in an index file, and copies that exist while it is rearranged. */
 const indexBytes = { intent: 2_000, copies: 3 };
 
-/** What a function that holds a search index needs for the registry that is expected; Lambda's 512 MB of files suffice for most. */
+/** The resources of a function that holds a search index of the expected size. Lambda's default storage suffices for most. */
 export function indexSize({ expectedIntents }: Settings, memoryMb: number): { storageMb: number; memoryMb: number } {
   const neededMb = Math.ceil((expectedIntents * indexBytes.intent * indexBytes.copies) / 2 ** 20);
   // A whole core, which opens and rearranges a large file twice as fast, comes with 1,769 MB of memory.
   return { storageMb: Math.max(512, neededMb), memoryMb: expectedIntents > 100_000 ? 1_769 : memoryMb };
 }
 
-/** Snapshots of the search index. They can be made again from the table at any time, so old ones expire. */
+/** Snapshots of the search index. They can be rebuilt from the table, so old ones expire. */
 export function createSnapshotBucket(scope: Construct, settings: Settings, key?: IKey): Bucket {
   const { retainData } = settings;
   const bucket = new Bucket(scope, 'Snapshots', {
@@ -46,7 +46,7 @@ export function createSnapshotBucket(scope: Construct, settings: Settings, key?:
   return bucket;
 }
 
-/** The logs of the CDK's function that empties the bucket: without this, they would outlive the stack. */
+/** The logs of the CDK's function that empties the bucket would otherwise outlive the stack. */
 function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
   const provider = Stack.of(bucket).node.findChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
   const handler = provider.node.findChild('Handler') as CfnResource;

@@ -8,9 +8,9 @@ import { isProtected } from './retention.ts';
 import { type Settings, stackNameOf } from './settings.ts';
 import { signingPolicy } from './signing-keys.ts';
 
-/** The stack of a stage: a gate, and the outputs that the project's programs read. */
+/** The stack of a stage: a gate, and outputs for the project's programs. */
 export class IntentGateStack extends Stack {
-  /** @param buildPages - called only if the functions are bundled */
+  /** @param buildPages - called only if functions are bundled */
   constructor(scope: Construct, id: string, settings: Settings, buildPages: (protocol: string) => Pages) {
     const stackName = stackNameOf(settings.stage);
     super(scope, id, {

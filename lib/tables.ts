@@ -5,7 +5,6 @@ import type { TableName } from '../functions/core/table/keys.ts';
 import { isProtected, removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
-/** A table as the rest of the stack uses it. */
 export type AnyTable = Omit<ITable, 'tableStreamArn'>;
 
 export type Tables = Record<TableName, AnyTable>;

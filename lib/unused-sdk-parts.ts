@@ -20,7 +20,7 @@ export const streamCollector = undefined;
 
 export const resolveEventStreamSerdeConfig = <T>(config: T): T => config;
 
-/** Clients that know such operations make one each, and use it only for them. */
+/** Clients with such operations create one each, but use it only for them. */
 export class EventStreamSerde {}
 
 export const eventStreamSerdeProvider = (): EventStreamSerde => new EventStreamSerde();

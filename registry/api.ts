@@ -5,7 +5,7 @@ import { parseExact } from '../schemas/number.ts';
 import { CliFailure } from './failure.ts';
 
 export interface Tokens {
-  /** The admin's access token, renewed if it is about to expire or if `renew` is set. */
+  /** The admin's access token, renewed if it is about to expire or `renew` is set. */
   get(renew?: boolean): Promise<string>;
 }
 
@@ -53,7 +53,7 @@ export interface Progress {
 
 export interface RegistryContext {
   readonly api: Api;
-  /** what a person does to compare anew, which begins the last sentence of a message; default: `Run the command again` */
+  /** how to compare again, as the beginning of a message's last sentence; default: `Run the command again` */
   readonly again?: string;
   terminal: {
     progress(what: string, total: number): Progress;

@@ -6,13 +6,12 @@ import type { ImportPlan } from './import/plan.ts';
 import { keepOlder, keepUids } from './keep-uids.ts';
 
 export interface DocumentChoices {
-  /** import into this service, and leave its record as it is */
+  /** import into this service without changing its record */
   into?: Service | undefined;
-  /** header fields given by the admin */
   headers?: Record<string, string>;
   /** as requested; see {@link keepUids} */
   version?: string | undefined;
-  /** the name was given by the admin, overriding the document's */
+  /** the name was given by the admin, and overrides the document's */
   isNamed?: boolean;
   isDraft?: boolean | undefined;
   isDeprecating?: boolean | undefined;

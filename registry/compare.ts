@@ -13,32 +13,29 @@ import { type Found, findIntent, findService, findServiceByName, listAllIntents 
 export interface Wanted {
   service: ServiceInput;
   intents: readonly IntentInput[];
-  /** import into this service, and leave its record as it is */
+  /** import into this service without changing its record */
   into?: Service | undefined;
   /** from a document, whose omissions change nothing; a registry file is complete */
   isOfDocument?: boolean;
-  /** the name was given by the admin, overriding the document's */
+  /** the name was given by the admin, and overrides the document's */
   isNamed?: boolean;
 }
 
 export interface Change<T> {
   kind: 'create' | 'update' | 'same';
   input: T;
-  /** of an update */
   differences: Difference[];
   etag?: string;
 }
 
 export interface ServiceChanges {
   name: string;
-  /** undefined for a new service */
   serviceId: string | undefined;
   service: Change<ServiceInput>;
   intents: Change<IntentInput>[];
   unchanged: number;
   /** uids of existing intents that are not wanted */
   extra: string[];
-  /** of the existing intents, by uid */
   tags: ReadonlyMap<string, string>;
   /** wanted uids that belong to another service */
   foreign: string[];

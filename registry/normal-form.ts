@@ -10,7 +10,7 @@ const pick = <T extends object>(shape: { readonly [Name in keyof T]: unknown }, 
 
 const normalizeParameter = (given: Parameter): Parameter => pick(parameter.shape, { ...given, required: given.required || undefined });
 
-/** An intent as its owner would write it: ordered, and without empty members or those that the registry adds. */
+/** An intent as its owner would write it: ordered, without empty members or those that the registry adds. */
 export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput => ({
   intent_uid: given.intent_uid,
   intent_name: given.intent_name,

@@ -1,11 +1,10 @@
 import type { ServiceStats, StatsNumbers } from '../schemas/stats.ts';
 
-/** Columns of usage after the name, in the words of both command line and console. */
+/** Columns of usage after the name, for the command line and the console. */
 export const usageHeads = ['Calls', 'Refused', 'Upstream failures', 'Mean latency'] as const;
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
-/** The cells of these columns. */
 export function usageCells({ executions, refusals, upstream_failures, upstream_ms, latency }: StatsNumbers): string[] {
   const refused = sum(Object.values(refusals));
   const answered = sum(latency);
@@ -18,6 +17,5 @@ export function usageCells({ executions, refusals, upstream_failures, upstream_m
   ];
 }
 
-/** What to call a row of usage by service. */
 export const usedService = ({ service_id, service_name }: Pick<ServiceStats, 'service_id' | 'service_name'>): string =>
   service_name ?? (service_id === undefined ? 'Refused before an intent was looked up' : 'A service that was deleted');

@@ -2,18 +2,17 @@ import * as z from 'zod';
 import { listQuery } from './pagination.ts';
 import { characters, foldName, name } from './text.ts';
 
-/** What tells the keys of a shared id apart: the thumbprint. */
+/** The suffix that distinguishes keys with a shared id: the thumbprint. */
 const sharedSuffix = /~[\w-]{43}$/;
 
 /** Stands in a path for an agent that the query names, by `agent_id`, `key_thumbprint` or both. */
 export const noAgentId = '~';
 
-/** Whether a text can be the agent_id of a record: admins can name all that were ever taken. */
+/** Whether a text can be the agent_id of a record: admins can name every id that was ever accepted. */
 export const isAgentId = (text: string): boolean => text !== '' && characters(text.replace(sharedSuffix, '')) <= 256;
 
 const keyThumbprint = z.string().max(100);
 
-/** How a request names an agent beside its path. */
 export const agentNames = z.object({
   agent_id: z
     .string()
@@ -29,13 +28,12 @@ export const agentNames = z.object({
     ),
 });
 
-/** What the ids begin with that the gate itself gives to the agents of signed-in people. */
+/** The prefix of agent_ids that the gate gives to signed-in people. */
 export const signedInPrefix = 'signed-in:';
 
-/** What an agent_id is for those who compare it, and for programs that put it into a path: full-width letters and dots are like others. */
+/** Normalises an agent_id for comparison and for paths: full-width letters and dots equal the usual ones. */
 const fold = (text: string): string => foldName(text.normalize('NFKC'));
 
-/** How an agent calls itself. */
 export const agentId = name(256)
   .refine((text) => !fold(text).startsWith(signedInPrefix), `must not begin with ${signedInPrefix}, as the ids of signed-in people do`)
   .refine((text) => !/^\.{1,2}$/.test(fold(text)), 'must not be . or .., which clients take out of paths, nor look like one of them')
@@ -46,25 +44,23 @@ export const agentId = name(256)
     'must not contain braille blanks, or characters of private use or that Unicode has not assigned',
   );
 
-/** `pending`: waits for approval */
 export const agentState = z.enum(['active', 'pending', 'blocked'], 'must be active, pending or blocked');
 
 export type AgentState = z.infer<typeof agentState>;
 
 const block = z.strictObject({ reason: z.string(), blocked_at: z.iso.datetime() });
 
-/** What admins read of an agent. */
 export const agent = z
   .strictObject({
     agent_id: z.string(),
     state: agentState,
-    /** RFC 7638 thumbprint of the key that the agent_id is bound to; none if nobody has presented it */
+    /** RFC 7638 thumbprint of the bound key; absent if the id is unbound */
     key_thumbprint: z.string().optional(),
     first_seen: z.iso.datetime().optional(),
-    /** none before the first PAT */
+    /** absent before the first PAT */
     last_issue: z.iso.datetime().optional(),
     revoked_at: z.iso.datetime().optional(),
-    /** PATs are issued to it with a proof of possession only */
+    /** every PAT requires a proof of possession */
     proof_required: z.literal(true).optional(),
     block: block.optional(),
   })
@@ -86,7 +82,6 @@ const usage = z.strictObject({
 
 export type Usage = z.infer<typeof usage>;
 
-/** What the read of one agent shows. */
 export const agentWithUsage = agent
   .extend({ usage: z.array(usage).describe('how much of each limit of the policy in force the key has used') })
   .meta({ id: 'AgentWithUsage', description: 'An agent, and how much of its limits and budgets is used.' });
@@ -114,10 +109,9 @@ export const agentQuery = listQuery.pick({ page_size: true }).extend({
   after: z.string().max(1_000).optional().describe('the agent_id that the page follows, as the next link gives it'),
 });
 
-/** Which agents are forgotten, all at once. */
 export const clearQuery = z.object({ state: z.literal('pending', 'must be pending').describe('only those that wait for approval') });
 
-/** Where an agent is found: its path, and the query that names it if clients would change its id in a path. */
+/** The address of an agent: its path, and the query that names it if clients would normalise its id in a path. */
 export function agentAddress(agentId: string | undefined, keyThumbprint?: string): { path: string; query: Record<string, string> } {
   const isKept = agentId !== undefined && ![noAgentId, '.', '..'].includes(agentId);
   return {
@@ -129,12 +123,10 @@ export function agentAddress(agentId: string | undefined, keyThumbprint?: string
   };
 }
 
-/** The body that blocks an agent. */
 export const blockInput = z
   .strictObject({ reason: name(1_000).describe('for admins; the agent is not told') })
   .meta({ id: 'BlockInput', description: 'Why an agent is blocked.' });
 
-/** The body that approves an agent. */
 export const approvalInput = z
   .strictObject({
     key_thumbprint: keyThumbprint.optional().describe('the key, if several wait under the agent_id, or if it has not asked yet'),

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { pageQuery } from './pagination.ts';
 
-/** The actions of the log, and what each has done. */
 const changeActions = {
   create: 'the record is new',
   update: 'it was replaced',
@@ -21,7 +20,6 @@ const describedActions = Object.entries(changeActions)
 
 export const changedKinds = ['service', 'intent', 'agent', 'execution'] as const;
 
-/** What a page of the log is asked for. */
 export const changesQuery = z.object({
   since: z.iso
     .datetime({ offset: true, error: 'must be a date and time as in 2027-03-01T09:30:00Z' })
@@ -44,7 +42,6 @@ export const changesQuery = z.object({
 
 const digest = z.string().describe('`sha-256=` and the digest of a canonical form (RFC 8785), base64url');
 
-/** What happened to one record. */
 const loggedChange = z.strictObject({
   kind: z.enum(changedKinds),
   id: z.string().describe('service_id, intent_uid, agent_id or id of an execution; `pending` for all agents that waited for approval'),
@@ -57,7 +54,7 @@ const loggedChange = z.strictObject({
 
 export type LoggedChange = z.infer<typeof loggedChange>;
 
-/** One entry of the registry's log: one transaction, which took place. */
+/** One entry of the registry's log, for one transaction. */
 const logEntry = z
   .strictObject({
     seq: z.int().min(1).describe('entries are numbered from 1, without gaps; a record that the entry wrote has this as its `rev`'),
@@ -88,5 +85,4 @@ export const changePage = z
     description: 'A page of the log, newest first. A page of a selection may be short, or empty, though a next one follows.',
   });
 
-/** The end of the log. */
 export type LogHead = z.infer<typeof changePage>['head'];

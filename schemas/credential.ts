@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { foldHeaderName, headerName, headerValue, namedValues } from './header.ts';
 
-/** The name by which parameters of a query are compared: many servers ignore case, and some read a space or dot as an underscore. */
+/** Normalises a query parameter's name for comparison: many servers ignore case, and some read spaces and dots as underscores. */
 export const foldQueryName = (name: string): string => name.trim().toLowerCase().replace(/[ .]/g, '_');
 
 const queryName = z
@@ -17,7 +17,6 @@ const queryValue = z
   // biome-ignore lint/suspicious/noControlCharactersInRegex: tools in languages without \p{Cc} read this in the OpenAPI document
   .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not hold control characters');
 
-/** How many values a credential can have. */
 const maxValues = 5;
 
 const signingKey = z
@@ -84,7 +83,7 @@ const facts = z.strictObject({
   next: z.strictObject(names).optional().describe('names of the values that are tried if the upstream answers 401 to the others'),
 });
 
-/** What an admin sees of a service's credential: never a value. */
+/** The parts of a service's credential that admins see: never a value. */
 export const credentialFacts = facts
   .extend({
     set_at: z.iso.datetime(),
@@ -92,22 +91,20 @@ export const credentialFacts = facts
   })
   .meta({ id: 'CredentialFacts', description: "A service's credential without its values." });
 
-/** What a service's record says about its credential; the values are in Secrets Manager. */
+/** The credential in a service's record; its values are in Secrets Manager. */
 export interface StoredCredential extends z.infer<typeof facts> {
   /** milliseconds since the epoch */
   set_at: number;
   set_by?: string;
-  /** which version of the secret holds */
+  /** the current version of the secret */
   version: string;
 }
 
-/** A credential as an admin sees it. */
 export const toCredentialFacts = ({ version: _, set_at, ...credential }: StoredCredential): z.infer<typeof credentialFacts> => ({
   ...credential,
   set_at: new Date(set_at).toISOString(),
 });
 
-/** What setting a credential answers: never a value of it. */
 export const savedCredential = facts
   .extend({
     service_id: z.string(),

@@ -3,13 +3,13 @@ import { errorBody } from './error-body.ts';
 import { pageQuery } from './pagination.ts';
 import { name } from './text.ts';
 
-/** How long a call may take that its caller does not wait for, in seconds. */
+/** Maximum duration of a deferred call, in seconds. */
 export const longestCallSeconds = 600;
 
 const execution = z.url().describe('where its state is read with the PAT of the same holder');
 const expires = z.iso.datetime().describe('when it is given up, if nobody has decided by then');
 
-/** A call that has been accepted and not made yet, or not answered yet: the content of 202. */
+/** An accepted call that has not been answered yet: the content of 202. */
 export const pendingExecution = z
   .discriminatedUnion('status', [
     z.strictObject({ status: z.literal('waiting').describe('a person has to approve the call'), execution, expires_at: expires }),
@@ -22,7 +22,6 @@ const outcome = z.union([
   z.strictObject({ status: z.int(), body: errorBody }),
 ]);
 
-/** The states of a call that its caller does not wait for. */
 export const executionState = z
   .discriminatedUnion('status', [
     ...pendingExecution.options,
@@ -47,7 +46,7 @@ export const executionState = z
 
 export type ExecutionState = z.infer<typeof executionState>;
 
-/** What a person sees of a call before deciding whether it is made. */
+/** What the approver sees of a call. */
 export const approvalContent = z.strictObject({
   id: z.string().describe('the `Execution-Id` of the call'),
   agent_id: z.string(),
@@ -74,7 +73,7 @@ export type Approval = z.infer<typeof approval>;
 
 export const approvalPage = z.strictObject({ approvals: z.array(approval) }).meta({ id: 'ApprovalPage' });
 
-/** How many approvals a page has at most: each may hold 256 KB of arguments. */
+/** Maximum size of a page of approvals: each may hold 256 KB of arguments. */
 export const maxApprovalsOfPage = 10;
 
 export const approvalQuery = z.object({

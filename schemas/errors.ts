@@ -98,7 +98,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** One thing that is wrong with a request: where (RFC 6901 JSON pointer) and what would be right. */
+/** One problem of a request: where it is (RFC 6901 JSON pointer) and what would be right. */
 export interface Issue {
   path: string;
   problem: string;

@@ -12,7 +12,7 @@ const steering = 'host|connection|keep-alive|te|trailer|upgrade|expect|http2-set
 const posing = 'cookie2?|forwarded|via|x-forwarded(-.*)?|x-real-ip|x-http-method(-override)?|x-method-override|x-(original|rewrite)-url';
 const reserved = new RegExp(`^(${carried}|${steering}|${posing})$`);
 
-/** The name of a header field that a credential may set: none that calls carry anyway, that steers the connection, or that tells the upstream of another call. */
+/** A header field that a credential may set: none that calls carry anyway, steers the connection, or refers to another call. */
 export const headerName = z
   .string()
   .max(100)
@@ -22,7 +22,6 @@ export const headerName = z
     'must not be a header field that calls carry anyway or that steers the connection or the call',
   );
 
-/** The name of a header field whose values are no secret. */
 export const publicHeaderName = headerName.refine(
   (name) => foldHeaderName(name) !== 'authorization',
   "must not be Authorization: what the upstream recognises callers by is the service's credential",
@@ -33,7 +32,7 @@ export const headerValue = z
   .max(4096)
   .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'must be visible ASCII characters and spaces between them');
 
-/** Values by names, no two of which a server could take for one. */
+/** Named values, no two of which a server could confuse. */
 export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z.ZodType<string>, fold: (name: string) => string) =>
   z.record(z.string(), value).superRefine((given, context) => {
     const seen = new Set<string>();
@@ -45,7 +44,6 @@ export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z
     }
   });
 
-/** Header fields that are no secret, by their names. */
 export const publicHeaders = namedValues(publicHeaderName, headerValue, foldHeaderName)
   .refine((fields) => Object.keys(fields).length <= 10, 'must hold at most 10 header fields')
   .meta({ description: 'header fields that every call carries; they are shown to everybody, so none may be a secret' });

@@ -15,7 +15,7 @@ export const digestedMembers = [
 
 type Digested = { intent_uid: string } & { [name in (typeof digestedMembers)[number]]?: unknown };
 
-/** Long enough to tell which member of two states of one intent differs; that they differ at all is for the hash of the whole to say. */
+/** Long enough to tell which member differs; the hash of the whole tells whether any does. */
 const fingerprintLength = 4;
 
 const pattern = new RegExp(`^[\\w-]{43}[.](?:[\\w-]{${fingerprintLength}}){${digestedMembers.length}}$`);
@@ -35,7 +35,7 @@ export function digestIntent(intent: Digested): string {
   return `${whole}.${digestedMembers.map((name) => canonicalDigest(content[name]).slice(0, fingerprintLength)).join('')}`;
 }
 
-/** The members in which two states of one intent differ; none if a fingerprint cannot tell. */
+/** The members that differ between two states; empty if the fingerprints cannot tell. */
 export function changedMembers(known: string, now: string): string[] {
   const fingerprint = (digest: string, index: number) => {
     const start = digest.indexOf('.') + 1 + index * fingerprintLength;
@@ -44,5 +44,4 @@ export function changedMembers(known: string, now: string): string[] {
   return digestedMembers.filter((_, index) => fingerprint(known, index) !== fingerprint(now, index));
 }
 
-/** Whether a text has the form of a digest. */
 export const isIntentDigest = (text: string): boolean => pattern.test(text);

@@ -2,21 +2,21 @@ import * as z from 'zod';
 
 export const intentUidPattern = /^[a-zA-Z0-9.-]+:[a-z0-9-]+:v[0-9]+([.][0-9]+)*$/;
 
-/** Puts a space between the words of an identifier: `listFloatingIPs` is `list Floating IPs`, and `OAuth2Client` is `OAuth2 Client`. */
+/** Splits identifiers into words: `listFloatingIPs` is `list Floating IPs`, and `OAuth2Client` is `OAuth2 Client`. */
 export const splitCase = (text: string): string =>
   text
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     // the last of several capitals begins a word, unless it is an acronym in the plural; a single one does not end one, unless it is the article
     .replace(/(\p{Lu}{2,}|(?<![\p{L}\p{N}])A)(\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/gu, '$1 $2');
 
-/** A slug in its kebab-case form: `searchProducts` is `search-products`. Empty if nothing of it can stand in a slug. */
+/** Converts to kebab-case: `searchProducts` is `search-products`. Empty if nothing is left. */
 export const toSlug = (text: string): string =>
   splitCase(text.normalize('NFKD').replace(/\p{M}/gu, ''))
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '');
 
-/** The uid that an almost right one stands for: its slug in kebab-case. Undefined if more than the slug is wrong with it. */
+/** The uid with its slug in kebab-case; undefined if more than the slug is wrong. */
 export function suggestIntentUid(uid: string): string | undefined {
   if (uid.length > 200) return undefined;
   const { namespace, slug, version } = splitIntentUid(uid);
@@ -40,7 +40,6 @@ export const intentUid = z
 
 export const isIntentUid = (text: string): boolean => intentUid.safeParse(text).success;
 
-/** Whether a text may stand before the first colon of a uid. */
 export const isNamespace = (text: string): boolean => /^[a-zA-Z0-9.-]+$/.test(text);
 
 export interface IntentUidParts {
@@ -50,13 +49,13 @@ export interface IntentUidParts {
   version: string;
 }
 
-/** Takes a uid apart. The uid must match {@link intentUidPattern}. */
+/** @param uid - must match {@link intentUidPattern} */
 export function splitIntentUid(uid: string): IntentUidParts {
   const [namespace = '', slug = '', version = ''] = uid.split(':');
   return { namespace, slug, version };
 }
 
-/** Orders versions by their numbers: v2 before v10, v1 before v1.1. */
+/** Orders versions numerically: v2 before v10, v1 before v1.1. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [left, right].map((version) => version.slice(1).split('.').map(BigInt));
   for (let index = 0; index < Math.max(a?.length ?? 0, b?.length ?? 0); index++) {

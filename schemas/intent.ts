@@ -8,7 +8,7 @@ import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 
-/** Where the calls of an intent go. The URL may hold RFC 6570 places, `{name}` and `{?name}`. */
+/** The target of an intent's calls. The URL may hold RFC 6570 places, `{name}` and `{?name}`. */
 const endpoint = z.strictObject({
   url: z.string().min(1).max(2048),
   method: z.enum(methods),
@@ -25,13 +25,12 @@ const endpoint = z.strictObject({
 
 export type IntentEndpoint = z.infer<typeof endpoint>;
 
-/** A management body's endpoint: a URL alone stands for POST with application/json. */
+/** An endpoint in requests; a URL alone means POST with application/json. */
 const endpointInput = z.union([
   endpoint.shape.url.transform((url): IntentEndpoint => ({ url, method: 'POST', content_type: 'application/json' })),
   endpoint,
 ]);
 
-/** How many tags an intent can have. */
 export const maxTags = 50;
 
 const tag = name(64).refine((text) => !text.includes(','), 'must not hold a comma, which separates tags in a search');
@@ -73,7 +72,7 @@ export const intentInput = z
 
 export type IntentInput = z.infer<typeof intentInput>;
 
-/** The most intents that one request changes: a transaction holds 100 items, and each intent takes up to three. */
+/** Maximum number of intents per request: a transaction holds 100 items, and each intent takes up to three. */
 export const maxChangedIntents = 30;
 
 /** The body that changes several intents of a service at once. */
@@ -115,7 +114,6 @@ export const intentChanges = z
 
 export type IntentChanges = z.infer<typeof intentChanges>;
 
-/** What several changes at once are answered with. */
 export const intentsChanged = z
   .strictObject({
     seq: z.int().describe('the number of the entry of the log (`GET /api/changes`) that holds them'),
@@ -125,12 +123,11 @@ export const intentsChanged = z
   })
   .meta({ id: 'IntentsChanged', description: 'The changes that were made.' });
 
-/** What the policy says about one intent in particular. */
 const terms = z.array(z.string()).describe('what the usage policy says about this intent in particular, in plain sentences');
 
 const paused = z.literal(true).describe('only while an admin has paused the service: executions are refused (503)');
 
-/** The body that replaces an intent: also what a read in full shows besides, if it is that of the record. */
+/** The body that replaces an intent. Read-only members of a read in full are accepted if they are unchanged. */
 export const intentUpdate = intentInput
   .safeExtend({
     intent_id: z.string().optional().describe('must be the intent_uid'),
@@ -142,7 +139,7 @@ export const intentUpdate = intentInput
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
-/** An intent as it is executed: what was registered, and the service it belongs to. */
+/** A registered intent with its service. */
 export interface Intent extends IntentInput {
   service_id: string;
 }
@@ -164,14 +161,14 @@ export const intentDetails = z
 
 export type IntentDetails = z.infer<typeof intentDetails>;
 
-/** A URL template as a URI (RFC 3986), which holds no braces: `/countries/{code}{?view}` is `/countries/%7Bcode%7D`. */
+/** A URL template as a URI (RFC 3986), without braces: `/countries/{code}{?view}` is `/countries/%7Bcode%7D`. */
 const toUri = (template: string): string =>
   template
     .replace(/\{[?&][^{}]*\}/g, '')
     .replaceAll('{', '%7B')
     .replaceAll('}', '%7D');
 
-/** @param digest - of the intent, if it is known already */
+/** @param digest - of the intent, if known */
 export const toIntentDetails = (intent: IntentInput, serviceName: string, digest = digestIntent(intent)): IntentDetails => ({
   intent_uid: intent.intent_uid,
   service_name: serviceName,

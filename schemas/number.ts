@@ -18,7 +18,7 @@ declare global {
   }
 }
 
-/** Browsers that do not have raw JSON yet round numbers. */
+/** Browsers without raw JSON round numbers. */
 export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON?.(value) ?? false;
 
 export const isNumeric = (value: unknown): value is Numeric => typeof value === 'number' || isRawNumber(value);
@@ -26,7 +26,6 @@ export const isNumeric = (value: unknown): value is Numeric => typeof value === 
 /** Whether JavaScript writes a JSON number as it is written here. */
 export const isWrittenAlike = (source: string): boolean => String(Number(source)) === source;
 
-/** The text of a number, as JSON. */
 export const numberText = (value: Numeric): string => (typeof value === 'number' ? JSON.stringify(value) : value.rawJSON);
 
 /** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
@@ -35,19 +34,19 @@ export const parseExact = (text: string): unknown =>
     typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
   );
 
-/** A number that is written as JSON has it, without losing a digit. */
+/** A JSON number, without losing a digit. */
 export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));
 
-/** A number as digits without zeros at either end, and the power of ten of the place after the last: 1500 is 15 and 2. Zero has no digits. */
+/** Digits without zeros at either end, and the power of ten of the last: 1500 is 15 and 2. Zero has no digits. */
 interface Decimal {
   isNegative: boolean;
   digits: string;
   exponent: bigint;
-  /** its power is too long to be computed with: larger or smaller than every other, and taken for equal to others of its kind */
+  /** the power is too long to compute with: larger or smaller than every other, and equal to others of its kind */
   isBeyond: boolean;
 }
 
-/** Most digits of a power that are computed with: a million of them would take seconds. */
+/** Longest power that is computed with, in digits: a million of them would take seconds. */
 const maxPowerDigits = 1_000;
 
 function toDecimal(value: Numeric): Decimal {
@@ -67,7 +66,7 @@ function toDecimal(value: Numeric): Decimal {
   return { isNegative: sign === '-', digits: digits.slice(start, end), exponent, isBeyond };
 }
 
-/** Below 0, 0 or above 0: compares two numbers exactly, whatever their spelling, and whatever their size up to powers of a thousand digits. */
+/** Compares exactly, whatever the spelling: negative, 0 or positive. Powers are compared up to a thousand digits. */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
   const [a, b] = [toDecimal(left), toDecimal(right)];
@@ -80,10 +79,10 @@ export function compareNumbers(left: Numeric, right: Numeric): number {
 
 const signOf = ({ isNegative, digits }: Decimal): number => (digits === '' ? 0 : isNegative ? -1 : 1);
 
-/** Whether a number is whole: 1.0 and 1e400 are. */
+/** Whether a number is an integer: 1.0 and 1e400 are. */
 export const isWhole = (value: Numeric): boolean => (typeof value === 'number' ? Number.isInteger(value) : toDecimal(value).exponent >= 0n);
 
-/** The same number as a `number`; undefined if only its text holds it exactly. */
+/** The same number as a `number`; undefined if that is not exact. */
 export function toDouble(value: Numeric): number | undefined {
   if (typeof value === 'number') return value;
   const double = Number(value.rawJSON);

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document that this project writes and reads. */
+/** The parts of an OpenAPI 3.1 document that this project uses. */
 export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string; summary: string; description: string };
@@ -25,7 +25,7 @@ export interface ApiParameter {
   in: 'path' | 'query' | 'header';
   required: boolean;
   description?: string;
-  /** the parameter may also be sent without a value, which is as if it were left out */
+  /** may also be sent without a value, like left out */
   allowEmptyValue?: true;
   schema: JsonSchema;
   example?: unknown;
@@ -46,7 +46,7 @@ export interface Reference {
   $ref: string;
 }
 
-/** JSON Schema 2020-12, as far as it is read here. */
+/** JSON Schema 2020-12, as far as it is used here. */
 export interface JsonSchema {
   $ref?: string;
   type?: string;

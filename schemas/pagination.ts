@@ -1,6 +1,5 @@
 import * as z from 'zod';
 
-/** Where a page stands among all results (specification section 2.7). */
 export const pagination = z
   .strictObject({
     total_results: z.int().min(0),
@@ -12,7 +11,6 @@ export const pagination = z
 
 export type Pagination = z.infer<typeof pagination>;
 
-/** A query parameter that is a whole number, written in decimal digits alone. */
 const wholeNumber = (minimum: number, maximum: number, fallback: number, meaning: string) =>
   z
     .string()
@@ -28,12 +26,12 @@ export const pageQuery = z.object({
   page_size: wholeNumber(1, 100, 10, 'how many entries a page has'),
 });
 
-/** Of lists that are ordered by intent_uid: a page that follows a uid neither repeats nor skips an intent for what is written in between. */
+/** For lists in the order of intent_uid: a page after a uid neither repeats nor skips intents during writes. */
 export const listQuery = pageQuery.extend({
   after: z.string().max(200).optional().describe('the uid that the page follows, as the next link gives it'),
 });
 
-/** As {@link listQuery}, with pages as large as they may be. */
+/** Like {@link listQuery}, with the largest pages by default. */
 export const descriptionQuery = listQuery.extend({ page_size: wholeNumber(1, 100, 100, 'how many intents a page has') });
 
 export const paginate = (totalResults: number, page: number, pageSize: number): Pagination => ({

@@ -8,7 +8,6 @@ export const parameterFormats = ['date', 'date-time', 'email', 'hostname', 'ipv4
 
 const length = z.int().min(0);
 
-/** A number of any size and precision. */
 const numeric = z
   .unknown()
   .refine((value) => isRawNumber(value) || Number.isFinite(value), 'must be a number')
@@ -22,7 +21,7 @@ const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base6
 
 const bound = numeric.optional();
 
-/** The keywords of a schema that say which values it takes, besides its type. */
+/** The keywords of a schema that constrain values, besides its type. */
 export const nestedKeywords = [
   'enum',
   'minimum',
@@ -84,7 +83,7 @@ const nestedSchema = z
 
 export type NestedSchema = z.infer<typeof nestedSchema>;
 
-/** Most bytes that the schemas of an intent's parameters have together, as JSON. */
+/** Maximum size of all parameter schemas of an intent together, as JSON. */
 export const maxSchemaBytes = 16 * 1024;
 
 /** An intent's input or output parameter, full form (specification section 2.1). */
@@ -120,17 +119,17 @@ export const parameter = z
 
 export type Parameter = z.infer<typeof parameter>;
 
-/** A parameter as it is answered: what an earlier release accepted is shown, too. */
+/** A parameter in responses; earlier releases accepted more. */
 export const recordedParameter = parameter
   .extend({ name: z.string(), description: z.string().optional() })
   .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
 
-/** The members of a parameter that say which values it takes, besides its type. All code that handles them is typed by this, so a new one compiles only once it is handled everywhere. */
+/** The members of a parameter that constrain values, besides its type. Code that handles them is typed by this, so a new one compiles only once it is handled everywhere. */
 export type KeywordName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style'>;
 
 export type KeywordValue<Name extends KeywordName> = NonNullable<Parameter[Name]>;
 
-/** The four members that search results, details and descriptions show of a parameter. */
+/** The members that search results, details and descriptions show. */
 export const parameterSummary = z
   .strictObject({
     name: z.string(),
@@ -149,7 +148,6 @@ export const summarizeParameter = ({ name, type, required = false, description }
   ...(description !== undefined && { description }),
 });
 
-/** At most 100 parameters, no two of one name. */
 export const parameters = z
   .array(parameter)
   .max(100, 'must hold at most 100 parameters')

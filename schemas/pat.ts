@@ -4,7 +4,6 @@ import { agentId } from './agent.ts';
 /** The media type in a PAT's `typ` header. */
 export const patType = 'pat+jwt';
 
-/** The rate limit of a PAT: at most `rate` executions in any `period` seconds. */
 export const rateLimit = z.strictObject({ rate: z.int().min(1), period: z.int().min(1) });
 
 export type RateLimit = z.infer<typeof rateLimit>;
@@ -18,7 +17,7 @@ export type Billing = z.infer<typeof billing>;
 
 const numericDate = z.int().min(0);
 
-/** The claims of a PAT (specification section 2.4, and `iat`, `aud` of RFC 7519), whoever holds it. */
+/** The claims of every PAT (specification section 2.4, and `iat`, `aud` of RFC 7519). */
 const commonClaims = z.strictObject({
   iss: z.string(),
   sub: z.string(),
@@ -31,7 +30,7 @@ const commonClaims = z.strictObject({
   scope: z.array(z.string()),
   /** `<policy uid>#sha-256=<digest of the canonical policy>` */
   pol: z.string(),
-  /** generation of the agent's record at issue; revoking gives the record another one */
+  /** generation of the agent's record at issue; revoking changes it */
   gen: z.string(),
   lmt: rateLimit.optional(),
   bil: billing.optional(),
@@ -40,21 +39,21 @@ const commonClaims = z.strictObject({
 /** The claims of a PAT that is bound to an agent's key (`cnf` of RFC 7800). */
 export const keyPatClaims = commonClaims
   .extend({
-    /** `jkt`: RFC 7638 thumbprint of the agent's key; `dpop`: a proof of possession is required at every use */
+    /** `jkt`: RFC 7638 thumbprint of the agent's key; `dpop`: every use requires a proof of possession */
     cnf: z.strictObject({ jkt: z.string() }),
     dpop: z.literal(true).optional(),
   })
   .meta({ id: 'PatClaims', description: 'The claims of a Policy Adherence Token.' });
 
-/** The claims of a PAT that a person has got for a client by signing in: they stand where `cnf` does, and a PAT has one or the other. */
+/** The claims of a PAT for a signed-in person with a client, instead of `cnf`. */
 export const personPatClaims = commonClaims.extend({
-  /** stands for the person in the place of a thumbprint, and can be taken for none */
+  /** identifies the person; no thumbprint looks like it */
   person: z.string().regex(/^person\.[A-Za-z0-9_-]{43}$/),
   /** RFC 9068 section 2.2 */
   client_id: z.string(),
 });
 
-/** All members are known, so no PAT is of both kinds, or of none. */
+/** Strict, so no PAT is of both kinds, or of none. */
 export const patClaims = z.union([keyPatClaims, personPatClaims]);
 
 export type PatClaims = z.infer<typeof patClaims>;
@@ -68,6 +67,6 @@ export const patRequest = z
   })
   .meta({ id: 'PatRequest', description: 'An agent id, its public key, and the policy signed by that key.' });
 
-/** The answer of endpoint 5, for a deployment whose protocol is called `protocol`. */
+/** The response of endpoint 5, for a protocol name. */
 export const patResponse = (protocol: string) =>
   z.strictObject({ [`${protocol}-pat`]: z.string(), expires_at: z.iso.datetime() }).meta({ id: 'PatResponse' });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 /** The fixed `@context` of every policy. */
 export const odrlContext = 'http://www.w3.org/ns/odrl.jsonld';
 
-/** Stands in a policy file for the address at which the gate is called. */
+/** Placeholder in policy files for the address of the gate. */
 export const placeholder = '{base_url}';
 
 const uri = z

@@ -6,7 +6,7 @@ const describedIntent = intentDetails.extend({ deprecated: z.literal(true).optio
 
 export type DescribedIntent = z.infer<typeof describedIntent>;
 
-/** What a service publishes of itself (specification section 2.6), for a deployment whose protocol is called `protocol`. */
+/** The self-description of a service (specification section 2.6), for a protocol name. */
 export const serviceDescription = (protocol: string) =>
   z
     .strictObject({
@@ -26,7 +26,7 @@ export const serviceDescription = (protocol: string) =>
     })
     .meta({ id: 'ServiceDescription', description: 'A service, its intents, and what it takes to execute them.' });
 
-/** What this gate publishes of itself. */
+/** The self-description of this gate. */
 export const ownDescription = (protocol: string) =>
   serviceDescription(protocol)
     .extend({
@@ -37,7 +37,6 @@ export const ownDescription = (protocol: string) =>
     })
     .meta({ id: 'OwnDescription', description: 'This gate, its intents, and where everything is that agents need.' });
 
-/** What a description says besides its intents. */
 export interface DescriptionContext {
   protocol: string;
   baseUrl: string;
@@ -50,13 +49,12 @@ type Described = Pick<
   'service_name' | 'description' | 'service_url' | 'service_logo_url' | 'service_terms_of_service_url' | 'service_privacy_policy_url'
 >;
 
-/** What this gate calls itself. */
 export const thisGate = {
   service_name: 'Intent Gate',
   description: 'Lets agents find, get authorised for, and execute intents: described operations of web services.',
 };
 
-/** The description of a service. Key and policy are the gate's, because agents execute the intents through it; a service's `policy_url` is for people. */
+/** Key and policy are the gate's, because agents execute through it; a service's `policy_url` is for people. */
 export function toServiceDescription(service: Described, intents: DescribedIntent[], { protocol, baseUrl, publicKey }: DescriptionContext) {
   const { service_name, description, service_url } = service;
   const addresses = ['service_logo_url', 'service_terms_of_service_url', 'service_privacy_policy_url'] as const;
@@ -75,7 +73,6 @@ export function toServiceDescription(service: Described, intents: DescribedInten
   };
 }
 
-/** An intent as a description shows it: with `deprecated` if it is deprecated. */
 export const toDescribedIntent = (intent: Pick<Intent, 'deprecated'>, details: IntentDetails): DescribedIntent => ({
   ...details,
   ...(intent.deprecated && { deprecated: true }),

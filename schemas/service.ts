@@ -6,13 +6,12 @@ import { pageQuery } from './pagination.ts';
 import { rateLimit } from './pat.ts';
 import { description, name, webAddress } from './text.ts';
 
-/** A namespace, short enough for the name of the group of its admins. */
+/** Short enough for the name of the admins' group. */
 export const namespace = z
   .string()
   .max(120)
   .refine(isNamespace, 'must be letters, digits, dots and hyphens, as before the first colon of an intent_uid');
 
-/** Longest period of a limit, in seconds. */
 const maxPeriod = 366 * 86_400;
 
 /** The body that registers or replaces a service (specification section 2.5). */
@@ -42,7 +41,7 @@ export const serviceInput = z
 
 export type ServiceInput = z.infer<typeof serviceInput>;
 
-/** The body that replaces a service: also what a read shows besides, if it is that of the record. */
+/** The body that replaces a service. Read-only members of a read are accepted if they are unchanged. */
 export const serviceUpdate = serviceInput
   .extend({
     service_id: z.string().optional().describe('must be that of the path'),
@@ -52,7 +51,7 @@ export const serviceUpdate = serviceInput
 
 const recordedAddress = z.string().meta({ format: 'uri' });
 
-/** A service as it is answered: what an earlier release accepted is shown, too. */
+/** A service in responses; earlier releases accepted more. */
 export const service = serviceInput
   .extend({
     service_name: z.string(),
@@ -68,14 +67,14 @@ export const service = serviceInput
 
 export type Service = z.infer<typeof service>;
 
-/** What endpoint 9 answers. */
+/** The response of endpoint 9. */
 export const shownService = service
   .extend({ credential: credentialFacts.nullable().optional().describe('shown to admins only; null if the service has none') })
   .meta({ id: 'ShownService', description: 'A registered service; admins also see what is known of its credential.' });
 
 export type ShownService = z.infer<typeof shownService>;
 
-/** What register and update answer (endpoints 6 and 7). */
+/** The response of endpoints 6 and 7. */
 export const savedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true })
   .extend({ warnings: z.array(z.string()).optional().describe('what an admin should know about the limit, in sentences') })
@@ -92,10 +91,9 @@ export const toSavedService = ({ service_id, service_name, service_url, descript
 
 const members = service.strip();
 
-/** The members that endpoint 9 shows, and no other that a record carries. */
+/** The public members of a record. */
 export const toService = (record: Service): Service => members.parse(record);
 
-/** The query parameters of the list of services. */
 export const servicesQuery = z.object({
   name: z
     .string()
@@ -110,7 +108,6 @@ export const servicesQuery = z.object({
   ...pageQuery.shape,
 });
 
-/** A service in the list of services. */
 const listedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true, limit: true, paused: true })
   .extend({

@@ -53,7 +53,7 @@ export const tokenRefusal = z
 
 const text = (maximum: number) => z.string().max(maximum);
 
-/** Longest client id, in characters: a PAT holds it, and has to fit into a header. */
+/** Longest client id, in characters: PATs contain it, and must fit into a header. */
 export const maxClientIdLength = 1_024;
 
 /** The parameters of an authorization request (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2); others are ignored. */
@@ -70,7 +70,6 @@ export const authorizationParameters = z.object({
   prompt: text(100).optional().describe('`none` to renew without asking, if the policy has been accepted and is unchanged'),
 });
 
-/** The form of the consent page. */
 export const acceptForm = authorizationParameters.extend({
   policy: text(4_096).describe('reference to the policy that the page has shown'),
   form_token: text(100).describe('says that the form is of a page that was shown to this person'),
@@ -98,7 +97,7 @@ export const refreshForm = z.object({
 /** RFC 7009 section 2.1. */
 export const revocationForm = z.object({ token: text(8_192).describe('a refresh token'), client_id: text(maxClientIdLength) });
 
-/** What a program that registers itself may be called: shown within quotation marks, which it cannot close. */
+/** The name of a self-registered program: shown within quotation marks, which it cannot close. */
 export const clientName = name(60).refine((given) => !/["\u00ab\u00bb\u2018-\u201f]/.test(given));
 
 const including = (wanted: string) =>
@@ -107,7 +106,7 @@ const including = (wanted: string) =>
     .refine((values) => values.includes(wanted))
     .optional();
 
-/** What counts of a registration (RFC 7591 section 2); other members are ignored, as that section demands. */
+/** The members of a registration that count (RFC 7591 section 2); others are ignored, as that section demands. */
 export const registrationRequest = z
   .object({
     redirect_uris: z.array(z.string().max(200)).min(1).max(5),

@@ -2,7 +2,6 @@ import * as z from 'zod';
 
 const periods = ['hour', 'day', 'month'] as const;
 
-/** What the numbers are grouped by. */
 const dimensions = ['service', 'intent', 'agent'] as const;
 
 export const statsQuery = z.object({
@@ -24,7 +23,7 @@ export type StatsDimension = (typeof dimensions)[number];
 
 const count = z.int().min(0);
 
-/** The limits of the classes of latency, in milliseconds; a class holds calls that took no longer than its limit and longer than the one before. */
+/** Upper limits of the latency classes, in milliseconds. */
 export const latencyLimits = [100, 300, 1_000, 3_000, 10_000] as const;
 
 const numbers = {
@@ -67,17 +66,14 @@ const agentStats = z.strictObject({ agent_id: z.string(), ...counted }).meta({ i
 const head = { period: z.enum(periods), from: z.iso.datetime() };
 const most = 'those with the most executions first';
 
-/** What `GET /api/stats` answers. */
 export const stats = z
   .strictObject({ ...head, services: z.array(serviceStats).describe(most) })
   .meta({ id: 'Stats', description: 'Executions, refusals and upstream calls by service.' });
 
-/** What it answers with `by=intent`. */
 export const statsByIntent = z
   .strictObject({ ...head, intents: z.array(intentStats).max(200).describe(most) })
   .meta({ id: 'StatsByIntent', description: 'The same by intent.' });
 
-/** What it answers with `by=agent`. */
 export const statsByAgent = z
   .strictObject({ ...head, agents: z.array(agentStats).max(200).describe(most) })
   .meta({ id: 'StatsByAgent', description: 'The same by agent.' });

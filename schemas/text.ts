@@ -8,13 +8,13 @@ import * as z from 'zod';
 const hidden =
   /(?!(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])|(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[^\P{Emoji}#*0-9])\ufe0f|(?<=[#*0-9])\ufe0f(?=\u20e3))(?:[^\P{Cc}\n\t]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e0fff}])/gu;
 
-/** Number of characters (Unicode code points, not UTF-16 units). */
+/** Unicode code points, not UTF-16 units. */
 export const characters = (text: string): number => [...text].length;
 
-/** A text without the code points that nobody sees; line feeds and tabs stay. */
+/** Removes invisible code points, except line feeds and tabs. */
 export const withoutHidden = (text: string): string => text.replace(hidden, '');
 
-/** JSON text in which code points that nobody sees are written as escapes; its value is the same. */
+/** Escapes invisible code points in JSON text, whose value stays the same. */
 export const escapeHiddenInJson = (json: string): string =>
   json.replace(hidden, (character) => character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`));
 
@@ -31,7 +31,7 @@ export function describeHidden(text: string, isMultiline: boolean): string | und
   return `must not contain the invisible or control character U+${codePoint} (character ${characters(text.slice(0, place)) + 1})`;
 }
 
-/** The rule of every text that people read and models are given. */
+/** The rule for every text that people read and models are given. */
 const visible = (isMultiline: boolean) => (text: string, context: z.RefinementCtx) => {
   if (withoutHidden(text).trim() === '') return context.addIssue({ code: 'custom', message: 'must not be empty' });
   const message = describeHidden(text, isMultiline);
@@ -54,7 +54,7 @@ export const name = (maximum: number) =>
     )
     .meta({ minLength: 1, maxLength: maximum });
 
-/** Prose of at most 4,000 characters; line breaks and tabs are welcome, other control characters and invisible ones are not. */
+/** Prose of at most 4,000 characters. Line breaks and tabs are allowed, other control and invisible characters are not. */
 export const description = z
   .string()
   .transform((text) => text.replaceAll('\r\n', '\n'))
@@ -92,5 +92,5 @@ export const foldName = (name: string): string =>
     .toLowerCase()
     .normalize('NFC');
 
-/** How tags and namespaces are compared: ignoring case and surrounding white space. */
+/** Normalises tags and namespaces for comparison. */
 export const foldTag = (tag: string): string => tag.normalize('NFC').trim().toLowerCase();

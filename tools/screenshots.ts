@@ -31,7 +31,6 @@ async function shoot(name: string): Promise<void> {
   }
 }
 
-/** Runs an intent as somebody who looks at the catalogue would. */
 async function run(to: Page, uid: string, values: Record<string, string>): Promise<void> {
   await to.goto(`${stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
   for (const [name, value] of Object.entries(values)) await to.getByLabel(name).first().fill(value);

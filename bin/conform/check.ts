@@ -4,14 +4,14 @@ import { issuesOf } from '../../functions/core/json.ts';
 import type { Gate } from './gate.ts';
 import { errorShape } from './shapes.ts';
 
-/** One requirement of the specification, and how to check it. */
+/** A requirement of the specification, and its check. */
 export interface Check {
-  /** stays the same over time, for reports to be compared */
+  /** stable, so that reports can be compared */
   id: string;
-  /** section of the specification, with the row of the endpoint table if it is about an endpoint */
+  /** section of the specification, with the row of the endpoint table for endpoints */
   clause: string;
   title: string;
-  /** only made with an admin token */
+  /** needs an admin token */
   isAdmins?: true;
   /**
    * Makes the check; what is wrong is recorded by `expect`.
@@ -22,12 +22,11 @@ export interface Check {
 
 export const check = (id: string, clause: string, title: string, run: Check['run']): Check => ({ id, clause, title, run });
 
-/** Checks that are only made with an admin token. */
 export const adminOnly = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, isAdmins: true }));
 
 export type Expect = ReturnType<typeof openExpect>;
 
-/** Compares answers with what they should be. Each difference is a sentence, which is added to `findings`. */
+/** Compares responses with expectations, and adds a sentence to `findings` for each difference. */
 export function openExpect(findings: string[]) {
   const codeOf = ({ body }: Exchange): string | undefined => errorShape.safeParse(body).data?.error.code;
   const describe = (answer: Exchange): string => `${answer.request} was answered ${[answer.status, codeOf(answer) ?? []].flat().join(' ')}`;
@@ -36,7 +35,6 @@ export function openExpect(findings: string[]) {
     if (!holds) findings.push(finding);
   }
 
-  /** Returns the body if it is as it should be. */
   function readBody<T extends z.ZodType>({ request, body, headers }: Exchange, shape: T, label: string): z.output<T> | undefined {
     const before = findings.length;
     that(body !== undefined, `${label}${request} was answered with a body that is not JSON`);
@@ -49,7 +47,7 @@ export function openExpect(findings: string[]) {
     return findings.length === before ? data : undefined;
   }
 
-  /** A refusal: its status or class of status, its name (specification section 7.2), its form (7.1). */
+  /** A refusal: its status or class, its name (specification section 7.2), its form (7.1). */
   function refusal(answer: Exchange, status: number | '4xx', code: string, label = ''): void {
     const isWanted = status === '4xx' ? answer.status >= 400 && answer.status < 500 : answer.status === status;
     if (!isWanted) findings.push(`${label}${describe(answer)}, but should be refused with ${status} ${code}`);
@@ -61,15 +59,14 @@ export function openExpect(findings: string[]) {
   return {
     that,
     refusal,
-    /** A refusal as invalid. @param what - what is wrong with the request, if requests differ only in that */
+    /** @param what - the mistake in the request, if requests differ only in that */
     invalid: (answer: Exchange, what?: string) => refusal(answer, 400, 'INVALID_PARAMETER', what === undefined ? undefined : `${what}: `),
     notFound: (answer: Exchange) => refusal(answer, 404, 'NOT_FOUND'),
-    /** A success. @returns its body, if that is as it should be */
+    /** @returns the body if it has the expected shape */
     success<T extends z.ZodType>(answer: Exchange, status: number, shape: T): z.output<T> | undefined {
       that(answer.status === status, `${describe(answer)}, but should be answered ${status}`);
       return answer.status === status ? readBody(answer, shape, '') : undefined;
     },
-    /** A success without a body. */
     emptied(answer: Exchange): void {
       if (answer.status !== 204) findings.push(`${describe(answer)}, but should be answered 204`);
       else that(answer.text === '', `${answer.request} was answered with a body, but 204 has none`);

@@ -13,7 +13,7 @@ const search = ({ call }: Gate, query: Query): Promise<Exchange> => call('GET', 
 
 const uidsIn = ({ intents }: z.infer<typeof searchShape | typeof listShape>): string[] => intents.map(({ intent_uid }) => intent_uid);
 
-/** Asks for a page, whose numbers have to be consistent. Returns the uids on it. */
+/** Requests a page, and checks its numbers. Returns its uids. */
 export async function expectPage(
   { call }: Gate,
   expect: Expect,
@@ -39,14 +39,13 @@ export async function expectPage(
   return uidsIn(body);
 }
 
-/** Searches. Returns what is found, if the answer has the form that it should have. */
 async function find(gate: Gate, expect: Expect, query: Query) {
   const answer = await search(gate, query);
   const body = expect.success(answer, 200, searchShape);
   return body && { request: answer.request, uids: uidsIn(body), total: body.pagination.total_results };
 }
 
-/** A filter that fits an intent has to let it through. */
+/** A matching filter must let the intent through. */
 async function expectFound(gate: Gate, expect: Expect, query: Query, uid: string) {
   const found = await find(gate, expect, { ...query, page_size: 100 });
   // it may be on a later page

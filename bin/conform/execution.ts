@@ -5,7 +5,7 @@ import { exhaust, findProhibited, tamper } from '../probes.ts';
 import { adminOnly, type Check, check } from './check.ts';
 import { freshUid, type Gate, Unmet } from './gate.ts';
 
-/** Higher limits are not tried out. */
+/** Higher limits are not tried. */
 const maxTriedRate = 300;
 
 const execute = ({ call }: Gate, body: unknown, bearer?: string): Promise<Exchange> =>
@@ -16,7 +16,6 @@ async function executeKnown(gate: Gate, pat?: string): Promise<Exchange> {
   return execute(gate, { intent_uid, parameters: {} }, pat);
 }
 
-/** Executes with a PAT. */
 const executeWithPat = async (gate: Gate, body: unknown): Promise<Exchange> => execute(gate, body, await gate.pat());
 
 export const executionChecks: readonly Check[] = [

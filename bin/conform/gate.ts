@@ -7,38 +7,33 @@ import { intentPath, servicePath } from '../../registry/read.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
-/** Why a check cannot be made here, through no fault of the gate. */
+/** Why a check is impossible here, through no fault of the gate. */
 export class Unmet extends Error {
   override readonly name = 'Unmet';
 }
 
-/** What is checked, and by what means. */
 export interface Subject {
   http: Http;
   protocol: string;
   adminToken?: string | undefined;
-  /** a demo upstream that the gate under test can reach */
+  /** a demo upstream that the gate can reach */
   upstreamUrl?: string | undefined;
 }
 
 type Body = Record<string, unknown>;
 
-/** An id that no record has, in letters that fit a slug. */
 export const freshId = (): string => `conformance-${randomBytes(6).toString('hex')}`;
 
-/** A uid that no intent has. */
 export const freshUid = (): string => `conformance.example:${freshId()}:v1`;
 
 export const intentsPath = (serviceId: string): string => `${servicePath(serviceId)}/intents`;
 
-/** The body of a service that does not exist yet. */
 export const makeServiceBody = () => ({
   service_name: `Conformance check ${freshId()}`,
   service_url: 'https://service.example',
   description: 'Made by a conformance check, which removes it again.',
 });
 
-/** A body without one of its members. */
 export const without = (body: Body, member: string): Body => Object.fromEntries(Object.entries(body).filter(([name]) => name !== member));
 
 /**
@@ -58,12 +53,12 @@ function require(answer: Exchange, status: number, purpose: string): Body {
 
 export type Gate = ReturnType<typeof openGate>;
 
-/** What the checks share: the gate under test, and what was made there for them. */
+/** The gate under test, and records created there for checks. */
 export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   const made: string[] = [];
   const nameless: string[] = [];
 
-  /** Sends a request. Has what it creates removed at the end, unless a check does so before. */
+  /** Sends a request. Created records are removed at the end, unless a check removes them first. */
   async function call(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
     const answer = await http.exchange(method, path, options);
     const { status, body, request } = answer;
@@ -74,16 +69,15 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     else nameless.push(`what ${request} made, whose answer contains no id`);
     return answer;
   }
-  /** With the admin token. */
   async function asAdmin(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
     if (adminToken === undefined) throw new Unmet('needs an admin token');
     return call(method, path, { bearer: adminToken, ...options });
   }
   const register = (body: Body = makeServiceBody()) => asAdmin('POST', '/api/services', { body });
-  /** Makes an intent, by default in the service that exists throughout. */
+  /** Creates an intent, by default in a service that exists throughout. */
   const create = async (body: Body, serviceId?: string): Promise<Exchange> =>
     asAdmin('POST', intentsPath(serviceId ?? (await service()).id), { body });
-  /** The body of an intent that does not exist yet: one that the demo upstream serves. */
+  /** The body of a new intent, which the demo upstream serves. */
   const intentBody = () => ({
     intent_uid: freshUid(),
     intent_name: 'Count the words of a text',
@@ -94,13 +88,12 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     tags: ['conformance'],
   });
 
-  /** The policy as it is served. */
   const policy = once(async () => require(await call('GET', '/api/policy'), 200, 'needs the policy') as unknown as Policy);
-  /** The body of a PAT request of a new agent: the policy in force, or `document`, as a compact JWS, and the key as PEM. */
+  /** The body of a PAT request of a new agent, with the policy in force or `document` as a compact JWS, and the key as PEM. */
   const patRequest = async (document?: unknown): Promise<Record<string, string>> =>
     signPolicy(http, 'conformance', await policy(), document);
   const requestPat = (body: object) => call('POST', issuePath, { body });
-  /** A PAT that all checks may use. */
+  /** A PAT shared by all checks. */
   const pat = once(async () => {
     const token = require(await requestPat(await patRequest()), 200, 'needs a PAT')[`${protocol}-pat`];
     if (typeof token !== 'string') throw new Unmet('needs a PAT, but the response to the PAT request has none');
@@ -144,15 +137,15 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     intentBody,
     register,
     create,
-    /** An intent that exists until the end: made for the checks, or found if there is no admin token. */
+    /** An intent that exists until the end: created, or found if there is no admin token. */
     intent: async (): Promise<{ intent_uid: string; service_name: string }> => (adminToken === undefined ? foundIntent() : madeIntent()),
-    /** An intent that the checks may execute, and parameters that it accepts. */
+    /** An intent that checks may execute, with valid parameters. */
     executable: async () => {
       if (upstreamUrl === undefined) throw new Unmet('needs an upstream that the gate can reach');
       const { intent_uid } = await madeIntent();
       return { intent_uid, parameters: { text: 'three little words' }, outputs: ['words'] };
     },
-    /** Removes what was made, and names what cannot be removed. */
+    /** Removes created records, and names those that cannot be removed. */
     cleanUp: async (): Promise<string[]> => {
       const left = [...nameless];
       for (const path of made.toReversed()) {

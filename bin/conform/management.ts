@@ -5,7 +5,7 @@ import { expectPage } from './discovery.ts';
 import { freshId, type Gate, idOf, intentsPath, makeServiceBody, without } from './gate.ts';
 import { holding, intentShape, listShape } from './shapes.ts';
 
-/** None of the six writes, to records that do not exist, may be done with this token. */
+/** Checks that none of the six writes is allowed with this token. */
 async function expectNoWrites({ call, intentBody }: Gate, expect: Expect, bearer?: string, mayForbid = false) {
   const service = servicePath(freshId());
   const intent = intentBody();

@@ -1,10 +1,9 @@
 import { printLine, style } from '../cli/terminal.ts';
 import type { Check } from './check.ts';
 
-/** The outcome of one check. */
 export interface CheckOutcome extends Pick<Check, 'id' | 'clause' | 'title'> {
   outcome: 'passed' | 'failed' | 'skipped';
-  /** what is wrong, or why the check was skipped */
+  /** findings, or why the check was skipped */
   notes: string[];
 }
 
@@ -15,19 +14,18 @@ export interface Report {
   failed: number;
   skipped: number;
   checks: CheckOutcome[];
-  /** what the checks wrote and could not remove */
+  /** records that could not be removed */
   left_behind: string[];
 }
 
 const marks = { passed: style('green', '✓'), failed: style('red', '✗'), skipped: style('yellow', '-') };
 
-/** An outcome for people. Coloured if output goes to a terminal and NO_COLOR is not set. */
+/** Coloured if output goes to a terminal and NO_COLOR is not set. */
 export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome): void {
   printLine(`${marks[outcome]} ${title} ${style('dim', `section ${clause}, ${id}`)}`);
   for (const note of notes) printLine(`    ${note}`);
 }
 
-/** The report's end for people. */
 export function showSummary({ url, passed, failed, skipped, left_behind }: Report): void {
   printLine(`\n${url}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
   for (const path of left_behind) printLine(`Could not remove a record that the checks created: ${path}`);

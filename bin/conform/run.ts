@@ -12,15 +12,15 @@ import { protocolChecks } from './protocol.ts';
 import type { CheckOutcome, Report } from './report.ts';
 
 export interface ConformanceOptions {
-  /** with it the checks of management and of execution are made; what they write is removed at the end */
+  /** enables the checks of management and execution; what they write is removed at the end */
   adminToken?: string | undefined;
-  /** what replaces `proto` in the names of members; default: what the gate says in /agents.json */
+  /** replaces `proto`; default: the name found in /agents.json */
   protocol?: string | undefined;
-  /** address of a demo upstream that the gate can reach; by default one is started if the gate runs on this machine */
+  /** a demo upstream that the gate can reach; default: one is started if the gate runs on this machine */
   upstreamUrl?: string | undefined;
-  /** ids of the checks to make; by default all */
+  /** ids of checks; default: all */
   only?: readonly string[] | undefined;
-  /** called with each outcome as it is known */
+  /** called with each outcome */
   onOutcome?: (outcome: CheckOutcome) => void;
 }
 
@@ -74,7 +74,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   }
 }
 
-/** The name of the protocol, by the members of the description that the gate publishes; the specification does not say where that is. */
+/** The protocol's name, from member names in the gate's own description; the specification does not say where it is. */
 async function findProtocol(http: Http): Promise<string | undefined> {
   const { status, body } = await http.exchange('GET', '/agents.json', { query: { page_size: 1 } });
   const names = status === 200 && typeof body === 'object' && body !== null ? Object.keys(body) : [];

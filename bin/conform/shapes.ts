@@ -72,7 +72,6 @@ export const patShape = (protocol: string) =>
     expires_at: z.iso.datetime({ offset: true, error: 'must be a date and time of ISO 8601' }).optional(),
   });
 
-/** An answer that contains these values, whatever else it contains. */
 export const holding = (values: Record<string, unknown>) =>
   z.looseObject(
     Object.fromEntries(

@@ -116,7 +116,7 @@ interface Statement {
   Principal: { AWS?: string | string[] };
 }
 
-/** The principals that a key policy allows to sign, sorted. KMS replaces a deleted role by its unique id. */
+/** The principals that a key policy allows to sign, sorted. KMS replaces deleted roles by their unique ids. */
 export function signersOf(policy: string): string {
   const { Statement: statements = [] } = JSON.parse(policy) as { Statement?: Statement[] };
   const signing = statements.filter(

@@ -1,38 +1,33 @@
 import { type AccountProblem, findConcurrencyProblem, findLogRoleProblem } from '../../functions/core/deployment/account-limits.ts';
 import { type Settings, totalReserved } from '../../lib/settings.ts';
 
-/** What the doctor knows about the machine and the account. */
 export interface Findings {
   nodeVersion: string;
-  /** version of the installed command line; undefined if there is none */
+  /** of the installed command line; undefined if there is none */
   cdkVersion: string | undefined;
-  /** that package.json asks for */
+  /** required by package.json */
   wantedCdkVersion: string;
-  /** or what is wrong with them or with the policy */
+  /** the settings, or mistakes in them or the policy */
   settings: Pick<Settings, 'reservedConcurrency' | 'manageApiLogRole' | 'adopt'> | string;
   region: string | undefined;
   account: AccountFindings;
 }
 
-/** `unreachable`: AWS could not be asked; `unknown`: it was asked, and refused to answer. */
+/** `unreachable`: AWS did not answer; `unknown`: these credentials may not ask. */
 export type AccountFindings =
   | { state: 'no credentials' | 'refused' | 'unreachable' }
   | {
       state: 'known';
-      /** whether the stage is deployed */
       stack: 'present' | 'absent' | 'unknown';
       isBootstrapped: boolean | 'unknown';
-      /** Lambda's concurrent executions that no function has reserved */
       unreservedConcurrency: number | 'unknown';
-      /** whether the account has a role with which API Gateway writes logs */
       hasApiLogRole: boolean | 'unknown';
-      /** what is wrong with what the stack takes over (setting `adopt`) */
+      /** problems of adopted resources (setting `adopt`) */
       adopted?: Problem[] | 'unknown';
     };
 
-/** Something to put right, and how. */
 export interface Problem extends AccountProblem {
-  /** whether it can be put right after a deployment */
+  /** it can be fixed after a deployment */
   canWait?: boolean;
 }
 
@@ -40,9 +35,9 @@ export interface Diagnosis {
   subject: string;
   isWell: boolean;
   detail: string;
-  /** what to do, as a command if there is one */
+  /** a command, if there is one */
   remedy?: string;
-  /** whether a deployment may succeed all the same */
+  /** a deployment may succeed anyway */
   canWait?: boolean;
 }
 
@@ -51,7 +46,7 @@ type Verdict = Omit<Diagnosis, 'subject'>;
 const well = (detail: string): Verdict => ({ isWell: true, detail });
 const ill = (detail: string, remedy: string): Verdict => ({ isWell: false, detail, remedy });
 
-/** What these credentials are not allowed to read does not stop a deployment, whose own role may. */
+/** What these credentials cannot read does not stop a deployment, whose own role may. */
 const unknown = (what: string, remedy: string): Verdict => ({
   ...ill(`unknown: these credentials are not allowed to ${what}`, remedy),
   canWait: true,
@@ -59,7 +54,7 @@ const unknown = (what: string, remedy: string): Verdict => ({
 
 const signIn = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
-/** Everything that a deployment needs, in the order in which to put it right. What does not matter yet has no verdict. */
+/** Requirements of a deployment, in the order in which to fix them. Irrelevant ones have no verdict. */
 const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] | undefined> = {
   Node: ({ nodeVersion }) =>
     Number(nodeVersion.split('.')[0]) >= 24 ? well(nodeVersion) : ill(`${nodeVersion} is too old; 24 or newer is required`, 'npm ci'),
@@ -126,16 +121,13 @@ export const diagnose = (findings: Findings): Diagnosis[] =>
     return [examine(findings) ?? []].flat().map((verdict) => ({ subject, ...verdict }));
   });
 
-/** Whether nothing is missing without which a deployment would fail. */
 export const isReady = (diagnoses: readonly Diagnosis[]): boolean => diagnoses.every(({ isWell, canWait }) => isWell || canWait);
 
-/** What the doctor concludes about a stage, in a line. */
 export function conclude(diagnoses: readonly Diagnosis[], stage: string): string {
   if (!isReady(diagnoses)) return 'Not ready to deploy. Correct what is marked FIX.';
   const isComplete = diagnoses.every(({ isWell }) => isWell);
   return `Ready${isComplete ? '' : ' (what is marked "note" can wait)'}: npm run deploy -- ${stage}`;
 }
 
-/** A diagnosis in a line or two. */
 export const describe = ({ subject, isWell, canWait, detail, remedy }: Diagnosis): string =>
   `${isWell ? 'ok  ' : canWait ? 'note' : 'FIX '}  ${subject}: ${detail}${remedy ? `\n      -> ${remedy}` : ''}`;

@@ -12,7 +12,6 @@ import type { AccountFindings, Findings } from './examine.ts';
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 const cdk = 'node_modules/aws-cdk/package.json';
 
-/** The settings, or what is wrong with them or with the policy. */
 function findSettings(given: Record<string, string>): Settings | string {
   try {
     const settings = readSettings({ ...readJson('cdk.json').context, ...given });
@@ -26,7 +25,6 @@ function findSettings(given: Record<string, string>): Settings | string {
 
 const clientOptions = { maxAttempts: 2, requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 } };
 
-/** What AWS answers, or `unknown` if these credentials may not ask. */
 async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
   try {
     return await question;
@@ -36,7 +34,7 @@ async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
   }
 }
 
-/** Whether a stage is deployed: a stack whose creation failed holds nothing, and the next deployment creates it anew. */
+/** Whether a stage is deployed. After a failed creation it is not: the next deployment creates it again. */
 async function findStack(client: S3Client, region: string, stage: string): Promise<'present' | 'absent' | 'unknown'> {
   const query = new URLSearchParams({ Action: 'DescribeStacks', Version: '2010-05-15', StackName: stackNameOf(stage) });
   const url = new URL(`${process.env.AWS_ENDPOINT_URL ?? `https://cloudformation.${region}.${awsDomain(region)}`}/?${query}`);
@@ -46,7 +44,7 @@ async function findStack(client: S3Client, region: string, stage: string): Promi
   return /<StackStatus>(ROLLBACK_|CREATE_FAILED|REVIEW_IN_PROGRESS|DELETE_)/.test(body) ? 'absent' : 'present';
 }
 
-/** The bootstrap makes a bucket with a known name. */
+/** Bootstrapping creates a bucket with a known name. */
 async function examineAccount(client: S3Client, region: string, settings: Settings | string): Promise<AccountFindings> {
   try {
     await client.config.credentials();
@@ -79,7 +77,6 @@ async function examineAccount(client: S3Client, region: string, settings: Settin
   }
 }
 
-/** Looks at the machine, the settings of a stage and the account. */
 export async function inspect(given: Record<string, string>): Promise<Findings & { settings: Settings | string }> {
   const client = new S3Client(clientOptions);
   const settings = findSettings(given);

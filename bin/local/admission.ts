@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { headerLines, hostsOf, originHost, readHost } from './guard.ts';
 
-/** A request that the gateway answers itself. */
 export interface Refused {
-  /** the gateway response whose form the answer has */
+  /** of the gateway response that gives the answer its form */
   type: string;
   status: number;
   message: string;
@@ -12,7 +11,7 @@ export interface Refused {
 
 export type Admission = ReturnType<typeof openAdmission>;
 
-/** The addresses of a gateway that listens at `host`, as a person would write it first; `more` are hosts, perhaps with a port of their own. */
+/** The addresses of a gateway that listens on `host`, most readable first; `more` are hosts, possibly with a port. */
 export function addressesOf(host: string | undefined, port: number, more: readonly string[]): string[] {
   const addresses = [...namesOf(host), ...more].flatMap((name) => {
     const called = readHost(/:\d+$/.test(name) ? name : `${name}:${port}`);

@@ -9,9 +9,8 @@ export type Integration =
   | { kind: 'mock'; answer: StaticAnswer; mediaTypes: string[] };
 
 export interface Resource {
-  /** for example `/api/intents/{intent_uid}` */
   path: string;
-  /** by method; `ANY` is for methods that are not named */
+  /** by method; `ANY` for all others */
   methods: Map<string, Integration>;
 }
 
@@ -50,7 +49,7 @@ const apiProperties = z.object({
   }),
 });
 
-/** Reads the REST API of a template: its paths, the functions behind their methods, and the answers that the gateway gives itself. */
+/** Reads the REST API of a template: its paths, their functions, and the gateway's own responses. */
 export function readApi(template: Template) {
   const [[, api] = []] = resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties);
   if (!api) throw new TypeError('the template has no REST API');
@@ -63,21 +62,20 @@ export function readApi(template: Template) {
   );
   const answers = Object.entries(api.Body['x-amazon-apigateway-gateway-responses']);
   return {
-    /** those with methods, a static segment before a variable: a brace sorts after letters */
+    /** static segments before variables: a brace sorts after letters */
     resources: resources.sort((one, other) => (one.path < other.path ? -1 : 1)),
-    /** by response type, for example `REQUEST_TOO_LARGE` */
     gatewayAnswers: new Map(answers.map(([type, answer]) => [type, toAnswer(answer)])),
   };
 }
 
-/** The one whose ARN is in an integration's address. */
+/** The logical id in an integration's address. */
 function functionBehind(uri: unknown): string {
   const id = /"Fn::GetAtt":\["(\w+)","Arn"\]/.exec(JSON.stringify(uri))?.[1];
   if (id === undefined) throw new TypeError('an integration of the template is not a function');
   return id;
 }
 
-/** An answer that the gateway gives itself. Its headers are mapping expressions: a quoted literal, or a variable of the context. */
+/** A response of the gateway. Header values are mapping expressions: a quoted literal, or a context variable. */
 function toAnswer({ statusCode, responseParameters, responseTemplates }: z.output<typeof answerProperties>) {
   const headers = Object.entries(responseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression] as const);
   return { status: statusCode, headers: Object.fromEntries(headers), body: responseTemplates['application/json'] ?? '' };
@@ -85,13 +83,12 @@ function toAnswer({ statusCode, responseParameters, responseTemplates }: z.outpu
 
 export interface Match<T extends Pick<Resource, 'path'> = Resource> {
   resource: T;
-  /** undecoded, as the gateway hands them on */
+  /** undecoded, like the gateway's */
   pathParameters: Record<string, string>;
 }
 
 const patterns = new Map<string, RegExp>();
 
-/** What matches the paths of a resource; compiled once. */
 function patternOf(path: string): RegExp {
   const known = patterns.get(path);
   if (known) return known;
@@ -104,7 +101,7 @@ function patternOf(path: string): RegExp {
   return pattern;
 }
 
-/** The resource at a path; a static segment wins over a variable, and both over `{proxy+}`, which takes the rest. */
+/** A static segment wins over a variable, and both over `{proxy+}`, which matches the rest. */
 export function findResource(resources: readonly Resource[], path: string): Match | undefined {
   for (const resource of resources) {
     const match = patternOf(resource.path).exec(path);

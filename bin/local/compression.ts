@@ -7,7 +7,6 @@ const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
 const apiProperties = z.object({ MinimumCompressionSize: z.number().optional() });
 
-/** From how many bytes on the REST API of a template compresses its answers; undefined if it compresses none. */
 export const readMinimumCompressionSize = (template: Template): number | undefined =>
   resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties)[0]?.[1].MinimumCompressionSize;
 
@@ -16,7 +15,7 @@ interface Answer {
   body: string | Buffer;
 }
 
-/** Compresses an answer as API Gateway does: in a coding that the request accepts by its name, unless the function has encoded it already. */
+/** Compresses an answer as API Gateway does: in a coding that the request names, unless the function has encoded it already. */
 export async function compress<T extends Answer>(answer: T, acceptEncoding: string, minimumBytes = Number.POSITIVE_INFINITY): Promise<T> {
   const accepted = acceptEncoding
     .toLowerCase()

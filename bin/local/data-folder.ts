@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isRunning } from './files.ts';
 
-/** Something that the person who started the stack can put right: shown as one sentence, without a stack trace. */
+/** A problem that the user can fix: shown as one sentence, without a stack trace. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
@@ -57,7 +57,6 @@ export function tryLock(folder: string): (() => void) | undefined {
 const sqliteBusy = 5;
 const scratchPrefix = 'intent-gate-';
 
-/** Removes what killed stacks left behind. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = new RegExp(`^${scratchPrefix}(\\d+)-`).exec(name)?.[1];

@@ -7,7 +7,6 @@ interface Entry {
   Detail?: string;
 }
 
-/** Largest request that EventBridge takes, in bytes. */
 const maxRequestBytes = 256 * 1024;
 
 /**

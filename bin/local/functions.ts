@@ -4,7 +4,7 @@ import { type LambdaOptions, openLambdas } from './lambda.ts';
 import { localCredentials } from './parts.ts';
 import { type FunctionDefinition, type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
 
-/** Points the SDK's clients at the stand-ins for AWS: endpoints by the names that the SDK has for services. */
+/** Points SDK clients at the stand-ins, by the SDK's names for services. */
 export function awsEnvironment(endpoints: Record<string, string>): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = localCredentials();
   return {
@@ -18,12 +18,12 @@ export function awsEnvironment(endpoints: Record<string, string>): Record<string
   };
 }
 
-/** A bucket has the name of its logical id, in lower case as S3 wants it. */
+/** Named after its logical id, in lower case for S3. */
 const bucketName = (id: string): string => id.toLowerCase();
 
 export const bucketNames = (template: Template): string[] => resourceIds(template, 'AWS::S3::Bucket').map(bucketName);
 
-/** What the template's references to its resources stand for here; `keys` are those of KMS. */
+/** Local values of the template's references to its resources. */
 export function localValues({ Resources }: Template, { keys, identity }: { keys: LocalValues; identity: RunningIdentity }): LocalValues {
   const valuesOf = (id: string, { Type, Properties }: Template['Resources'][string]): Record<string, string> => {
     switch (Type) {
@@ -53,7 +53,7 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
   return Object.fromEntries(Object.entries(Resources).map(([id, resource]) => [id, valuesOf(id, resource)]));
 }
 
-/** The functions of the template, by their logical ids. They are invoked as {@link openLambdas} says. */
+/** The template's functions by logical id, invoked by {@link openLambdas}. */
 export function openFunctions(
   template: Template,
   folder: string,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Match, Resource } from './api-definition.ts';
 
-/** @param domainName - the host that the request names, and its port */
+/** @param domainName - the requested host and port */
 export function readGatewayRequest(incoming: IncomingMessage, requestId: string, domainName: string) {
   // A proxy may send the absolute form of the target (RFC 9112 section 3.2.2).
   const target = (incoming.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '');
@@ -22,7 +22,7 @@ export function readGatewayRequest(incoming: IncomingMessage, requestId: string,
   };
 }
 
-/** The event that API Gateway's Lambda proxy integration makes of a request: query decoded, path parameters not. */
+/** The event of API Gateway's Lambda proxy integration: query decoded, path parameters not. */
 export function toProxyEvent(
   request: ReturnType<typeof readGatewayRequest>,
   { resource, pathParameters }: Match<Pick<Resource, 'path'>>,

@@ -17,13 +17,12 @@ const integrationTimeoutMs = 29_000;
 
 export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
-  /** origins whose pages may call the API, or `*` for all; by default none but its own */
+  /** origins whose pages may call the API, or `*` for all; default: only its own */
   allowedOrigins?: readonly string[];
-  /** from how many bytes on answers are compressed; by default none are */
+  /** minimum size of compressed responses; default: none are compressed */
   minimumCompressionBytes?: number | undefined;
 }
 
-/** A request that was answered. */
 export interface Answered {
   method: string;
   /** undecoded, without the query */
@@ -34,11 +33,11 @@ export interface Answered {
 
 export interface GatewayOptions {
   host?: string;
-  /** 0 takes a free one */
+  /** 0: any free port */
   port?: number;
-  /** hosts at which it is called besides those that `host` stands for, perhaps with a port */
+  /** further hosts, possibly with a port */
   allowHosts?: readonly string[];
-  /** what is served; requests that come before it is ready wait for it */
+  /** requests that come before it is ready wait for it */
   api: Promise<Api>;
   onAnswered?(answered: Answered): void;
 }
@@ -74,7 +73,7 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
     onAnswered({ method: incoming.method ?? '', path, status, durationMs: performance.now() - startedMs });
   };
 
-  /** For input that is not HTTP at all, or has more headers than Node reads. */
+  /** For input that is not HTTP, or has more headers than Node reads. */
   const refuseGarbage = async (code: string | undefined, socket: Socket): Promise<void> => {
     const { definition } = await api;
     const { status, headers, body } = gatewayAnswer(definition, 'DEFAULT_4XX', randomUUID(), code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
@@ -133,7 +132,7 @@ async function answerRequest(
   }
 }
 
-/** The statuses of response types whose gateway response names none. */
+/** The statuses of response types without a status of their own. */
 const ownStatus: Record<string, number> = {
   DEFAULT_5XX: 500,
   INTEGRATION_TIMEOUT: 504,
@@ -148,7 +147,7 @@ function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, requestI
   return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, { requestId });
 }
 
-/** Says more than the gateway's own answer does. What is left of the request is not read. */
+/** Adds details to the gateway's own response. The rest of the request is not read. */
 function explain(answer: Answer, { status, message, reason }: Refused): Answer {
   const { error } = JSON.parse(String(answer.body)) as { error?: { details?: object } };
   const details = { ...error?.details, ...(reason !== undefined && { reason }) };
@@ -159,7 +158,6 @@ function explain(answer: Answer, { status, message, reason }: Refused): Answer {
   };
 }
 
-/** Fills in the variables that mapping expressions and templates name. */
 function fillAnswer(
   { status = 200, headers, body }: StaticAnswer,
   { requestId, domainName = '' }: { requestId: string; domainName?: string },
@@ -175,7 +173,6 @@ function fillAnswer(
 
 const headerValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 
-/** What a function must return to the Lambda proxy integration. */
 const proxyResult = z.object({
   statusCode: z.coerce.number().int().min(100).max(599),
   headers: z.record(z.string(), headerValue).nullish(),
@@ -195,7 +192,7 @@ function toAnswer({ statusCode, headers, multiValueHeaders, body, isBase64Encode
   };
 }
 
-/** A REST API sends the field WWW-Authenticate of a function under another name. Here both are sent, so that clients written against either work. */
+/** REST APIs rename the header WWW-Authenticate of functions. Here both are sent, so that clients for either work. */
 function renameChallenge<T extends Answer['headers']>(headers: T): T {
   const [, challenge] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'www-authenticate') ?? [];
   return challenge === undefined ? headers : { ...headers, 'x-amzn-Remapped-WWW-Authenticate': challenge };

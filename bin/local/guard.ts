@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { listen } from './http.ts';
 
-/** What a host or a page calls itself: a name or an address, perhaps with a port. */
+/** A host name or address, possibly with a port. */
 const authority = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
 /**
@@ -17,17 +17,17 @@ export function readHost(text: string, scheme = 'http'): { host: string; name: s
   return { host: port === '' ? name : `${name}:${port}`, name, port };
 }
 
-/** The hosts that a request names: in `Host`, and in a target in absolute form (RFC 9112 section 3.2.2), which counts first. */
+/** The hosts of a request: in `Host`, and in an absolute target (RFC 9112 section 3.2.2), which comes first. */
 export function hostsOf(request: IncomingMessage): string[] {
   const [, target] = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '') ?? [];
   return [...(target === undefined ? [] : [target]), ...headerLines(request, 'host')];
 }
 
-/** Every value of a header, as sent: Node shows one of several only. */
+/** Every value of a header, as sent: Node keeps only one of several. */
 export const headerLines = ({ rawHeaders }: IncomingMessage, name: string): string[] =>
   rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 
-/** The host of a page's origin, in the spelling of {@link readHost}; undefined for `null` and whatever else is not an http or https origin. */
+/** The host of a page's origin, spelt like {@link readHost}; undefined for anything but an http or https origin. */
 export function originHost(origin: string): string | undefined {
   const [, scheme, host = ''] = /^(https?):\/\/(.*)$/i.exec(origin) ?? [];
   return scheme === undefined ? undefined : readHost(host, scheme)?.host;
@@ -63,13 +63,13 @@ const stranger = {
   message: 'Only the local stack that started this service can call it. Its address, with the key for this run, is in .local/stack.json.',
 };
 
-/** Whether a request names this machine as its host, as {@link listenForStack} does in its address. */
+/** Whether a request names this machine as its host, like the address of {@link listenForStack}. */
 export const isCalledHere = (request: IncomingMessage): boolean => hostsOf(request).every((host) => readHost(host)?.name === '127.0.0.1');
 
-/** Whether a program has sent a request, and no page: browsers name the origin of a page with all that may change something. */
+/** Whether a program sent a request, rather than a page: browsers send the origin of pages with all requests that may change something. */
 export const isFromProgram = (request: IncomingMessage): boolean => isCalledHere(request) && request.headers.origin === undefined;
 
-/** Listens on loopback for whoever has the key. @returns the address, with the key in its path */
+/** Listens on loopback for holders of the key. @returns the address, with the key in its path */
 export async function listenForStack(server: Server): Promise<string> {
   const key = requireKey(server);
   return `http://127.0.0.1:${await listen(server)}${key}`;

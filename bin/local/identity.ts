@@ -8,11 +8,10 @@ export type Person = 'admin' | 'user';
 export type RunningIdentity = Awaited<ReturnType<typeof startIdentity>>;
 
 export interface IdentityOptions {
-  /** keeps users, groups and the signing key */
   folder: string;
-  /** where the gate lets people be led back to */
+  /** redirect addresses of the gate */
   callbackUrls: readonly string[];
-  /** where the console lets admins be led back to */
+  /** redirect addresses of the console */
   consoleUrls: readonly string[];
 }
 
@@ -29,9 +28,7 @@ export async function startIdentity({ folder, callbackUrls, consoleUrls }: Ident
     startJsonService(userPoolOperations(pool)),
   ]);
   return {
-    /** of the operations for command lines */
     endpoint: service.endpoint,
-    /** of the pages, as Cognito's domain has them */
     signInUrl: page.url,
     userPoolId: pool.id,
     clientId: pool.clientId,
@@ -42,7 +39,7 @@ export async function startIdentity({ folder, callbackUrls, consoleUrls }: Ident
     issuer: pool.issuer,
     /** the pool's public keys, as an address that nobody has to serve */
     jwksUrl: `data:application/json;base64,${Buffer.from(JSON.stringify(pool.keySet)).toString('base64')}`,
-    /** Signs the person in; `admin` is in the group `admins`, `user` in none. */
+    /** Issues a token; `admin` is in the group `admins`, `user` in none. */
     signIn: (person: Person) => ({ accessToken: pool.issue(person, pool.clientId).access_token }),
     stop: async () => {
       await Promise.all([page.stop(), service.stop()]);

@@ -2,7 +2,6 @@ import { createServer } from 'node:http';
 import { listenForStack } from './guard.ts';
 import { close, readBody } from './http.ts';
 
-/** Largest event that Lambda takes, in bytes. */
 const maxEventBytes = 6 * 1024 * 1024;
 
 /**

@@ -7,7 +7,7 @@ import { close, readBody } from './http.ts';
 export const account = '000000000000';
 export const region = 'eu-west-1';
 
-/** What an operation answers in place of a result; `name` is the type of the error on the wire. */
+/** An error response; `name` is its type on the wire. */
 export class ServiceError extends Error {
   constructor(name: string, message: string) {
     super(message);
@@ -28,12 +28,11 @@ export type Disturb = (operation: string, answer: WireAnswer) => WireAnswer | Pr
 
 export interface RunningService {
   endpoint: string;
-  /** every call so far by the name of its operation; clear it with `length = 0` */
+  /** names of all calls so far; `length = 0` clears them */
   operations: string[];
   stop(): Promise<void>;
 }
 
-/** An operation with the shape of its input. */
 export const operation = <T extends z.ZodType>(input: T, act: (input: z.output<T>) => object) => {
   return (given: unknown): object => {
     const result = input.safeParse(given);

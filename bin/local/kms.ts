@@ -24,7 +24,7 @@ export const newKmsKey = (): KmsKey => ({ keyId: randomUUID(), secret: p256.util
 
 const keyFile = z.record(z.string(), z.object({ key_id: z.uuid(), secret: z.hex().length(64) }));
 
-/** The keys of these names from a file; those that it lacks are made and added. Only its owner may read the file. */
+/** Reads named keys from a file, and adds missing ones. Only its owner can read the file. */
 export function keepKeys(path: string, names: readonly string[]): Record<string, KmsKey> {
   const kept = keyFile.parse(readJson(path) ?? {});
   for (const name of names) {

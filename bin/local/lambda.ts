@@ -6,50 +6,46 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FunctionDefinition } from './template.ts';
 
-/** The function's own time-out has passed. */
 export class LambdaTimeout extends Error {
   override readonly name = 'LambdaTimeout';
 }
 
-/** The function threw, or its environment died. */
 export class LambdaFailure extends Error {
   override readonly name = 'LambdaFailure';
 }
 
-/** Too many invocations wait for an environment, or this one has waited too long. */
+/** Too many invocations are waiting, or this one has waited too long. */
 export class LambdaThrottled extends Error {
   override readonly name = 'LambdaThrottled';
 }
 
 export interface LambdaOptions {
-  /** environments of one function that run at the same time; further invocations wait. Default 6 */
+  /** maximum number of environments per function; further invocations wait. Default 6 */
   maxOfOne?: number;
-  /** environments of all functions together, also those that are ending. Default 32 */
+  /** maximum number of environments, including those that are ending. Default 32 */
   maxOfAll?: number;
-  /** invocations that wait for an environment; further ones are refused. Default 400 */
+  /** maximum number of waiting invocations; further ones are refused. Default 400 */
   maxWaiting?: number;
-  /** how long each of them waits until it is refused, in milliseconds. Default 20 seconds */
+  /** maximum wait, in milliseconds. Default 20 seconds */
   maxWaitMs?: number;
-  /** an environment ends when it has been idle for this long, in milliseconds, if its function has another. Default 15 seconds */
+  /** idle time after which an environment ends, in milliseconds, if its function has another. Default 15 seconds */
   idleMs?: number;
-  /** the same for the only environment of a function, in milliseconds. Default 5 minutes */
+  /** the same for a function's only environment, in milliseconds. Default 5 minutes */
   lastIdleMs?: number;
-  /** each environment gets a temporary folder of its own in here; it goes with the environment. Default: the system's */
+  /** parent of the environments' temporary folders, which go with them. Default: the system's */
   scratch?: string;
-  /** where compiled code is kept from one environment to the next */
+  /** cache of compiled code */
   compileCache?: string;
-  /** gets each line that a function writes to its log, and the id of the environment that wrote it */
+  /** receives each log line of a function, and the id of its environment */
   onLog?(line: string, functionName: string, environment: string): void;
 }
 
-/** How an invocation ended. */
 type Outcome = { result: string | undefined } | { failure: string };
-/** What has been logged since the last one, and an outcome if there is one. */
+/** New log text, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
 type Environment = ReturnType<typeof startEnvironment>;
 
-/** An invocation that runs. */
 interface Run {
   resolve(outcome: Outcome): void;
   reject(error: Error): void;
@@ -68,12 +64,12 @@ interface Waiting {
 export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000, lastIdleMs = 300_000 } = options;
   const all = new Set<Environment>();
-  /** the idle ones, the one that is idle longest first */
+  /** longest idle first */
   const idleSinceMs = new Map<Environment, number>();
   const waiting: Waiting[] = [];
-  /** what gets the environments whose threads can be started next */
+  /** takes environments whose threads can be started next */
   const next: Waiting[] = [];
-  /** threads that have not ended: those of all environments, and of those that are ending */
+  /** threads that have not ended, including those that are ending */
   let threads = 0;
   let isStopped = false;
 
@@ -102,13 +98,13 @@ export function openLambdas(options: LambdaOptions = {}) {
   const isNext = (name: string) => next.some(({ definition }) => definition.name === name);
   const isStarved = ({ definition: { name } }: Waiting) => environmentsOf(name).length === 0 && !isNext(name);
 
-  /** Ends an environment to start one for what waits, as soon as its thread has ended. */
+  /** Ends an environment to make room for what waits. */
   const makeRoom = (environment: Environment, entry: Waiting) => {
     withdraw(entry);
     next.push(entry);
     retire(environment);
   };
-  /** @returns whether it still waited */
+  /** @returns whether it was still waiting */
   const withdraw = (entry: Waiting): boolean => {
     const at = waiting.indexOf(entry);
     if (at >= 0) waiting.splice(at, 1);
@@ -133,7 +129,7 @@ export function openLambdas(options: LambdaOptions = {}) {
     return promise.finally(() => clearTimeout(timer));
   };
 
-  /** Goes on with what waits for the same function, unless something waits for one that has no environment, and this one has another. */
+  /** Continues with the function's next invocation, unless another function waits without an environment and this one has a second. */
   const release = (environment: Environment) => {
     const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
     const functions = new Set([...all].map(({ functionName }) => functionName));
@@ -150,7 +146,7 @@ export function openLambdas(options: LambdaOptions = {}) {
     entry.resolve(environment);
   };
 
-  /** Starts environments for what waits, as far as there is room. */
+  /** Starts environments for waiting invocations, as far as there is room. */
   const fill = (): void => {
     while (threads < maxOfAll && !isStopped) {
       const mayHaveAnother = ({ definition }: Waiting) => environmentsOf(definition.name).length < maxOfOne;
@@ -190,7 +186,7 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
 }
 
-/** Young objects of an environment may take this much, in megabytes: more makes threads large without making them faster. */
+/** Maximum size of the young generation per environment, in megabytes: more makes threads large without making them faster. */
 const maxYoungGenerationSizeMb = 8;
 
 function startEnvironment(

@@ -7,12 +7,12 @@ import type { LocalValues } from './template.ts';
 
 const notOurs = async () => {};
 
-/** The DynamoDB in use: the one at `endpoint`, else one of our own. */
+/** The DynamoDB at `endpoint`, else one of our own. */
 export async function locateDynamo(endpoint: string | undefined, folder: string | undefined) {
   return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
 }
 
-/** The KMS in use, and the ids that the template's keys have in it. */
+/** The KMS in use, with the ids of the template's keys in it. */
 export async function locateKms(endpoint: string | undefined, ids: string[], kept: string | undefined) {
   if (endpoint) return { endpoint, values: await createKeys(endpoint, ids), stop: notOurs };
   const keys = kept === undefined ? Object.fromEntries(ids.map((id) => [id, newKmsKey()])) : keepKeys(join(kept, 'kms-keys.json'), ids);
@@ -37,7 +37,7 @@ async function createKeys(endpoint: string, ids: string[]): Promise<LocalValues>
   }
 }
 
-/** No stand-in for AWS checks them; a service elsewhere may. */
+/** Stand-ins for AWS do not check them; a service elsewhere may. */
 export function localCredentials() {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId = 'local',

@@ -44,7 +44,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, fileOf
   response.writeHead(request.method === 'PUT' ? 200 : 204).end();
 }
 
-/** The file of the object at a path, `/<bucket>/<key>`: named by a digest, so that no key leads out of the folder. */
+/** The file of an object at `/<bucket>/<key>`: named by a digest, so that no key leads out of the folder. */
 function locate(pathname: string, folder: string, buckets: readonly string[]): string {
   const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
   if (!buckets.includes(bucket)) throw new ServiceError('NoSuchBucket', 'The specified bucket does not exist.');
@@ -70,7 +70,7 @@ async function send(file: string, response: ServerResponse): Promise<void> {
   await pipeline(handle.createReadStream(), response);
 }
 
-/** Writes a body beside the object, and replaces the object once all of the body has arrived. */
+/** Writes a body to a new file, which replaces the object when it is complete. */
 async function store(request: IncomingMessage, file: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;

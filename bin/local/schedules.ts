@@ -15,7 +15,7 @@ const ruleProperties = z.object({
   Targets: z.array(z.object({ Arn: z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.literal('Arn')]) }) })),
 });
 
-/** The functions that the rules of a template run on a schedule. Rules for events of AWS have no counterpart here. */
+/** The scheduled functions of a template. Rules for AWS events have no counterpart here. */
 export const readSchedules = (template: Template) =>
   resourcesOf(template, 'AWS::Events::Rule', ruleProperties).flatMap(([, { ScheduleExpression, Targets }]) =>
     ScheduleExpression === undefined ? [] : Targets.map(({ Arn }) => ({ functionId: Arn['Fn::GetAtt'][0], everyMs: ScheduleExpression })),

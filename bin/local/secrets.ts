@@ -13,7 +13,6 @@ const deleteInput = z.object({
   ForceDeleteWithoutRecovery: z.literal(true, 'is the only way to delete that is known here'),
 });
 
-/** What is kept, by the name of the secret. */
 const version = z.object({ value, version_id: z.uuid() });
 const secretFile = z.record(name, version.extend({ previous: version.optional() }));
 

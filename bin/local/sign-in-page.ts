@@ -60,7 +60,7 @@ interface Answer {
 
 export interface SignInOptions {
   pool: UserPool;
-  /** where each client lets people be led back to, by the client's id */
+  /** redirect addresses by client */
   callbacks: Record<string, readonly string[]>;
 }
 
@@ -69,7 +69,7 @@ export interface SignInOptions {
  * `/oauth2/token`, which pages of the clients' own origins may read and no others.
  */
 export async function startSignIn({ pool, callbacks }: SignInOptions) {
-  /** what codes stand for until they are used or have expired */
+  /** unexpired codes */
   const codes = new Map<string, Authorization & { username: string; expiresMs: number }>();
   const clientOrigins = (id: string) => (Object.hasOwn(callbacks, id) ? (callbacks[id] ?? []) : []).map((url) => new URL(url).origin);
 
@@ -155,7 +155,7 @@ const asJson = (status: number, body: object): Answer => ({
   body: JSON.stringify(body),
 });
 
-/** A refusal of the pool as OAuth has it. */
+/** A refusal of the pool in OAuth's format. */
 function refusing(work: () => Answer): Answer {
   try {
     return work();
@@ -165,7 +165,7 @@ function refusing(work: () => Answer): Answer {
   }
 }
 
-/** The page with the form, which may lead back to the client and nowhere else. */
+/** The form, which can only redirect to the client. */
 function form(request: Authorization, complaint?: string): Answer {
   const hidden = Object.entries(request).map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
   const security = [

@@ -6,37 +6,35 @@ import type { Person } from './identity.ts';
 /** The content of `.local/stack.json`. */
 export interface StackDescription {
   base_url: string;
-  /** at which it is called as well, by other names of the host */
+  /** further addresses */
   other_urls?: string[];
   admin_token: string;
   user_token: string;
-  /** with which the admin, called admin, signs in in a browser */
+  /** for signing in as admin in a browser */
   admin_password: string;
-  /** with which the ordinary user, called user, signs in in a browser */
+  /** for signing in as user in a browser */
   user_password: string;
   issuer: string;
   client_id: string;
-  /** addresses of stand-ins hold the key without which these answer nobody */
+  /** addresses of stand-ins contain the key that they require */
   dynamodb_endpoint: string;
   kms_endpoint: string;
-  /** for the operations of Cognito that keep users and groups */
+  /** for Cognito operations on users and groups */
   user_pool_endpoint: string;
   user_pool_id: string;
-  /** empty if the stack was started without the demo */
+  /** empty without the demo */
   upstream_url: string;
-  /** of the process that runs it */
   process_id: number;
   /** hosts on this network that intents may call */
   local_upstreams?: string[];
-  /** the policy that it was started with */
   policy_file: string;
 }
 
-/** In the working folder, which npm makes the project's root. */
+/** In the working folder, which npm sets to the project's root. */
 export const stackFile = (): string => resolve('.local', 'stack.json');
 const refreshMs = 30 * 60 * 1_000;
 
-/** The description of the stack that runs here, if one does. Its tokens are valid for at least half an hour. */
+/** The description of the running stack, if any. Its tokens are valid for at least half an hour. */
 export function readDescription(path = stackFile()): StackDescription | undefined {
   try {
     return readJson(path) as StackDescription | undefined;
@@ -45,11 +43,10 @@ export function readDescription(path = stackFile()): StackDescription | undefine
   }
 }
 
-/** Whether a gate's address is one of this stack. */
 export const isStackAt = ({ base_url, other_urls = [] }: StackDescription, address: string): boolean =>
   [base_url, ...other_urls].includes(address);
 
-/** The stack that describes itself here already and still runs, if it is another one. */
+/** Another running stack that is described here. */
 export function findOther(processId: number): StackDescription | undefined {
   const found = readDescription();
   return found !== undefined && found.process_id !== processId && isRunning(found.process_id) ? found : undefined;

@@ -23,44 +23,43 @@ import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resour
 import { startUpstream } from './upstream/server.ts';
 
 export interface StackOptions {
-  /** default 8080; 0 takes a free one */
+  /** default 8080; 0: any free port */
   port?: number;
   /** default 127.0.0.1 */
   host?: string;
-  /** further hosts at which it may be called, perhaps with a port */
+  /** further hosts, possibly with a port */
   allowHosts?: readonly string[];
-  /** keeps data, keys and users there; without it nothing is kept */
+  /** default: nothing is kept */
   dataFolder?: string;
-  /** default: the shipped policy and one more prohibition */
+  /** default: the shipped policy with one more prohibition */
   policyFile?: string;
-  /** settings of the deployment besides those that the local stack sets */
+  /** settings besides those of every local stack */
   context?: Record<string, unknown>;
-  /** environment variables for every function besides its own */
+  /** additional variables of every function */
   environment?: Record<string, string>;
   /** false: without the demo upstream and its intents */
   demo?: boolean;
-  /** false: functions run only for requests, neither on a schedule nor for lines of logs; default true */
+  /** false: functions run only for requests, not on schedules or for log lines; default true */
   background?: boolean;
-  /** says nothing while it starts */
   quiet?: boolean;
   /** addresses of a DynamoDB or KMS elsewhere; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
   dynamodbEndpoint?: string;
   kmsEndpoint?: string;
-  /** how many environments run, and for how long they wait, if not as people at work need it */
+  /** default: suited to people at work */
   environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs' | 'lastIdleMs'>;
   onAnswered?(answered: Answered): void;
-  /** gets each line of the functions' logs */
+  /** receives each log line of the functions */
   onLog?(line: string, functionName: string): void;
-  /** gets each event that the gate puts on the account's event bus */
+  /** receives each event that the gate sends */
   onEvent?(type: string, detail: unknown): void;
-  /** gives up starting */
+  /** aborts the start */
   signal?: AbortSignal;
 }
 
 export interface RunningStack extends StackDescription {
-  /** what the function runs with that the table of endpoints calls by this name */
+  /** by the name in the endpoint table */
   definitionOf(name: string): FunctionDefinition;
-  /** a fresh access token, valid for an hour */
+  /** a new access token, valid for an hour */
   signIn(person: Person): string;
   stop(): Promise<void>;
 }

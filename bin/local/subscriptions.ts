@@ -6,7 +6,7 @@ import { resourcesOf, type Template } from './template.ts';
 
 const reference = z.object({ Ref: z.string() }).transform(({ Ref }) => Ref);
 
-/** The one form of filter patterns in use. @returns whether a line of a log matches it */
+/** The only form of filter patterns in use. @returns whether a log line matches */
 const filterPattern = z.string().transform((pattern) => {
   const [, name = '', value] = /^\{ \$\.(\w+) = "([^"]*)" \}$/.exec(pattern) ?? [];
   if (value === undefined)
@@ -22,7 +22,7 @@ const filterProperties = z.object({
 
 const functionProperties = z.object({ LoggingConfig: z.object({ LogGroup: reference }) });
 
-/** Which lines of which functions' logs a template passes to other functions. */
+/** The log lines that a template passes to other functions. */
 export function readSubscriptions(template: Template) {
   const filters = resourcesOf(template, 'AWS::Logs::SubscriptionFilter', filterProperties);
   const functions = resourcesOf(template, 'AWS::Lambda::Function', functionProperties.partial());
@@ -43,7 +43,7 @@ interface LogEvent {
   message: string;
 }
 
-/** Lambda invokes a function that fails so often. */
+/** Lambda's retries of a failing function. */
 const attempts = 3;
 
 interface Batch {
@@ -97,7 +97,7 @@ export function startSubscriptions(
   const timer = setInterval(flushNext, everyMs);
 
   return {
-    /** @param environment - that wrote the line: each has a log stream of its own */
+    /** @param environment - the source of the line: each has a log stream of its own */
     take: (line: string, functionId: string, environment: string): void => {
       for (const subscription of subscriptions) {
         const parsed = subscription.source === functionId ? parseLine(line) : undefined;
@@ -109,7 +109,7 @@ export function startSubscriptions(
         batch.logEvents.push({ id: String(taken++).padStart(56, '0'), timestamp, message: line });
       }
     },
-    /** Passes on what has been taken, and ends this. */
+    /** Delivers what is pending, and stops. */
     stop: async (): Promise<void> => {
       clearInterval(timer);
       await flushNext();

@@ -13,20 +13,20 @@ export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 
-/** Where processes and threads find and keep compiled code, as {@link ../compile-cache.js} does. */
+/** The cache of compiled code, shared with {@link ../compile-cache.js}. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** Settings of every local stack. */
 export const localContext = { stage: 'local', allowLoopback: true, tracing: false, agentIds: 'shared', signIn: true, adminSignIn: true };
 
-/** For each state of sources and settings, named by its digest, the folder that it was synthesized into: a template and bundles. */
+/** Synthesized templates and bundles, in folders named by a digest of sources and settings. */
 const cache = join(caches, 'synthesized');
 
-/** Folders that were used last are kept: so many, and all of the last two hours, in which every running stack says that it uses its own. */
+/** Number of recently used folders to keep, besides those of the last two hours: running stacks mark theirs. */
 const maxKept = 8;
 const minKeptMs = 2 * 60 * 60 * 1_000;
 
-/** All that synthesis reads, from the root of the project: packages by what npm says that it has installed. */
+/** Everything that synthesis reads, relative to the project's root; packages by npm's list of what is installed. */
 const sources = [
   '{console,functions,lib,registry,schemas}/**/*.*',
   'bin/app.ts',
@@ -66,7 +66,7 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
   }
 }
 
-/** Keeps a folder from being removed for two hours; false if it is not there. */
+/** Protects a folder from removal for two hours; false if it does not exist. */
 export function markUsed(folder: string): boolean {
   const now = new Date();
   try {
@@ -78,7 +78,7 @@ export function markUsed(folder: string): boolean {
   }
 }
 
-/** Only for whoever has the lock: nobody else writes, so that drafts are what killed processes left behind. */
+/** Requires the lock: nobody else writes, so that drafts are leftovers of killed processes. */
 function prune(): void {
   const folders = readdirSync(cache)
     .filter((name) => !name.startsWith('lock'))
@@ -90,7 +90,7 @@ function prune(): void {
   }
 }
 
-/** A digest of everything that a synthesis with these settings reads: what it makes is the same as long as this is. */
+/** A digest of everything that a synthesis with these settings reads. */
 export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
   const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
   // Where the policy lies makes no difference, what it says does.

@@ -33,7 +33,7 @@ export async function startDynamo(folder?: string) {
   return { endpoint, stop };
 }
 
-/** Creates the tables at `location` that do not exist yet, and waits until they can be used. */
+/** Creates missing tables, and waits until they can be used. */
 export async function createTables(location: DynamoDBClientConfig, tables: CreateTableCommandInput[]): Promise<void> {
   const client = new DynamoDBClient({ ...location, maxAttempts: 3, requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000 } });
   try {

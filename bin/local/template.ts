@@ -14,14 +14,12 @@ const templateSchema = z.object({
   ),
 });
 
-/** A CloudFormation template, as far as it is used here. */
 export type Template = z.infer<typeof templateSchema>;
 
-/** Reads the one stack's template from the folder that the app was synthesized into. */
 export const readTemplate = (folder: string): Template =>
   templateSchema.parse(JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8')));
 
-/** The resources of a type, with their logical ids, parsed. */
+/** Parsed resources of a type, with their logical ids. */
 export function resourcesOf<T extends z.ZodType>(template: Template, type: string, properties: T): [logicalId: string, z.output<T>][] {
   return Object.entries(template.Resources).flatMap(([id, resource]) =>
     resource.Type === type ? [[id, properties.parse(resource.Properties)]] : [],
@@ -70,7 +68,7 @@ export function resolveText(value: unknown, values: LocalValues): string {
   }
 }
 
-/** @param name - of a resource, perhaps with a dot and one of its attributes */
+/** @param name - of a resource, possibly with a dot and an attribute */
 function localValue(name: string, values: LocalValues): string {
   const [id = '', attribute = 'Ref'] = name.split(/\.(.*)/);
   const value = attribute === 'Ref' && id.startsWith('AWS::') ? pseudoParameters[id] : values[id]?.[attribute];
@@ -100,7 +98,6 @@ export function readFunction(template: Template, id: string, folder: string, val
   const environment = Object.entries(Environment.Variables).map(([name, value]) => [name, resolveText(value, values)] as const);
   return {
     name: id,
-    /** holds the bundle */
     folder: assetFolder(template, id, folder),
     /** file and export, for example `index.handler` */
     handler: Handler,
@@ -110,14 +107,13 @@ export function readFunction(template: Template, id: string, folder: string, val
   };
 }
 
-/** The logical id of the function that the table of endpoints calls by this name. */
+/** The logical id of a function in the endpoint table. */
 export function functionIdOf(template: Template, name: string): string {
   const id = resourceIds(template, 'AWS::Lambda::Function').find((id) => id.startsWith(`${name.replaceAll('-', '')}Function`));
   if (id === undefined) throw new TypeError(`the template has no function ${name}`);
   return id;
 }
 
-/** The bundle of the function of this name. */
 export const bundleOf = (template: Template, folder: string, name: string): string =>
   join(assetFolder(template, functionIdOf(template, name), folder), 'index.mjs');
 
@@ -126,7 +122,7 @@ const tableProperties = z.object({
   AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.enum(['S', 'N', 'B']) })),
 });
 
-/** How to create the tables, under their logical ids. */
+/** The inputs for creating the tables, by logical id. */
 export const readTables = (template: Template): (CreateTableCommandInput & { TableName: string })[] =>
   resourcesOf(template, 'AWS::DynamoDB::GlobalTable', tableProperties).map(([id, properties]) => ({
     TableName: id,

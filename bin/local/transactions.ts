@@ -32,7 +32,6 @@ const [maxActions, maxBytes, tokenMs] = [100, 4 * 1024 * 1024, 10 * 60_000];
 
 const ongoing = 'Transaction is ongoing for the item';
 
-/** An error that dynalite answers as it is. */
 const refusal = (name: string, message: string) =>
   Object.assign(new Error(message), { statusCode: 400, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } });
 
@@ -45,7 +44,7 @@ interface Reason {
 
 const none: Reason = { Code: 'None' };
 
-/** @throws the cancellation of a transaction if there is a reason for it */
+/** @throws the cancellation of a transaction, if there is a reason */
 function requireNone(reasons: Reason[]): void {
   if (reasons.every(({ Code }) => Code === 'None')) return;
   const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`;
@@ -53,7 +52,7 @@ function requireNone(reasons: Reason[]): void {
   throw Object.assign(error, { body: { ...error.body, CancellationReasons: reasons } });
 }
 
-/** Why an action did not take place. @throws whatever says nothing about its item */
+/** The reason of a failed action. @throws errors that are not about its item */
 function reasonOf(error: unknown): Reason {
   const { message } = error as Error;
   if (nameOf(error) === 'ConditionalCheckFailedException') return { Code: 'ConditionalCheckFailed', Message: message };
@@ -61,7 +60,7 @@ function reasonOf(error: unknown): Reason {
   throw error;
 }
 
-/** @throws what dynalite answers if the key is not one of the table's */
+/** @throws dynalite's error for an invalid key */
 function keyIn(table: TableDefinition, { Item, Key = {} }: Pick<Request, 'Item' | 'Key'>): string {
   const invalid = Item ? db.validateItem(Item, table) : db.validateKey(Key, table);
   if (invalid) throw invalid;
@@ -74,12 +73,12 @@ function validate(request: object, { types, custom }: Rules, store: Store): Requ
   return checked;
 }
 
-/** Adds transactions to a store, whose own writes then are refused where they meet one. @returns the operations that dynalite has not, or not so */
+/** Adds transactions to a store, whose own writes are then refused on conflict. @returns operations that dynalite lacks or has differently */
 function addTransactions(store: Store): Record<string, (request: Request) => Promise<object>> {
-  /** items that a transaction holds, and tokens of transactions, while they are under way */
+  /** items and tokens of transactions in progress */
   const held = new Set<string>();
   const underWay = new Set<string>();
-  /** those of the last ten minutes, oldest first */
+  /** tokens of the last ten minutes, oldest first */
   let tokens: Promise<Map<string, { digest: string; untilMs: number }>> | undefined;
   const getTable = promisify(store.getTable);
   const { getItemDb } = store;
@@ -100,7 +99,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     return new Map(kept.map(([key, token]) => [key.slice('token~'.length), token] as const).sort(([, a], [, b]) => a.untilMs - b.untilMs));
   }
 
-  /** The store as an action sees it whose items are locked: what it writes is collected. */
+  /** The store for an action on locked items: its writes are collected. */
   const collecting = (tables: Map<string, TableDefinition>, collect: (operation: BatchOperation) => void): Store => ({
     ...store,
     getTable: (name, answer) => answer(null, tables.get(name)),
@@ -118,7 +117,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     }),
   });
 
-  /** @param more - what is to be written with it */
+  /** @param more - further writes of the same batch */
   async function writeAll(requested: Record<string, object>[], more: BatchOperation[]): Promise<void> {
     if (requested.length < 1 || requested.length > maxActions)
       throw db.validationError(`1 to ${maxActions} actions are allowed in a transaction`);

@@ -8,24 +8,22 @@ const refreshSeconds = 30 * 24 * 3_600;
 
 const user = z.object({ sub: z.uuid(), password: z.string(), must_change: z.boolean().default(false) });
 
-/** What is kept, in a file that only its owner may read. */
 const poolFile = z.object({
   pool_id: z.string(),
   client_id: z.string(),
-  /** the private key that signs tokens, as PEM */
+  /** PEM */
   key: z.string(),
   users: z.record(z.string(), user),
-  /** names of users by names of groups */
+  /** user names by group */
   groups: z.record(z.string(), z.array(z.string())).default({ admins: ['admin'] }),
 });
 
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-/** The fixed part meets the rules for passwords whatever the random part is. */
+/** The fixed part meets the rules for passwords, whatever the random part is. */
 const newPassword = () => `aA1-${randomBytes(18).toString('base64url')}`;
 
-/** The rules of the deployed pool. */
 const isGoodPassword = (text: string): boolean => text.length >= 12 && [/[a-z]/, /[A-Z]/, /\d/, /[^\w\s]/].every((rule) => rule.test(text));
 
 const newPool = (): z.input<typeof poolFile> => ({
@@ -41,7 +39,7 @@ const refuse = (message: string) => new ServiceError('NotAuthorizedException', m
 
 export type UserPool = ReturnType<typeof openUserPool>;
 
-/** A user pool in a file, which is made with an admin and an ordinary user if there is none: people, groups, and tokens as Cognito signs them. */
+/** A user pool in a file, created with an admin and an ordinary user. Issues tokens signed like Cognito's. */
 export function openUserPool(path: string) {
   const pool = poolFile.parse(readJson(path) ?? newPool());
   const keep = () => writeJson(path, pool);
@@ -91,7 +89,7 @@ export function openUserPool(path: string) {
       return { mustChange: found.must_change };
     },
 
-    /** @throws ServiceError NotAuthorizedException if the token is not one that this client was issued, or has ended */
+    /** @throws ServiceError NotAuthorizedException if the token is expired, or another client's */
     refresh(token: string, clientId: string) {
       const [content, signature = ''] = token.split(/\.(?=[^.]*$)/);
       const isOurs = verify('sha256', Buffer.from(content ?? ''), publicKey, Buffer.from(signature, 'base64url'));
@@ -133,9 +131,9 @@ export function openUserPool(path: string) {
 const name = z.string().regex(/^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$/u, 'must be 1 to 128 visible characters');
 const text = z.string().min(1).max(4_096);
 
-/** The operations of Cognito that command lines use: to sign in with a password, and to keep users and groups. */
+/** The Cognito operations for signing in with a password, and for managing users and groups. */
 export function userPoolOperations(pool: UserPool): Record<string, (input: unknown) => object> {
-  /** names of users who have to choose a password, by the session of their sign-in */
+  /** users who must choose a password, by the session of their sign-in */
   const sessions = new Map<string, string>();
   const inPool = z.object({ UserPoolId: z.literal(pool.id, 'is not the id of this user pool') });
   const byClient = z.object({ ClientId: z.literal(pool.clientId, 'is not the client with which people sign in by password') });

@@ -34,24 +34,20 @@ export class ApiError extends Error {
     this.fault = fault ?? (details.upstream_status === undefined ? 'gate' : 'upstream');
   }
 
-  /** The same refusal with more details; its own take precedence. */
   withDetails(details: Record<string, unknown>): ApiError {
     return this.with({ details: { ...details, ...this.details } });
   }
 
-  /** The same refusal with more headers; its own take precedence. */
   withHeaders(headers: Record<string, string>): ApiError {
     return this.with({ headers: { ...headers, ...this.headers } });
   }
 
-  /** The same refusal with these in place of its own. */
   with(changes: Pick<ApiErrorOptions, 'details' | 'headers'>): ApiError {
     const { code, message, status, details, headers, cause, fault } = this;
     return new ApiError(code, message, { status, details, headers, cause, fault, ...changes });
   }
 }
 
-/** INVALID_PARAMETER with every issue at once. */
 export function invalidParameter(
   issues: Issue[],
   message = 'The request is not valid. Correct every place that details.issues names, then send it again.',

@@ -5,10 +5,9 @@ import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import { closeStale, openAwsAgents } from './idle-connections.ts';
 import { currentSignal } from './invocation.ts';
 
-/** Longest wait for a connection, in milliseconds. */
 const connectTimeoutMs = 500;
 
-/** How many requests a client has in flight at most; more wait, as with the SDK's own handler. */
+/** Maximum number of concurrent requests per client; more wait, as with the SDK's own handler. */
 const maxSockets = 50;
 
 /** An error whose name the SDK's retries know: they repeat time-outs, but not aborts. */
@@ -18,13 +17,13 @@ const failure = (name: 'AbortError' | 'TimeoutError', message: string, cause?: u
 const aborted = (signal: AbortSignal | undefined): Error =>
   failure('AbortError', 'the step that the request is part of has ended', signal?.reason);
 
-/** As text, which Node sends in one packet with the header. */
+/** Text, which Node sends in one packet with the header. */
 const readText = (body: unknown): unknown =>
   body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString() : body;
 
 type Agents = ReturnType<typeof openAwsAgents>;
 
-/** Begins a request, over a connection that is not stale or that is made in time. */
+/** Starts a request on a fresh connection or one that is not stale. */
 function begin(
   { protocol, hostname, port, method, path, headers }: HttpRequest,
   { plain, tls }: Agents,
@@ -116,7 +115,6 @@ export const openStreams = (silenceMs: number) => {
     });
 };
 
-/** What all AWS clients are configured with: bounded waits, and three attempts. */
 export const awsClientSettings = ({ requestTimeout }: { requestTimeout: number }) => ({
   maxAttempts: 3,
   requestHandler: jsonHttpHandler(requestTimeout),

@@ -9,7 +9,7 @@ export interface Credentials {
 
 export type FindCredentials = () => Promise<Credentials>;
 
-/** A request to sign: its path as it is sent, and its headers by their lower-case names. */
+/** A request to sign: the path as sent, header names in lower case. */
 export interface Signable {
   method: string;
   path: string;
@@ -22,7 +22,6 @@ export interface SigningScope {
   service: string;
   region: string;
   time?: Date;
-  /** which headers are signed; default: all */
   isSigned?: (name: string) => boolean;
 }
 
@@ -78,7 +77,6 @@ export function openSignature(findCredentials: FindCredentials = fromEnv()) {
   };
 }
 
-/** Where a client of the SDK finds its credentials and its region. */
 interface ClientConfig {
   credentials: FindCredentials;
   region: () => Promise<string>;

@@ -7,18 +7,18 @@ import type { Socket } from 'node:net';
  * clock decides, before each request.
  */
 
-/** How long AWS services keep idle connections at least, in milliseconds. */
+/** Minimum idle timeout of AWS services, in milliseconds. */
 const awsIdleMs = 4_000;
 
 /** When each idle connection may no longer be used, in milliseconds since the epoch. */
 const staleAtMs = new WeakMap<Socket, number>();
 
-/** Lets a connection that becomes idle be reused within this time. */
+/** Allows an idle connection to be reused for this long. */
 export const allowIdle = (socket: Socket, idleMs: number): void => void staleAtMs.set(socket, Date.now() + idleMs);
 
 export const isStale = (socket: Socket): boolean => Date.now() >= (staleAtMs.get(socket) ?? 0);
 
-/** @param closed - the agent's name for a host of which all idle connections are closed */
+/** @param closed - the agent's name of a host whose idle connections are all closed */
 export function closeStale(agent: Agent, closed?: string): void {
   for (const [name, sockets] of Object.entries(agent.freeSockets)) {
     for (const socket of sockets ?? []) if (name === closed || isStale(socket)) socket.destroy();

@@ -6,10 +6,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
  */
 const signals = new AsyncLocalStorage<AbortSignal | undefined>();
 
-/** The signal that ends what is running; undefined outside an invocation. */
+/** The signal that ends the current step; undefined outside an invocation. */
 export const currentSignal = (): AbortSignal | undefined => signals.getStore();
 
-/** Runs the work of one invocation, which ends with `signal`. */
+/** Runs the work of one invocation. */
 export const withinInvocation = <T>(signal: AbortSignal, work: () => T): T => signals.run(signal, work);
 
 /**

@@ -2,7 +2,6 @@ import { openSignedRequests, serviceEndpoint } from './signed-request.ts';
 
 const region = process.env.AWS_REGION ?? '';
 
-/** What Lambda answered to a request to run a function. */
 interface Invoked {
   status: number;
   headers: Record<string, string>;

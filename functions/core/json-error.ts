@@ -2,7 +2,6 @@ const whiteSpace = /[ \t\n\r]*/y;
 const scalar =
   /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*"/y;
 
-/** What may come next in a text, as problems name it. */
 const expected = {
   value: 'a value',
   valueOrEnd: 'a value or ]',

@@ -14,7 +14,6 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** Whether a value that came from JSON is an object, and neither null nor an array nor a number. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);
 
@@ -86,7 +85,7 @@ function skipWhiteSpace(text: string, at: number): number {
   return whiteSpace.lastIndex;
 }
 
-/** @param open - the objects and arrays around the name, each with the place in it */
+/** @param open - the enclosing objects and arrays */
 function addMember(open: readonly { names?: Set<string>; at: string | number }[], name: string): void {
   const inner = open.at(-1);
   const isTwice = inner?.names?.has(name);
@@ -99,22 +98,22 @@ function addMember(open: readonly { names?: Set<string>; at: string | number }[]
   if (inner) inner.at = name;
 }
 
-/** Longest name that a pointer repeats, in UTF-16 units. */
+/** Longest name in a pointer, in UTF-16 units. */
 const maxNameLength = 200;
 
-/** A JSON pointer to what an issue is about, or to what contains it if a name on the way is too long to be repeated. */
+/** A JSON pointer to a place, or to its parent if a name on the way is too long. */
 export function placeOf(segments: readonly PropertyKey[]): string {
   const end = segments.findIndex((segment) => String(segment).length > maxNameLength);
   return pointer(end < 0 ? segments : segments.slice(0, end));
 }
 
-/** A member that should not be there, `problem` says why. Of a name that is too long to be repeated, only the place is told. */
+/** An issue about an unknown member. If its name is too long, only its place is named. */
 export function describeUnknown(at: readonly PropertyKey[], name: string, problem = 'is not a known member; remove it'): Issue {
   if (name.length <= maxNameLength) return { path: placeOf([...at, name]), problem };
   return { path: placeOf(at), problem: `contains a name of more than ${maxNameLength} characters, which is not known; remove it` };
 }
 
-/** What a failed zod parse found, as issues whose messages never quote the input. */
+/** The issues of a failed parse. Their messages never quote the input. */
 export const issuesOf = (error: z.ZodError): Issue[] => error.issues.flatMap((issue) => describe(issue));
 
 function describe(issue: z.core.$ZodIssue): Issue[] {
@@ -141,7 +140,7 @@ function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' 
   return closest.flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** A type as JSON calls it: the library calls an object whose members may have any name a record. */
+/** A type as JSON names it: zod calls an object with arbitrary members a record. */
 function article(expected: string): string {
   const type = expected === 'record' ? 'object' : expected === 'int' ? 'integer' : expected;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
@@ -159,13 +158,12 @@ export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: 
   throw invalidParameter(issuesOf(result.error), message);
 }
 
-/** JSON pointers to where an issue, or any branch of a union, found something wrong. */
 const placesOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): string[] => {
   const path = [...at, ...issue.path];
   return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => placesOf(inner, path)) : [])];
 };
 
-/** The value with a `number` for each {@link RawNumber} in these places: an infinite one, which no schema takes, if it would be rounded. */
+/** The value with a `number` for each {@link RawNumber} at these places; Infinity, which no schema accepts, where it would be rounded. */
 function withDoubles(value: unknown, places: ReadonlySet<string>, at = ''): unknown {
   if (isRawNumber(value)) return places.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
   if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, places, `${at}/${index}`));

@@ -3,7 +3,7 @@ import { currentTrace } from './trace.ts';
 const levels = ['INFO', 'WARN', 'ERROR', 'SILENT'] as const;
 const service = process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'intent-gate';
 
-/** Writes one JSON object a line. It bypasses the console, around whose lines the runtime puts another object. */
+/** Writes one JSON object per line, bypassing the console, which the runtime wraps in another object. */
 const writer =
   (level: (typeof levels)[number]) =>
   (message: string, members: Record<string, unknown> = {}) => {
@@ -22,7 +22,7 @@ const writer =
     process.stdout.write(`${JSON.stringify(line)}\n`);
   };
 
-/** The log. It is never given anything that a caller sent: no bodies, headers, tokens or messages of foreign errors. */
+/** The log. It never contains what a caller sent: no bodies, headers, tokens or messages of foreign errors. */
 export const log = { info: writer('INFO'), warn: writer('WARN'), error: writer('ERROR') };
 
 /**

@@ -14,13 +14,12 @@ export interface Signing {
   region: string;
   /** default: those that Lambda puts into the function's environment */
   credentials?: Credentials | FindCredentials;
-  /** default: now */
   time?: Date;
-  /** whether the request states the digest of its body in `x-amz-content-sha256`, which OpenSearch Serverless demands; default true */
+  /** sends the digest of the body in `x-amz-content-sha256`, which OpenSearch Serverless requires; default true */
   applyChecksum?: boolean;
 }
 
-/** Opens what makes the headers that sign a request for AWS (Signature Version 4). Every header given is signed, and the host. */
+/** Signs requests to AWS (Signature Version 4), including the host and every given header. */
 export function openRequestSigner({ credentials, applyChecksum = true, ...scope }: Signing) {
   const sign = openSignature(typeof credentials === 'object' ? async () => credentials : credentials);
   return async ({ method, url, headers, body }: UnsignedRequest): Promise<Record<string, string>> => {
@@ -47,11 +46,10 @@ export function openSignedRequests(timeoutMs: number, signing: Signing) {
   };
 }
 
-/** Where a service of AWS is called in a region, chosen as the SDK does. */
+/** The endpoint of an AWS service in a region, chosen as the SDK does. */
 export const serviceEndpoint = (service: string, region: string): string =>
   process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ??
   process.env.AWS_ENDPOINT_URL ??
   `https://${service}.${region}.${awsDomain(region)}`;
 
-/** The domain of AWS's services in a region. */
 export const awsDomain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com');

@@ -12,21 +12,20 @@ export interface Trace {
   state?: string;
 }
 
-/** Travels with the asynchronous context, as the signal of the invocation does, so that every log line and call finds it. */
+/** Travels with the asynchronous context, so that every log line and call finds it. */
 const traces = new AsyncLocalStorage<{ trace: Trace | undefined }>();
 
 export const currentTrace = (): Trace | undefined => traces.getStore()?.trace;
 
-/** Runs the work of one invocation as part of its caller's trace, if it has one. */
 export const withinTrace = <T>(trace: Trace | undefined, work: () => T): T => traces.run({ trace }, work);
 
-/** Moves the rest of the invocation to the trace that its message names: an MCP host may share one connection among many traces. */
+/** Moves the rest of the invocation to the trace in its message: an MCP host may share one connection among traces. */
 export function continueTrace(trace: Trace): void {
   const store = traces.getStore();
   if (store) store.trace = trace;
 }
 
-/** Flags that may be passed on: sampled and random trace id (level 2, section 3.2.2.5). */
+/** Flags that may be forwarded: sampled and random trace id (level 2, section 3.2.2.5). */
 const knownFlags = 0b11;
 
 /**
@@ -59,7 +58,6 @@ function isTraceState(state: unknown): state is string {
   return keys.size > 0 && keys.size === members.length && members.length <= 32 && !keys.has(undefined);
 }
 
-/** The headers that make a call part of the current trace. */
 export function traceHeaders(): Record<string, string> {
   const trace = currentTrace();
   if (!trace) return {};

@@ -7,7 +7,6 @@ import { changes, type Needs } from './needs.ts';
 
 const executionId = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
 
-/** What making a call takes, whoever asks for it. */
 const calling = {
   table: {
     intent: ['getAll', 'query'],
@@ -22,7 +21,6 @@ const calling = {
   policy: true,
 } as const satisfies Needs;
 
-/** What the function takes that makes deferred calls. */
 export const deferredCalling = {
   ...calling,
   table: { ...calling.table, execution: ['get'], call: ['get', 'update'] },

@@ -1,6 +1,5 @@
 import { digestIntent } from '../../schemas/intent-digest.ts';
 
-/** The address of the gate that examples call. */
 export const exampleBaseUrl = 'https://intent-gate.example';
 
 export const serviceId = '01KD3C0YV2Q6H8S5J4M7N9P1RT';
@@ -38,7 +37,6 @@ export const intent = {
 };
 export const revised = { ...intent, tags: ['tides', 'harbours', 'sea'] };
 
-/** An intent of the demo that the local stack registers. */
 const currencyIntent = {
   intent_uid: 'world.example:get-currency:v1',
   service_name: 'World facts',

@@ -5,7 +5,6 @@ import type { EndpointGroup } from './endpoint.ts';
 import { intent, intentUid, revised, serviceId } from './fixtures.ts';
 import { changes } from './needs.ts';
 
-/** What changing intents takes. */
 const changingIntents = {
   ...changes,
   service: ['get', 'getAll', 'update', 'check'],

@@ -1,51 +1,48 @@
 import type { RecordKind } from '../../functions/core/table/keys.ts';
 
-/** What a function does to items of the table: the operations of `functions/core/table/table.ts`. */
 export type TableOperation = 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete' | 'check';
 
-/** Everything that a function may touch: its permissions and its environment are derived from it. */
+/** Everything that a function may touch; its permissions and environment are derived from this. */
 export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
-  /** opens outbound connections: to the endpoints of intents, or to documents at public addresses that callers name */
+  /** opens outbound connections, to endpoints of intents or to public documents that callers name */
   egress?: 'intents' | 'documents';
-  /** checks addresses at which intents will be called, without calling them */
+  /** checks the addresses of intents without calling them */
   addressRules?: true;
-  /** functions that it runs, by their names: for PATs, for intents, or for calls that are made later */
   invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call')[];
-  /** reads what the account allows: concurrent executions, and the role with which API Gateway writes logs */
+  /** reads the account's concurrency quota and API Gateway's log role */
   accountLimits?: true;
-  /** tells the account's event bus of calls that wait for approval */
+  /** sends events about calls that wait for approval */
   announces?: true;
-  /** has the policy file beside its bundle */
   policy?: true;
-  /** has the OpenAPI document beside its bundle, or the page of `/docs`, or that of the console, or the files that both load */
+  /** the documents beside its bundle */
   documents?: 'openapi' | 'page' | 'console' | 'assets';
-  /** has the word vectors, by which search compares meanings, beside its bundle */
+  /** has the word vectors beside its bundle */
   wordVectors?: true;
-  /** reads or writes the snapshots of the search index */
+  /** the access to snapshots of the search index */
   snapshots?: 'read' | 'write';
-  /** asks the OpenSearch collection, or writes to it */
+  /** the access to the OpenSearch collection */
   collection?: 'read' | 'write';
   /**
    * Uses or sets the credentials of services, which are secrets whose names begin with one prefix.
    * `read`: secretsmanager:GetSecretValue on them; `write`: CreateSecret, PutSecretValue and DeleteSecret
    */
   credentials?: 'read' | 'write';
-  /** recognises admins, besides those endpoints that are for admins only */
+  /** recognises admins, although the endpoint is public */
   adminTokens?: true;
-  /** lets people sign in for programs, or says that they may, if the setting `signIn` is made */
+  /** lets people sign in for programs, or says so, with the setting `signIn` */
   signIn?: true;
-  /** lets admins sign in, if the setting `adminSignIn` is made */
+  /** lets admins sign in, with the setting `adminSignIn` */
   adminSignIn?: true;
 }
 
-/** What reading the whole registry takes, as an index is built. */
+/** Needed to read the whole registry. */
 export const wholeRegistry = { serviceName: ['query'], listEntry: ['query'], service: ['getAll'], intent: ['getAll'] } as const;
 
-/** What following the log of the registry takes. */
+/** Needed to follow the registry's log. */
 export const followed = { head: ['get'], log: ['query'] } as const;
 
-/** What a change takes besides what it changes. */
+/** Needed by every change, besides its records. */
 export const changes = { head: ['get', 'getAll', 'update'], log: ['get', 'put'] } as const;

@@ -7,14 +7,13 @@ import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { agentId, exampleBaseUrl } from './fixtures.ts';
 
-/** Nobody's key: its private half is 32 times the number 7. */
+/** An example key: its private half is 32 times the number 7. */
 const privateKey = createPrivateKey({
   key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]),
   format: 'der',
   type: 'pkcs8',
 });
 
-/** The policy's text, signed as a detached JWS (RFC 7515 appendix F). */
 function signDetached(text: string): string {
   const header = Buffer.from('{"alg":"EdDSA"}').toString('base64url');
   const signature = sign(null, Buffer.from(`${header}.${Buffer.from(text).toString('base64url')}`), privateKey);

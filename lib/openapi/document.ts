@@ -11,13 +11,11 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import { openSchemas } from './schemas.ts';
 
 export interface DocumentOptions {
-  /** what replaces `proto` */
   protocol: string;
-  /** endpoints have further paths */
   aliases: boolean;
-  /** the deployment's policy file, which the examples show */
+  /** shown in examples */
   policy: string;
-  /** whether the deployment has the endpoints with which people sign in; true by default */
+  /** whether the deployment has the sign-in endpoints; default true */
   signIn?: boolean;
 }
 

@@ -2,13 +2,11 @@ import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import type { ApiResponse, Reference } from '../../schemas/openapi.ts';
 import type { Endpoint } from '../endpoints.ts';
 
-/** What any endpoint may answer besides its own refusals: the gateway's limit and time-out, a fault, a dependency that is down. */
+/** Possible errors of every endpoint: the gateway's limit and time-out, a fault, an unavailable dependency. */
 const common: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
 
-/** Statuses besides the code's own. */
 const moreStatuses: Partial<Record<ErrorCode, number>> = { INTENT_EXECUTION_FAILED: 422 };
 
-/** Members of `details` that a code's example shows. */
 const exampleDetails: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   INVALID_PARAMETER: { issues: [{ path: '/intent_uid', problem: 'is required' }] },
   FORBIDDEN: { reason: 'policy_changed' },
@@ -34,7 +32,7 @@ const example = (code: ErrorCode, protocol: string) => {
   return { summary: code, value: { error: { code, message: meaning.replaceAll('`', ''), details } } };
 };
 
-/** The refusals of endpoints as components, each kind of answer once. */
+/** Refusals as components, one per kind. */
 export function openErrorResponses(protocol: string) {
   const responses: Record<string, ApiResponse> = {
     Refusal: { description: 'Any other refusal.', headers: headers(['X-Request-Id']), content: content([]) },
@@ -56,7 +54,6 @@ export function openErrorResponses(protocol: string) {
   return {
     responses,
     examples: () => Object.fromEntries([...used].sort().map((code) => [code, example(code, protocol)])),
-    /** The refusals of an endpoint by status. */
     of: ({ errors, method }: Endpoint): Record<string, Reference> => {
       const pairs = [...new Set([...errors, ...common])].flatMap((code): [status: number, code: ErrorCode][] => {
         const isTooLarge = code === 'INVALID_PARAMETER' && (method === 'POST' || method === 'PUT');

@@ -5,7 +5,6 @@ const seconds: JsonSchema = { type: 'integer', minimum: 0 };
 
 const header = (description: string, schema: JsonSchema = text) => ({ description, schema });
 
-/** Headers of answers, by name. */
 export const responseHeaders = {
   'X-Request-Id': header('identifies this request in the logs; `details.request_id` of an error is the same'),
   ETag: header('the revision of the content, for `If-None-Match` and `If-Match`'),
@@ -44,7 +43,6 @@ const parameter = (name: string, description: string, schema: JsonSchema = text)
   schema,
 });
 
-/** Headers of requests that are components, by name. */
 export const requestHeaders = {
   'If-None-Match': parameter('If-None-Match', 'the `ETag` of a copy that you have: 304 if it is still current'),
   'If-Match': parameter(

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { ApiParameter, JsonSchema } from '../../schemas/openapi.ts';
 
-/** Which side of a schema's transformations is shown: what is sent to the gate, or what it sends. */
+/** The side of a schema's transformations: what is sent to the gate, or what it sends. */
 type Side = 'input' | 'output';
 
-/** Turns zod schemas into JSON Schema; those with an id are collected, and referred to by the id. */
+/** Converts zod schemas to JSON Schema; those with an id become components. */
 export function openSchemas() {
   const components: Record<string, JsonSchema> = {};
 
@@ -15,7 +15,6 @@ export function openSchemas() {
     components[id] = schema;
   }
 
-  /** The schema, or a reference to it. */
   function refer(schema: z.ZodType, side: Side): JsonSchema {
     const { properties, $defs = {} } = convert(z.object({ wanted: schema }), side);
     for (const [id, definition] of Object.entries($defs as Record<string, JsonSchema>)) if (!id.startsWith('__')) add(id, definition);
@@ -25,7 +24,7 @@ export function openSchemas() {
   return {
     components,
     refer,
-    /** The parameters of a query; all are optional. */
+    /** Query parameters; all are optional. */
     listQueryParameters: (query: z.ZodObject, examples: Record<string, string> = {}): ApiParameter[] =>
       Object.entries(query.shape).map(([name, schema]) => {
         const { description, ...rest } = refer(schema as z.ZodType, 'output');
@@ -42,7 +41,7 @@ export function openSchemas() {
   };
 }
 
-/** Whether no empty text fits a schema. The gate takes parameters without a value as left out. */
+/** Whether a schema rejects empty texts. The gate treats parameters without a value as absent. */
 const refusesEmpty = ({ type, minLength = 0, ...rules }: JsonSchema): boolean =>
   type !== 'string' || Number(minLength) > 0 || ['$ref', 'const', 'enum', 'format', 'pattern'].some((rule) => rule in rules);
 
@@ -51,13 +50,13 @@ function convert(schema: z.ZodType, side: Side): JsonSchema {
   return JSON.parse(JSON.stringify(converted, tidy));
 }
 
-/** The format of a date says enough; the pattern that checks it is of no use to readers. */
+/** The format of a date suffices; its pattern does not help readers. */
 function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === 'date-time') delete schema.pattern;
   delete schema.id;
 }
 
-/** Points references at the components. The one recursive schema without an id is that of any JSON value. */
+/** Points references at components. The only recursive schema without an id is that of any JSON value. */
 function tidy(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('$ref' in value) || typeof value.$ref !== 'string') return value;
   if (value.$ref.startsWith('#/$defs/__')) return {};

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { isOnLocalNetwork } from '../../functions/core/relay/addresses.ts';
 import { isLoopbackHost, targetOf } from '../../functions/core/relay/egress.ts';
 
-/** Command lines (`-c name=value`) give strings and cdk.json gives values: both are read. */
+/** Accepts strings from the command line (`-c name=value`) and values from cdk.json. */
 export const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], 'must be true or false');
 
 export const wholeNumber = (minimum: number, maximum: number) => {
@@ -13,14 +13,13 @@ export const wholeNumber = (minimum: number, maximum: number) => {
     .refine((value) => Number.isInteger(value) && value >= minimum && value <= maximum, problem);
 };
 
-/** A list in cdk.json, or a text with commas. */
+/** A list in cdk.json, or comma-separated text. */
 export const list = <T extends z.ZodType>(entry: T) =>
   z.preprocess(
     (value) => (typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value),
     z.array(entry, 'must be a list'),
   );
 
-/** An object in cdk.json, or its JSON text. */
 export const object = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => {
     if (typeof value !== 'string') return value;
@@ -32,14 +31,14 @@ export const object = <T extends z.ZodType>(schema: T) =>
   }, schema);
 export const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
 
-/** Whether a text is a host name, or an address of a private network, spelt as URLs have it. */
+/** Whether a text is a host name or a private address in its canonical spelling. */
 export function isLocalUpstream(text: string): boolean {
   const url = URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`);
   const isName = isIP(text) === 0 && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(text);
   return url !== null && targetOf(url).hostname === text && (isName || isOnLocalNetwork(text));
 }
 
-/** What keeps a text from being an origin that may lead to a private network, as a sentence that begins with "must"; undefined if nothing does. */
+/** Why a text is not an origin that may lead to a private network, starting with "must"; undefined if it is one. */
 export function findOriginProblem(text: string): string | undefined {
   const url = URL.parse(text);
   if (text.includes('*')) return 'must name one host: wildcards are not supported';
@@ -53,7 +52,7 @@ export function findOriginProblem(text: string): string | undefined {
     : 'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service';
 }
 
-/** Whether an address is spelt in the one form that all its spellings stand for: PATs and policies name it. */
+/** Whether an address is in its canonical spelling, which PATs and policies name. */
 export function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
   return (

@@ -9,12 +9,12 @@ const endpointNames = endpoints.map(({ name }) => name);
 
 const retentionDays = Object.values(RetentionDays).filter((days) => typeof days === 'number' && days < 9_999);
 
-/** 0 stops an endpoint. */
+/** 0 disables an endpoint. */
 const throttle = z.strictObject({ requestsPerSecond: wholeNumber(0, 10_000), burst: wholeNumber(0, 5_000) });
 
 const tableName = z.string().regex(/^[a-zA-Z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
 
-/** Ids of a network that exists already, by their prefix. */
+/** Ids of existing network resources, by prefix. */
 const idOf = (prefix: string, kind: string) => z.string().regex(new RegExp(`^${prefix}-[0-9a-f]{8,17}$`), `must be the id of a ${kind}`);
 
 const network = z.strictObject({
@@ -25,7 +25,7 @@ const network = z.strictObject({
     .optional(),
 });
 
-/** What a stack has left that was deleted. */
+/** The parts left by a deleted stack. */
 export const adoptedParts = z.strictObject({
   registryTable: tableName.optional(),
   activityTable: tableName.optional(),
@@ -41,7 +41,7 @@ export const adoptedParts = z.strictObject({
     .optional(),
 });
 
-/** The settings of a deployment: context of the CDK app, by these names. All are optional. */
+/** The settings of a deployment, which are context of the CDK app. All are optional. */
 export const settingsObject = z.strictObject({
   stage: z
     .string()

@@ -5,20 +5,18 @@ import { adoptedParts, settingsObject } from './options.ts';
 /** The stage of `npm start`, which needs no entry in cdk.json. */
 export const localStage = 'local';
 
-/** Beyond this many intents, building the index takes longer than a function runs. */
+/** With more intents, building the index takes longer than a function may run. */
 const maxSqliteIntents = 250_000;
 
-/** For rules between settings: they are checked whatever else is wrong, so that every mistake is reported at once. */
+/** For rules across settings, which are checked together with all others, so that every mistake is reported. */
 const always = (name: string) => ({ path: [name], when: () => true });
 
-/** Whether the address at which the gate is called, with either setting, is all of a host. */
 const isRootOverHttps = (domainName: unknown, publicBaseUrl: unknown): boolean =>
   typeof domainName === 'string' || (typeof publicBaseUrl === 'string' && isHttpsOrigin(publicBaseUrl));
 
-/** What the rules for what is taken over compare, whatever else is wrong. */
+/** The parts of adopted resources that the rules compare. */
 const comparable = z.object({ adopt: adoptedParts, signingKeys: z.array(z.string()) });
 
-/** Rules for what is taken over, besides those of its parts. */
 function refineAdoption(
   { adopt, signingKeys, retainData, requireAdminMfa }: z.infer<typeof settingsObject>,
   context: z.RefinementCtx,

@@ -45,7 +45,6 @@ const nouns = new Set(
   ),
 );
 
-/** Words that take no article. */
 const determiners = /^(all|my|me|self|this|the|a|an|any|each|every|many|multiple|several|one|bulk)$/;
 const definite = /^(current|latest|last|first|next|previous|default|own|same|entire|active)$/;
 
@@ -63,7 +62,6 @@ function readWords(text: string): string[] {
   return words.map((word) => (isMixed && /^\p{Lu}[\p{Lu}\p{N}]+s?$/u.test(word) && !isVersion(word) ? word : word.toLowerCase()));
 }
 
-/** Capitalises the first letter and common acronyms. */
 const capitalize = (text: string): string =>
   (text.charAt(0).toUpperCase() + text.slice(1)).replace(/\b(ids?|urls?|apis?|ips?|ssh|dns|sms|pdf|csv|sso)\b/g, (word) =>
     word.toUpperCase().replace(/(?<=..)S$/, (end) => (word.length > 2 && !/^(sms|dns)$/.test(word) ? 's' : end)),

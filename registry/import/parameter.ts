@@ -7,7 +7,7 @@ import { fitDescription } from './text.ts';
 
 export const maxParameters = 100;
 
-/** Keeps the order; required parameters take precedence. @param note - follows the number of parameters left out */
+/** Keeps required parameters first, in order. @param note - follows the number of parameters that are dropped */
 export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean, note: string, path: string, take: TakeNote): T[] {
   const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
   if (items.length > maxParameters) take(path, `${items.length - maxParameters} ${note} ${maxParameters}`);

@@ -10,7 +10,6 @@ import { type Note, Unfit } from './node.ts';
 import type { Addresses } from './server.ts';
 
 export interface Skipped {
-  /** such as `GET /orders` */
   operation: string;
   path: string;
   /** ends the sentence "the operation ..." */

@@ -7,7 +7,6 @@ import { benchmark } from './benchmark.ts';
 import { formatTable } from './load.ts';
 import { type Bundled, benchEvent, runAlone } from './workers.ts';
 
-/** What is started, and asked for its first answer. */
 interface Started extends Bundled {
   name: string;
   event: unknown;
@@ -63,7 +62,6 @@ async function measure(started: Started, rounds: number) {
   return starts.sort((a, b) => a.answerMs - b.answerMs)[Math.floor(rounds / 2)] ?? first;
 }
 
-/** One process from its start to its first answer. */
 async function startOnce({ event, ...bundled }: Started) {
   const startMs = performance.timeOrigin + performance.now();
   const { status, endedMs, after } = await runAlone(bundled, { event, warmUp: 0, runs: 1, mayRefuse: true }, { execArgv: [] });

@@ -6,19 +6,16 @@ import type { HostReport } from './workers.ts';
 export interface ExecutionFigures {
   executions: number;
   concurrency: number;
-  /** calling the upstream directly, and through the gate */
   direct: Measured;
   gate: Measured;
-  /** for all executions together */
   tableWork: TableWork;
   kmsCalls: number;
-  /** the function and the least that an execution takes, in turns, each in a process of its own */
+  /** the function and the floor in turns, each in its own process */
   rounds: readonly { alone: HostReport; floor: HostReport }[];
-  /** time that DynamoDB's stand-in takes for each execution of `rounds` */
+  /** time in DynamoDB's stand-in per execution of `rounds` */
   dynamoMs: number;
 }
 
-/** The figures for people. */
 export function describeExecutions(figures: ExecutionFigures): string {
   const { executions, rounds } = figures;
   const memoryOf = (when: 'loaded' | 'after') =>

@@ -62,7 +62,6 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
   console.log(describeExecutions({ executions, concurrency, ...measured, ...work, rounds, dynamoMs }));
 });
 
-/** Registers an intent that answers its parameters. */
 async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
   const http = openHttp({ url: baseUrl });
   const service = { service_name: 'Benchmark', service_url: 'https://bench.example', description: 'Answers what it is sent.' };

@@ -7,11 +7,10 @@ interface FloorOptions {
   dynamoUrl: string;
   upstream: Pick<Load, 'url' | 'headers' | 'body'>;
   baseUrl: string;
-  /** a PAT of the gate */
   token: string;
 }
 
-/** What runs as a function does in its place: it repeats the requests that executions made of DynamoDB. */
+/** The floor as a bundled function: it repeats the DynamoDB requests of executions. */
 export async function floorOf({ newest }: Pick<TableWork, 'newest'>, { baseUrl, ...options }: FloorOptions) {
   const { ConditionExpression, ...update } = JSON.parse(newest.UpdateItem ?? '');
   // the table has counted this call, and would refuse it

@@ -8,7 +8,7 @@ import { projectRoot } from '../../bin/local/synthesis.ts';
 import { connect } from '../../client/connect.ts';
 import { startThread } from './workers.ts';
 
-/** A folder with the shipped policy, with a rate that no benchmark reaches. */
+/** The shipped policy with a rate that no benchmark reaches. */
 function writePolicy() {
   const folder = mkdtempSync(join(tmpdir(), 'intent-gate-bench-'));
   const policyFile = join(folder, 'policy.json');
@@ -34,7 +34,7 @@ export async function startGate() {
   return { stack, dynamo, kms, [Symbol.asyncDispose]: dispose };
 }
 
-/** A PAT for an agent that no other benchmark uses. */
+/** A PAT for a new agent. */
 export async function obtainPat(baseUrl: string): Promise<string> {
   const agent = await connect(baseUrl, { agentId: `benchmark-${randomUUID()}`, onPolicy: () => true });
   return (await agent.obtainPat()).pat;

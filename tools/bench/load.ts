@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-/** Identical requests. */
 export interface Load {
   url: string;
   headers?: Record<string, string>;
-  /** sent by POST; without one, the requests are GET */
+  /** default: GET without a body */
   body?: string;
   requests: number;
-  /** how many run at once; each begins when another has ended */
+  /** parallel requests */
   concurrency: number;
 }
 
@@ -29,30 +28,27 @@ export interface Summary {
   p99: number;
 }
 
-/** What this share of at least one value does not exceed (nearest rank). */
+/** Nearest-rank percentile. */
 export function percentile(values: Iterable<number>, share: number): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** Median and 99th percentile of at least one value. */
 export const summarize = (values: Iterable<number>): Summary => ({ median: percentile(values, 0.5), p99: percentile(values, 0.99) });
 
-/** The cost of one way. */
 export interface Measured {
   latencyMs: Summary;
   perSecond: number;
 }
 
-/** How often ways take turns, so that whatever else the machine does affects all of them alike. */
+/** The ways take turns, so that other load on the machine affects all of them alike. */
 export const turns = 5;
 
-/** Requests that are sent before anything is measured. */
+/** Requests before the measurement. */
 export const warmUpOf = (requests: number): number => Math.min(300, requests);
 
 type Way = Omit<Load, 'requests' | 'concurrency'>;
 
-/** Measures ways to send the same requests, in turns. */
 export async function measureWays<T extends string>(
   ways: Record<T, Way>,
   executions: number,
@@ -74,7 +70,7 @@ export async function measureWays<T extends string>(
   ) as Record<T, Measured>;
 }
 
-/** Text columns: the first flush left, the others flush right. */
+/** Aligned columns: the first to the left, the others to the right. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const cell = (text: string, column: number) => (column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0));

@@ -17,7 +17,7 @@ export interface Document {
   tags: string[];
   input: { name: string; description?: string }[];
   output: { name: string; description?: string }[];
-  /** the uid that it is registered under; default: one that says nothing */
+  /** the registered uid; default: a meaningless one */
   uid?: string;
   method?: IntentEndpoint['method'];
 }
@@ -59,7 +59,7 @@ export async function readCorpus(folder: string, prefix = ''): Promise<Corpus> {
   return { name: prefix.replace(/\W+$/, '') || basename(folder), documents, queries };
 }
 
-/** Reads every pair of such files of a folder, and its OpenAPI documents if it has questions about them. */
+/** Reads every pair of such files in a folder, and its OpenAPI documents if it has questions about them. */
 export async function readCorpora(folder: string): Promise<Corpus[]> {
   const names = await readdir(folder);
   const prefixes = names.flatMap((name) => /^(.*)docs\.jsonl$/.exec(name)?.[1] ?? []);
@@ -89,7 +89,7 @@ export async function readApis(folder: string): Promise<Corpus> {
   return { name: basename(folder), documents, queries };
 }
 
-/** The operations of a document. One that gives no address of its own gets that of an invented host. */
+/** The operations of a document, with an invented host if it has no address. */
 async function readApi(file: string, name: string): Promise<Document[]> {
   const document = (await loadFile(file, dirname(file))).document;
   const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
@@ -121,10 +121,9 @@ const toDescribed = ({ name, description }: { name: string; description?: string
   ...(description !== undefined && { description }),
 });
 
-/** The uid that a document is registered under if it has none. It carries no meaning, so that the ids of a corpus do not help any engine. */
+/** The uid of documents without one. It carries no meaning, so that it does not help any engine. */
 export const uidOf = (at: number): string => `corpus.example:operation-${at}:v1`;
 
-/** The ids of documents by the uids that they are registered under. */
 export const idsByUid = (documents: readonly Document[]): Map<string, string> =>
   new Map(documents.map(({ id, uid }, at) => [uid ?? uidOf(at), id]));
 
@@ -134,7 +133,6 @@ const toParameter = ({ name, description }: Document['input'][number]) => ({
   ...(description && { description }),
 });
 
-/** A corpus as records of a registry; its documents are numbered from `from`. */
 export function toRecords(documents: readonly Document[], from = 0): RegistryRecord[] {
   const names = [...new Set(documents.map(({ service_name }) => service_name))];
   const services = names.map(

@@ -5,7 +5,7 @@ import { openSearchIndex } from '../../functions/core/search/sqlite/search-index
 import { searchQuery } from '../../schemas/search.ts';
 import { type Corpus, type Document, idsByUid, type JudgedQuery, toRecords } from './search-corpus.ts';
 
-/** How well a ranked list answers a judged question, from 0 to 1. `isHit` says of up to ten of its ids whether they are relevant. */
+/** Metrics from 0 to 1. `isHit` marks the relevant ones of up to ten results. */
 const metrics = {
   'nDCG@10': (isHit: boolean[], relevant: number) => gain(isHit) / gain(Array(Math.min(relevant, 10)).fill(true)),
   'recall@5': (isHit: boolean[], relevant: number) => count(isHit.slice(0, 5)) / relevant,
@@ -21,10 +21,9 @@ const metrics = {
 const count = (isHit: boolean[]): number => isHit.filter(Boolean).length;
 const gain = (isHit: boolean[]): number => isHit.reduce((total, hit, rank) => total + (hit ? 1 / Math.log2(rank + 2) : 0), 0);
 
-/** Means over all questions. */
 export type Quality = Record<keyof typeof metrics, number>;
 
-/** Gives the ids that answer a question, best first: ten, or all if there are fewer. */
+/** Returns the ids that answer a question, best first: ten, or all if there are fewer. */
 type Ranker = (question: string) => string[];
 
 export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
@@ -37,7 +36,6 @@ export function judge(queries: readonly JudgedQuery[], rank: Ranker): Quality {
   return Object.fromEntries(Object.entries(metrics).map(([name, metric]) => [name, mean(metric)])) as Quality;
 }
 
-/** The index as the search function uses it, with some weights of its ranking. */
 function openRanker(documents: readonly Document[]): (weights?: RankingWeights) => Ranker {
   const index = openSearchIndex(':memory:');
   index.apply(toRecords(documents));
@@ -47,7 +45,6 @@ function openRanker(documents: readonly Document[]): (weights?: RankingWeights) 
       index.search(searchQuery.parse({ query }), { weights }).hits.map(({ intent }) => ids.get(intent.intent_uid) ?? '');
 }
 
-/** What ships. */
 export const shipped = (documents: readonly Document[]): Ranker => openRanker(documents)();
 
 const onlyWords: RankingWeights = { ...rankingWeights, similarity: 0, name: 0, sentence: 0 };
@@ -70,7 +67,7 @@ const texts = ({ name, description, tags, service_name, input, output }: Documen
 
 const plainWords = (text: string): string[] => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
 
-/** FTS5 as it comes: its default tokenizer, all fields alike, the words of the question joined with OR. */
+/** Plain FTS5: default tokenizer, equal fields, words joined with OR. */
 export function openRawFullText(file: string) {
   const database = openDatabase(file);
   database.exec('CREATE VIRTUAL TABLE IF NOT EXISTS raw USING fts5 (name, description, tags, service, parameters)');
@@ -82,7 +79,6 @@ export function openRawFullText(file: string) {
       for (const [at, document] of documents.entries()) insert.run(BigInt(from + at), ...texts(document));
       database.exec('COMMIT');
     },
-    /** numbers of the best documents */
     search(question: string): number[] {
       const words = plainWords(question);
       if (words.length === 0) return [];
@@ -98,7 +94,7 @@ function rawFullText(documents: readonly Document[]): Ranker {
   return (question) => raw.search(question).map((at) => documents[at]?.id ?? '');
 }
 
-/** Whatever contains any word of the question anywhere, in the order of registration. */
+/** Documents that contain any word of the question, in the order of registration. */
 function anyWordContained(documents: readonly Document[]): Ranker {
   const haystacks = documents.map((document) => ({ id: document.id, text: texts(document).join(' ').toLowerCase() }));
   return (question) => {
@@ -107,7 +103,7 @@ function anyWordContained(documents: readonly Document[]): Ranker {
   };
 }
 
-/** The answers of an engine that has been filled with the documents, and answers after a while. */
+/** The answers of an engine that is filled with the documents. */
 export async function askEngine(search: SearchEngine['search'], { documents, queries }: Corpus): Promise<Ranker> {
   const ids = idsByUid(documents);
   const answers = new Map<string, string[]>();
@@ -121,7 +117,7 @@ export async function askEngine(search: SearchEngine['search'], { documents, que
   return (question) => answers.get(question) ?? [];
 }
 
-/** How well the shipped recipe answers, layer by layer, compared with what it has to beat. */
+/** Compares the shipped ranking, feature by feature, with its baselines. */
 export function compareQuality({ documents, queries }: Corpus): Record<string, Quality> {
   const rankBy = openRanker(documents);
   const rankers = {

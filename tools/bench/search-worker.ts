@@ -9,7 +9,6 @@ import { type Corpus, toRecords } from './search-corpus.ts';
 import { openRawFullText } from './search-quality.ts';
 import { compareTimes, milliseconds, timeSearches } from './search-times.ts';
 
-/** Either builds a snapshot of so many intents and keeps it, or measures opening, time and memory. */
 export interface ScaleTask {
   step: 'build' | 'measure';
   folder: string;
@@ -21,14 +20,12 @@ const rawFile = 'raw.sqlite';
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
-/** Snapshots without a storage service: only the index is measured. */
 const storeIn = (folder: string): SnapshotStore => ({
   read: async (name) => (existsSync(join(folder, name)) ? createReadStream(join(folder, name)) : undefined),
   write: (name, content) => writeFile(join(folder, name), content),
   remove: (name) => rm(join(folder, name), { force: true }),
 });
 
-/** Builds an index and keeps it as a snapshot. */
 async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   const file = join(folder, 'index.sqlite');
   const index = openSearchIndex(file);
@@ -45,7 +42,6 @@ async function build({ folder, size, corpus }: ScaleTask): Promise<void> {
   console.log(`\n${size} intents: built in ${(builtMs / 1000).toFixed(1)} s, ${mebibytes(bytes)} on disk`);
 }
 
-/** Opens the snapshot as a search instance would, asks, applies records, and looks at its memory. */
 async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   const before = process.memoryUsage().rss;
   const startMs = performance.now();

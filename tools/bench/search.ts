@@ -30,7 +30,7 @@ export const run = benchmark(
   },
 );
 
-/** Builds a snapshot of the given number of intents in one process, measures opening, time and memory in another, and prints them. */
+/** Builds a snapshot in one process, and measures opening, time and memory in another. */
 async function measureScale(size: number, corpus: Corpus): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-search-'));
   try {

@@ -1,13 +1,9 @@
-/** What a table was asked to do. */
 export interface TableWork {
-  /** operations by name */
   operations: Record<string, number>;
-  /** body of the newest request of each operation */
   newest: Record<string, string>;
-  /** bytes of the items that were read and written, as DynamoDB counts them */
+  /** bytes of items read and written, as DynamoDB counts them */
   readBytes: number;
   writtenBytes: number;
-  /** total time from each request to its answer */
   busyMs: number;
 }
 
@@ -16,7 +12,6 @@ export const newTableWork = (): TableWork => ({ operations: {}, newest: {}, read
 type AttributeValue = Record<string, unknown>;
 type WireItem = Record<string, AttributeValue>;
 
-/** The members of requests and answers that hold items. */
 interface WireBody {
   Item?: WireItem;
   TransactItems?: { Put?: { Item: WireItem } }[];
@@ -25,7 +20,7 @@ interface WireBody {
   Attributes?: WireItem;
 }
 
-/** Adds one operation, from the JSON of its request and its answer. An update counts as it is answered with `ReturnValues: 'ALL_NEW'`: not in a transaction. */
+/** Adds one operation, from the JSON of its request and response. Updates count by their `ReturnValues: 'ALL_NEW'`, but not in transactions. */
 export function addOperation(work: TableWork, operation: string, request: string, answer: string, durationMs: number): void {
   work.operations[operation] = (work.operations[operation] ?? 0) + 1;
   work.newest[operation] = request;
@@ -37,7 +32,7 @@ export function addOperation(work: TableWork, operation: string, request: string
   for (const item of [put, Attributes, ...TransactItems.map(({ Put }) => Put?.Item)]) if (item) work.writtenBytes += itemBytes(item);
 }
 
-/** Size of an item as DynamoDB counts it, to within its rounding of numbers. */
+/** Size of an item as DynamoDB counts it, except for rounding of numbers. */
 export const itemBytes = (item: WireItem): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
 

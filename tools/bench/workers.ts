@@ -5,13 +5,13 @@ import { Worker } from 'node:worker_threads';
 import { toProxyEvent } from '../../bin/local/gateway-event.ts';
 import type { FunctionDefinition } from '../../bin/local/template.ts';
 
-/** Starts a script of this folder in a thread of its own; its first message is the address of its server. */
+/** Starts a script of this folder in a thread; its first message is the address of its server. */
 export async function startThread(script: string) {
   const worker = new Worker(new URL(script, import.meta.url), { execArgv: [] });
   const [url] = await once(worker, 'message');
   return {
     url: String(url),
-    /** what it has done since it was asked last */
+    /** the work since the last call */
     async ask<T>(): Promise<T> {
       const answer = once(worker, 'message');
       worker.postMessage('report');
@@ -21,7 +21,7 @@ export async function startThread(script: string) {
   };
 }
 
-/** Runs a script of this folder in a process of its own, so that the memory it uses is its own. Returns what it reports of its task, if anything. */
+/** Runs a script of this folder in a process, so that its memory is measured separately. Returns its report, if any. */
 export async function runProcess<T>(script: string, task: object, options: ForkOptions = {}): Promise<T> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), { execArgv: ['--expose-gc'], ...options });
   let report: unknown;
@@ -34,37 +34,32 @@ export async function runProcess<T>(script: string, task: object, options: ForkO
   return report as T;
 }
 
-/** What a function needs to run outside the stack. */
 export type Bundled = Pick<FunctionDefinition, 'folder' | 'environment'>;
 
-/** What a process with one environment is to do. */
 export interface HostTask {
   event: unknown;
   warmUp: number;
   runs: number;
-  /** answers other than 200 are no failure */
   mayRefuse?: true;
 }
 
 export interface HostReport {
-  /** of the last answer */
   status: number;
-  /** when it came, in milliseconds since the epoch */
   endedMs: number;
   latenciesMs: number[];
-  /** processor time of one run, of all the process's threads */
+  /** processor time per run, of all threads */
   processorMs: number;
   loaded: Memory;
   after: Memory;
 }
 
-/** Bytes that the process holds, and bytes of its heap that are in use. */
+/** Bytes of the process, and bytes of its heap in use. */
 export interface Memory {
   resident: number;
   heap: number;
 }
 
-/** Runs a function's bundle in a process of its own, without the stand-in for API Gateway. */
+/** Runs a function's bundle in a process, without API Gateway. */
 export const runAlone = ({ folder, environment }: Bundled, task: HostTask, options: ForkOptions = {}): Promise<HostReport> =>
   runProcess('./environment-host.js', { folder, ...task }, { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options });
 
@@ -77,7 +72,6 @@ export interface BenchedRequest {
   body?: string;
 }
 
-/** What the stand-in for API Gateway makes of a request. */
 export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
   const sent = { method, path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
   const received = { requestId: 'bench', domainName: new URL(baseUrl).host, startedMs: Date.now() };

@@ -1,6 +1,6 @@
 import { StartError } from '../../bin/local/data-folder.ts';
 
-/** What a deployment is used for, and the sizes that were measured: value and meaning. `--assume name=value` puts another value in place. */
+/** Assumed usage, and measured sizes: value and meaning. `--assume name=value` overrides a value. */
 export const assumptions = {
   intents: [1_000, 'registered intents'],
   services: [20, 'services that they belong to'],

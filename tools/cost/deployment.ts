@@ -1,8 +1,7 @@
 import { variables } from '../../functions/core/environment.ts';
 
-/** The parts of a template that cost something. */
 export interface Deployment {
-  /** by the beginning of their logical ids, which is the name without hyphens */
+  /** ids by prefix: the name without hyphens */
   functions: { id: string; memoryGb: number; storageGb: number }[];
   schedules: { functionId: string; everyMinutes: number }[];
   keys: number;
@@ -15,11 +14,11 @@ export interface Deployment {
   machineClients: number;
   logRetentionDays: number;
   isTraced: boolean;
-  /** every PAT is used with a proof, whose id is written down */
+  /** proofs are required, and their ids are written */
   isProofRequired: boolean;
-  /** every signed policy has an id, which is written down */
+  /** signed policies have ids, which are written */
   isFreshRequired: boolean;
-  /** of OpenSearch Serverless; compute units that it has at least */
+  /** minimum compute units of OpenSearch Serverless */
   collectionUnits: number;
 }
 
@@ -29,10 +28,9 @@ export interface Resource {
   Properties?: Record<string, any>;
 }
 
-/** An indexing and a search unit, half of each, and the same again as standby. */
+/** An indexing and a search unit, half of each, and as much again as standby. */
 const unitsOf = ({ Properties }: Resource): number => (Properties?.StandbyReplicas === 'DISABLED' ? 1 : 2);
 
-/** @param resources - of a synthesized template, by their logical ids */
 export function readDeployment(resources: Record<string, Resource>): Deployment {
   const entriesOf = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
   const ofType = (type: string) => entriesOf(type).map(([, resource]) => resource);

@@ -4,27 +4,25 @@ import { cost, priceLists } from './prices.ts';
 
 const { apiGateway, lambda, dynamodb, kms, secrets, cloudWatch, xray, s3, cognito, waf, openSearch, transfer } = priceLists;
 
-/** A month, as AWS counts it. */
 const hours = 730;
 const minutes = hours * 60;
 const seconds = minutes * 60;
 
-/** X-Ray records no more than one request each second and this share of the others. */
+/** X-Ray records one request per second, and this share of the others. */
 const tracedShare = 0.05;
 
-/** The most that traces cost a month, and each million requests besides. */
+/** The maximum cost of traces per month, and per million requests. */
 export const mostForTraces = {
   base: cost(xray.prices.trace, seconds),
   perMillion: cost(xray.prices.trace, tracedShare * 1_000_000),
 };
 
-/** CloudWatch Logs adds this to each line, in bytes. */
+/** Bytes that CloudWatch Logs adds to each line. */
 const logLineOverhead = 26;
 
-/** What logs shrink to when they are kept. */
 const logCompression = 0.15;
 
-/** Deleted snapshots are kept until the second midnight at most; an index is built twice a day without changes, and hourly at most with them. */
+/** Deleted snapshots are kept for up to two days. An index is built twice a day without changes, at most hourly with them. */
 const snapshotsKept = 10;
 const buildsWithoutChanges = 2 * 30;
 
@@ -40,20 +38,19 @@ function tracesOf(requests: number): number {
   return first + tracedShare * (requests - first);
 }
 
-/** How often a value is read that many readers each keep for a minute, if it is used `uses` times a month by all together. */
+/** Reads of a value that each reader caches for a minute, if all together use it `uses` times a month. */
 function readsOfCached(uses: number, readers: number): number {
   if (readers === 0) return 0;
   const perMinute = uses / readers / minutes;
   return uses / (1 + perMinute);
 }
 
-/** Read units to read the whole registry: the names, the lists of intents, and each record. */
+/** Read units for the whole registry: the names, the lists of intents, and each record. */
 const readsOfRegistry = ({ intents, services, pointerBytes }: Usage): number => 2 * services + intents + (intents * pointerBytes) / 4096;
 
-/** The function that counts executions from the log. */
 const isCounting = ({ functionId }: Deployment['schedules'][number]): boolean => functionId.startsWith('countusage');
 
-/** Runs, seconds and read units a month of what no request starts, except for counting. */
+/** Runs, seconds and read units per month of background functions, except for counting. */
 function background(deployment: Deployment, usage: Usage) {
   const builds = deployment.buckets > 0 ? buildsWithoutChanges + usage.changedHours + usage.bulkChanges : 0;
   const others = deployment.schedules.filter((schedule) => !isCounting(schedule));
@@ -66,10 +63,10 @@ function background(deployment: Deployment, usage: Usage) {
   return { schedules, builds, runs, reads: runs + builds * readsOfRegistry(usage) };
 }
 
-/** How many of so many things at least one of some events concerns, each of which concerns one of them at random. */
+/** Expected number of things that random events affect at least once. */
 const distinct = (events: number, things: number): number => things * (1 - Math.exp(-events / things));
 
-/** Runs, seconds, read and write units a month of counting executions from the log, see `functions/core/activity/usage.ts`. */
+/** Runs, seconds, read and write units per month of counting executions, see `functions/core/activity/usage.ts`. */
 function counting({ schedules }: Deployment, executions: number, usage: Usage) {
   const deliveries = executions / usage.executionsPerDelivery;
   const scheduled = sum(schedules.filter(isCounting).map(({ everyMinutes }) => minutes / everyMinutes));
@@ -88,7 +85,7 @@ function counting({ schedules }: Deployment, executions: number, usage: Usage) {
   };
 }
 
-/** Dollars a month by part, for a number of executions a month. */
+/** Dollars per month by part, for a number of executions per month. */
 export function estimate(deployment: Deployment, executions: number, changed: Partial<Usage> = {}): Record<string, number> {
   const usage = { ...usualUsage, ...changed };
   const searches = executions * usage.searchesPerExecution;
@@ -170,7 +167,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
   };
 }
 
-/** A look reads the manifest; a build reads it again, writes index and manifest, and leaves the index before it for a while. */
+/** Each check reads the manifest; a build reads it again, writes index and manifest, and leaves the old index for a while. */
 function snapshotCost({ runs, builds }: { runs: number; builds: number }, { buckets }: Deployment, { intents, indexBytes }: Usage): number {
   if (buckets === 0) return 0;
   return (

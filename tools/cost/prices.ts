@@ -1,13 +1,11 @@
-/** One line of a price list. */
 export interface Price {
   dollars: number;
-  /** for so many units */
   per: number;
   unit: string;
 }
 
 interface PriceList {
-  /** the page of AWS that has these prices, by its title */
+  /** the title of AWS's page with these prices */
   page: string;
   asOf: string;
   prices: Record<string, Price>;
@@ -18,7 +16,7 @@ const price = (dollars: number, per: number, unit: string): Price => ({ dollars,
 const thousand = 1_000;
 const million = 1_000_000;
 
-/** List prices in us-east-1 without free tiers, and where each was read when. To be checked against the pages before anybody relies on them. */
+/** List prices in us-east-1 without free tiers, with their source and date. Check them against the pages before relying on them. */
 export const priceLists = {
   apiGateway: { page: 'Amazon API Gateway pricing', asOf: 'June 2025', prices: { request: price(3.5, million, 'requests of a REST API') } },
   lambda: {
@@ -99,5 +97,4 @@ export const priceLists = {
   transfer: { page: 'Amazon EC2 pricing, data transfer', asOf: 'June 2025', prices: { out: price(0.09, 1, 'GB to the internet') } },
 } as const satisfies Record<string, PriceList>;
 
-/** Dollars for a quantity. */
 export const cost = ({ dollars, per }: Price, quantity: number): number => (quantity / per) * dollars;

@@ -3,19 +3,17 @@ import type { Deployment } from './deployment.ts';
 import { estimate, mostForTraces } from './estimate.ts';
 import { type Price, priceLists } from './prices.ts';
 
-/** Executions a month. */
+/** Executions per month. */
 const levels = [0, 100_000, 10_000_000];
 
 const levelNames = levels.map((executions) => (executions === 0 ? 'idle' : `${executions.toLocaleString('en')} executions`));
 
 export interface MonthlyCost {
   executions: number;
-  /** US dollars by part */
   parts: Record<string, number>;
   total: number;
 }
 
-/** The cost of a deployment at each level. */
 export const costOf = (deployment: Deployment, usage?: Partial<Usage>): MonthlyCost[] =>
   levels.map((executions) => {
     const parts = estimate(deployment, executions, usage);
@@ -52,7 +50,7 @@ const table = (head: string[], rule: string, rows: string[][]): string =>
 
 const amountsTable = (label: string, rows: string[][]): string => table([label, ...levelNames], '|---|---:|---:|---:|', rows);
 
-/** Settings whose price docs/cost.md gives, each in words, with what else is assumed of a deployment that has them. */
+/** The settings priced in docs/cost.md, with further assumptions about deployments that use them. */
 export const pricedSettings = [
   { name: '`tracing=false`', settings: { tracing: false } },
   { name: '`waf=true`', settings: { waf: true } },

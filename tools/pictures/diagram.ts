@@ -1,4 +1,4 @@
-/** A step of a sequence diagram: a message, or what one party does by itself. */
+/** A message, or a step by one party. */
 interface Step {
   from: string;
   to?: string;
@@ -38,7 +38,6 @@ const stepHeight = 40;
 
 const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Draws it as SVG. */
 export function drawDiagram({ parties, steps }: Diagram, title: string, scheme: Scheme): string {
   const { ink, quiet, paper, shade, accent } = palettes[scheme];
   const height = boxHeight + (steps.length + 1) * stepHeight;

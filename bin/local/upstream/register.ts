@@ -11,18 +11,18 @@ export interface Registration {
   baseUrl: string;
   adminToken: string;
   upstreamUrl: string;
-  /** the registry probably has the demo already, from an earlier run */
+  /** the registry probably contains the demo from an earlier run */
   isKept?: boolean;
   signal?: AbortSignal | undefined;
 }
 
-/** The demo's services and intents, as the sample registry file has them, for the upstream at `upstreamUrl`. */
+/** The services and intents of the sample registry file, for an upstream at `upstreamUrl`. */
 export function readDemo(upstreamUrl: string): FileService[] {
   const text = readFileSync(new URL('../../../samples/world.yaml', import.meta.url), 'utf8');
   return readRegistryFile(readDocument(text.replaceAll('https://world.example', upstreamUrl)));
 }
 
-/** What it takes if the registry has either none or all of the intents. Looking first would take functions that nothing else starts with. */
+/** Assumes that either none or all of the intents exist: checking would start functions that are not needed otherwise. */
 const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['kind'], serviceId?: string): ServiceChanges => ({
   name: service.service_name,
   serviceId,
@@ -58,7 +58,6 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
   }
 }
 
-/** The service that has the demo's name already: the one of an earlier run. */
 function findHolder(error: unknown): string {
   const serviceId = error instanceof Refusal && error.status === 409 ? error.details.service_id : undefined;
   if (typeof serviceId === 'string') return serviceId;

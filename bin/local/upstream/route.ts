@@ -1,12 +1,12 @@
 import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 
-/** One operation of the demo upstream. Its input is the places of the path, and the query of a GET or the body of a POST. */
+/** An operation of the demo upstream. Its input is the path's variables, and the query of a GET or the body of a POST. */
 export interface Route {
   method: 'GET' | 'POST';
-  /** segments, of which `{name}` is a place */
+  /** with variables `{name}` */
   path: string;
-  /** @throws z.ZodError for input that is wrong in itself, Refusal for what cannot be answered */
+  /** @throws z.ZodError for invalid input, Refusal for anything else that cannot be answered */
   answer(input: unknown): unknown;
 }
 
@@ -20,7 +20,7 @@ export function route<T extends z.ZodRawShape>(
   return { method, path, answer: (given) => answer(shape.parse(given, { reportInput: true })) };
 }
 
-/** A refusal by the demo upstream itself: becomes a JSON answer with this status. */
+/** A refusal by the upstream: a JSON answer with this status. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -31,7 +31,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Whether `use` accepts the value: Intl throws a RangeError for a value that it does not know. */
+/** Whether `use` accepts the value: Intl throws a RangeError for unknown values. */
 function accepts(use: () => unknown): boolean {
   try {
     return Boolean(use());

@@ -56,7 +56,7 @@ async function readObject(request: IncomingMessage): Promise<object> {
   throw new Refusal(400, 'The body must be a JSON object.');
 }
 
-/** Errors in the upstream's own form, which is not that of the gate in front of it. */
+/** Errors in the upstream's own format, which differs from the gate's. */
 function describe(error: unknown): { status: number; body: object } {
   if (error instanceof URIError) return { status: 400, body: { message: 'The path must be percent-encoded UTF-8.' } };
   if (error instanceof Refusal) return { status: error.status, body: { message: error.message } };

@@ -9,7 +9,7 @@ const clockFormat = remember(
   (timeZone: string, language: string) => new Intl.DateTimeFormat(language, { timeZone, weekday: 'long', timeZoneName: 'long' }),
 );
 
-/** How far a zone's clocks are ahead of UTC at an instant, in milliseconds. */
+/** A zone's offset from UTC at an instant, in milliseconds. */
 function offsetMs(zone: string, instantMs: number): number {
   const parts = offsetFormat(zone).formatToParts(instantMs);
   const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
@@ -19,7 +19,6 @@ function offsetMs(zone: string, instantMs: number): number {
 
 const utcOffset = (ms: number): string => `${ms < 0 ? '-' : '+'}${new Date(Math.abs(ms)).toISOString().slice(11, 19).replace(/:00$/, '')}`;
 
-/** What a zone's clocks show at an instant. */
 export function describeTime(zone: string, instantMs: number, language: string) {
   const offset = offsetMs(zone, instantMs);
   const parts = clockFormat(zone, language).formatToParts(instantMs);
@@ -43,7 +42,7 @@ const instantsOf = (localMs: number, zone: string): number[] =>
     .filter((instant) => instant + offsetMs(zone, instant) === localMs)
     .sort((a, b) => a - b);
 
-/** An instant, as milliseconds since the epoch. */
+/** Milliseconds since the epoch. */
 const instant = z.iso
   .datetime({ offset: true, error: 'must be a date and time with an offset, for example 2027-03-28T09:30:00+01:00' })
   .transform((text) => Date.parse(text));

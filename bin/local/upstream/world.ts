@@ -28,7 +28,6 @@ const nameOf = (type: Intl.DisplayNamesType, language: string, code: string): st
 
 const zonesOf = (code: string): string[] => new Intl.Locale(`und-${code}`).getTimeZones() ?? [];
 
-/** The name of a day of the week, 1 being Monday. */
 const dayName = (day: number, language: string): string => weekdays(language).format(Date.UTC(2024, 0, day));
 
 const weekdays = remember((language: string) => new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }));

@@ -20,7 +20,6 @@ import {
 import { isBlockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
 import { findWaiting, isWaiting, planEnd, type QueueItem, waitingPlaces } from './waiting-agents.ts';
 
-/** The members that an agent loses when its id is taken from its key. */
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
 
 const planned = <T>(action: LoggedChange['action'], id: string, result: T, writes: Write[]): Planned<T> => ({
@@ -29,7 +28,7 @@ const planned = <T>(action: LoggedChange['action'], id: string, result: T, write
   writes: () => writes,
 });
 
-/** What admins do with agents: each change is one transaction with its entry in the log. */
+/** Changes to agents by admins: each is one transaction with its entry in the log. */
 export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
   return {
     /**
@@ -159,7 +158,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
 
 const only = (waiting: { thumbprint: string }[]): string | undefined => (waiting.length === 1 ? waiting[0]?.thumbprint : undefined);
 
-/** Without a key, nothing is left of the id. */
+/** Deletes the record if no key has the id. */
 function lift(key: Key, agent: AgentItem): Write[] {
   const { agent_id, thumbprint, blocked_key } = agent;
   const when = asSeen(agent);

@@ -8,10 +8,8 @@ export const agentIdTaken = () =>
 
 const blockedMessage = 'The operators of this gate have blocked this agent. Another agent_id or PAT does not help. Stop, and ask them.';
 
-/** 403 at issue. */
 export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
 
-/** 403 at execution. */
 export const agentBlocked = () => new ApiError('FORBIDDEN', blockedMessage, { details: { reason: 'agent_blocked' } });
 
 export const isBlockedAlready = () =>
@@ -36,7 +34,7 @@ const severalKeys = (asked: WaitingItem[]) =>
     { details: { reason: 'several_keys', key_thumbprints: asked.map(({ thumbprint }) => thumbprint) } },
   );
 
-/** @throws ApiError CONFLICT if several keys wait, so that none is meant */
+/** @throws ApiError CONFLICT if several keys wait */
 export function onlyOne(asked: WaitingItem[]): WaitingItem | undefined {
   if (asked.length > 1) throw severalKeys(asked);
   return asked[0];

@@ -11,18 +11,17 @@ export interface AgentItem extends Item {
   agent_id: string;
   /** RFC 7638 thumbprint of the key that the id is bound to, if any */
   thumbprint?: string;
-  /** copied into every PAT: a new one invalidates all earlier PATs, whatever the clocks say. Present while a key has the id */
+  /** copied into every PAT, so a new one invalidates all earlier PATs; absent if no key has the id */
   generation?: string;
   first_seen?: number;
   last_issue?: number;
   revoked_at?: number;
   /** a PAT has been issued with a proof of possession, so every later one needs a proof too */
   proof?: true;
-  /** identifies the block: a later one has another name */
+  /** unique to this block */
   block?: string;
   blocked_at?: number;
   block_reason?: string;
-  /** the key that is blocked, if the id is not bound to it */
   blocked_key?: string;
   /** when the agent's entry in the list of active agents expires */
   listed_until?: number;
@@ -30,7 +29,7 @@ export interface AgentItem extends Item {
   expires_at?: number;
 }
 
-/** An agent that PATs may be issued to. */
+/** An agent that may get PATs. */
 export interface BoundAgent extends AgentItem {
   thumbprint: string;
   generation: string;
@@ -40,17 +39,16 @@ export interface BoundAgent extends AgentItem {
 export interface AgentKeyItem extends Item {
   /** the blocks of agents with this key: it may be blocked under several ids */
   blocked_by?: Set<string>;
-  /** as {@link AgentItem.proof} */
   proof?: true;
   expires_at?: number;
 }
 
-/** A request for approval of an agent_id and a key. Several keys may wait under one id, which is bound to none of them. */
+/** A request for approval. Several keys may wait under one id, which stays unbound. */
 export interface WaitingItem extends Item {
   agent_id: string;
   thumbprint: string;
   first_seen: number;
-  /** how many requests came before it */
+  /** number of earlier requests */
   number: number;
   expires_at: number;
 }
@@ -59,9 +57,9 @@ export interface WaitingItem extends Item {
 export interface AgentRecords {
   agent: AgentItem | undefined;
   key: AgentKeyItem | undefined;
-  /** of an agent that shares its id: the record of the id itself */
+  /** if the agent shares its agent_id: the record of that id */
   sharer?: AgentItem | undefined;
-  /** whether its request for approval still counts; read only at issue */
+  /** the request still counts; set only at issue */
   isWaiting?: boolean;
   wait?: WaitingItem | undefined;
 }
@@ -73,29 +71,26 @@ export interface Presented {
   nowMs: number;
 }
 
-/** An agent that may exist: its id, and its key if a request named one. */
 export interface FoundAgent {
   agentId: string;
   thumbprint?: string | undefined;
 }
 
-/** An agent is forgotten this long after its last PAT, so that unused ids do not pile up. */
+/** An agent is forgotten this long after its last PAT. */
 export const agentLifeSeconds = 90 * 24 * 3_600;
 
-/** The key that an agent_id is bound to, or blocked with. */
 export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
 
-/** Whether a named key is not the agent's. */
 export const isOfAnother = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
   thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;
 
 export const isBlocked = ({ agent, key, sharer }: AgentRecords): boolean =>
   agent?.block !== undefined || sharer?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
 
-/** The id of an agent in records and PATs if it shares the agent_id of another key. */
+/** The id in records and PATs of an agent that shares its agent_id. */
 export const sharedIdOf = (agentId: string, thumbprint: string): string => `${agentId}~${thumbprint}`;
 
-/** The agent_id that an agent presents. */
+/** The agent_id that the agent sends. */
 function presentedId(agentId: string, thumbprint: string): string {
   const suffix = sharedIdOf('', thumbprint);
   return agentId.endsWith(suffix) && agentId !== suffix ? agentId.slice(0, -suffix.length) : agentId;
@@ -109,7 +104,6 @@ export function stateOf(agent: AgentItem | undefined): AgentState | undefined {
   return agent?.generation !== undefined ? 'active' : undefined;
 }
 
-/** The keys of the items that {@link toAgentRecords} takes. */
 export const agentRecordKeys = (agentId: string, thumbprint: string): Key[] => [
   keys.agentKey(thumbprint),
   keys.agent(presentedId(agentId, thumbprint)),
@@ -131,18 +125,16 @@ export const asSeen = (agent: AgentItem | undefined): Condition[] =>
     agent?.[name] === undefined ? ['absent', name] : ['=', name, agent[name]],
   );
 
-/** When an agent and its entries in lists expire. Entries last longer, so that few PATs need new ones. */
+/** When an agent and its list entries expire. Entries live longer, so they are rarely rewritten. */
 export function lifeFrom(nowMs: number): { expires_at: number; listed_until: number } {
   const nowSeconds = Math.floor(nowMs / 1000);
   return { expires_at: nowSeconds + agentLifeSeconds, listed_until: nowSeconds + 2 * agentLifeSeconds };
 }
 
-/** Lists an agent_id among those of its key. */
 export const idOfKey = (thumbprint: string, agent_id: string, expires_at?: number): Write => ({
   put: { ...keys.idOfKey(thumbprint, agent_id), agent_id, expires_at },
 });
 
-/** Lists an agent among the active ones, and among those of its key. */
 export const listActive = (agent_id: string, thumbprint: string, until: number): Write[] => [
   { put: { ...keys.agentListed('active', agent_id), agent_id, expires_at: until } },
   idOfKey(thumbprint, agent_id, until),

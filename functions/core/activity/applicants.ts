@@ -4,7 +4,7 @@ import { type AgentRecords, agentRecordKeys, type BoundAgent, type Presented, to
 import { type BindRequest, bind } from './bind.ts';
 import { ask, isWaiting } from './waiting-agents.ts';
 
-/** What the issue of PATs does with agents. Nothing here writes to the registry. */
+/** The agent records that issuing PATs reads and writes. Nothing here writes to the registry. */
 export function openApplicants(table: Table) {
   return {
     /** The records that a PAT request depends on, in one round trip. */

@@ -15,11 +15,11 @@ import { endWaiting } from './waiting-agents.ts';
 
 export interface BindRequest extends Presented {
   hasProof: boolean;
-  /** the id must already be bound to the key, by an earlier PAT or an approval */
+  /** the id must already be bound to the key */
   mustBeKnown: boolean;
 }
 
-/** Whether the record of the key has to be written, to require a proof from now on. */
+/** Whether the key's record must be written so that a proof is required from now on. */
 const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
   !key?.proof || (key.expires_at ?? 0) <= nowMs / 1000 + agentLifeSeconds / 2;
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type ErrorCode, errorTable } from '../../../schemas/errors.ts';
 import { log } from '../log.ts';
 
-/** The line `executed` of one execution, as far as it is counted; `receipt.ts` writes it. */
+/** The counted members of the log line `executed`, which `receipt.ts` writes. */
 const executedLine = z.object({
   execution_id: z.ulid(),
   agent_id: z.string().min(1),
@@ -16,13 +16,13 @@ const executedLine = z.object({
   drift: z.literal(true).optional(),
 });
 
-/** One request to execute an intent, from the log. */
+/** One execution, from the log. */
 export interface Executed extends z.infer<typeof executedLine> {
   /** milliseconds since the epoch */
   at: number;
 }
 
-/** What CloudWatch Logs passes to a function. */
+/** A delivery from CloudWatch Logs. */
 const delivery = z.object({ awslogs: z.object({ data: z.base64() }) });
 
 const batch = z.object({
@@ -30,13 +30,12 @@ const batch = z.object({
   logEvents: z.array(z.object({ timestamp: z.number(), message: z.string() })),
 });
 
-/** Whether an event of a function is a delivery of CloudWatch Logs. */
 export const isDelivery = (event: unknown): boolean => typeof event === 'object' && event !== null && 'awslogs' in event;
 
 /** Age up to which executions are counted, in milliseconds. Lambda keeps trying to deliver for six hours, CloudWatch Logs for a day. */
 export const countedMs = 2 * 24 * 3_600_000;
 
-/** How far the clocks of two functions may be apart, in milliseconds. */
+/** Maximum clock difference between two functions, in milliseconds. */
 const skewMs = 5 * 60_000;
 
 /**

@@ -10,11 +10,10 @@ import { isWaiting, listWaiting } from './waiting-agents.ts';
 export interface NamedAgent {
   agentId?: string | undefined;
   thumbprint?: string | undefined;
-  /** accepts an agent that is not known yet, named by an id and a key (`pair`), or also by its key alone (`key`) */
+  /** accepts an unknown agent, named by id and key (`pair`) or by its key alone (`key`) */
   mayBeNew?: 'pair' | 'key' | undefined;
 }
 
-/** How many ids of a key a refusal lists. */
 const maxIds = 40;
 
 const isThumbprint = (text: string): boolean => /^[\w-]{43}$/.test(text);
@@ -68,12 +67,10 @@ export async function resolve(table: Table, { agentId, thumbprint, mayBeNew }: N
   throw otherKey();
 }
 
-/** A page of the agents of one state. */
 export interface AgentPage {
   agents: (AgentItem | WaitingItem)[];
-  /** of waiting agents: how many requests have made room for others since the queue was last cleared */
+  /** of waiting agents: requests dropped to make room since the queue was last cleared */
   displaced?: number;
-  /** the `after` of the next page, if there may be more */
   next?: string;
 }
 

@@ -4,7 +4,7 @@ import type { Table } from '../table/table.ts';
 
 /** The policies of issued PATs, so that a refusal can say what has changed since. */
 export interface PolicyArchive {
-  /** Keeps a policy; writes at most once for each instance and policy. */
+  /** Stores a policy, at most once per instance and policy. */
   keep(reference: string, policy: Policy): Promise<void>;
   find(reference: string): Promise<Policy | undefined>;
 }

@@ -8,21 +8,18 @@ export interface RefreshGrant {
   clientId: string;
   /** RFC 8707 */
   resource: string;
-  /** reference to the policy that was accepted */
   policy: string;
-  /** of the agent: revoking it ends the family too */
+  /** of the agent, so that revoking it also ends the family */
   generation: string;
 }
 
 /** A family that was ended for good has no `current`, which no digest equals. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
-  /** digest of the secret of the only valid token */
   current: string;
   expires_at: number;
 }
 
-/** The current refresh token of its family. */
 export interface FoundToken {
   family: string;
   grant: RefreshGrant;
@@ -31,7 +28,7 @@ export interface FoundToken {
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
-/** How long a family that was ended for good is remembered, in seconds: far longer than the request that would start it. */
+/** How long a family that was ended for good is remembered, in seconds; longer than any request that could start it. */
 const endedSeconds = 3_600;
 
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
@@ -51,7 +48,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
   return {
     end,
 
-    /** Ends a family whose code was used twice; one that has not been started yet cannot be started. */
+    /** Ends a family whose code was used twice, even before it has started. */
     endForGood: async (family: string, nowMs: number): Promise<void> =>
       void (await table.put({ ...keyOf(family), expires_at: secondsAfter(nowMs, endedSeconds) })),
 
@@ -69,7 +66,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
       return isBegun ? `${family}.${secret}` : undefined;
     },
 
-    /** Finds a token that is the current one of its family; an earlier one ends the family. */
+    /** Finds the current token of a family. Presenting an earlier one ends the family. */
     async findOrEnd(token: string, nowMs: number): Promise<FoundToken | undefined> {
       const [, family, secret] = tokenPattern.exec(token) ?? [];
       if (family === undefined || secret === undefined) return undefined;

@@ -3,13 +3,12 @@ import { unavailable } from '../api-error.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 
-/** A person who has signed in at the user pool. */
 export interface Person {
   subject: string;
   userName: string;
 }
 
-/** A person's consent, for which a client may fetch one PAT. */
+/** A person's consent; the client can exchange it for one PAT. */
 export interface AuthorizationGrant {
   person: Person;
   clientId: string;
@@ -18,7 +17,6 @@ export interface AuthorizationGrant {
   codeChallenge: string;
   /** RFC 8707 */
   resource: string;
-  /** reference to the policy that was shown */
   policy: string;
 }
 
@@ -28,7 +26,7 @@ interface SessionItem extends Item, Person {
 
 interface CodeItem extends Item {
   grant: AuthorizationGrant;
-  /** of the refresh tokens that begin with the code; cannot be derived from the code */
+  /** of refresh tokens; cannot be derived from the code */
   family: string;
   expires_at: number;
 }
@@ -39,12 +37,11 @@ interface ConsentItem extends Item {
   expires_at: number;
 }
 
-/** Lifetime of a code, in seconds. */
 const codeSeconds = 60;
 
 const consentSeconds = 90 * 24 * 3_600;
 
-/** How long reading one client's description may delay the next for the same person, in seconds: a little more than the read's time limit. */
+/** Minimum time between two reads of client descriptions for one person, in seconds; slightly more than the read's time limit. */
 const readingSeconds = 5;
 
 const newSecret = (): string => randomBytes(32).toString('base64url');
@@ -95,13 +92,12 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
       return isLive(item, nowMs) ? { subject: item.subject, userName: item.userName } : undefined;
     },
 
-    /** Records the policy that the person has accepted, so that the client can renew its PAT while the policy is in force. */
+    /** Remembers the accepted policy, so that the client can renew its PAT while the policy is in force. */
     async rememberConsent({ person, clientId, redirectUri, policy }: AuthorizationGrant, nowMs: number): Promise<void> {
       const expires_at = Math.floor(nowMs / 1_000) + consentSeconds;
       await table.put({ ...keys.consent(person.subject, clientId), policy, redirect_uri: redirectUri, expires_at });
     },
 
-    /** Whether the person has accepted this policy for this client and redirect URI. */
     async hasConsented({ person, clientId, redirectUri, policy }: AuthorizationGrant, nowMs: number): Promise<boolean> {
       const item = await table.get<ConsentItem>(keys.consent(person.subject, clientId));
       return isLive(item, nowMs) && item.policy === policy && item.redirect_uri === redirectUri;
@@ -119,7 +115,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
       return code;
     },
 
-    /** The grant of a code that has not expired, but may have been used. `id` identifies the code, and `family` its refresh tokens. */
+    /** The grant of an unexpired code, which may have been used. `id` identifies the code, `family` its refresh tokens. */
     async findGrant(
       code: string,
       nowMs: number,

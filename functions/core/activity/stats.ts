@@ -5,12 +5,11 @@ import { pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import { addUp, type Counted, type Level, levels, slotOf, type Totals } from './totals.ts';
 
-/** Totals of one slot. */
 type Slot = Counted & { slot: number };
 
 /** Reads the totals that `usage.ts` keeps. */
 export interface ExecutionStats {
-  /** The totals of the last 60 minutes, 24 hours or 30 days: of all slots of the period, in no order. */
+  /** The totals of the last 60 minutes, 24 hours or 30 days, unordered. */
   read(period: StatsPeriod, dimension: StatsDimension): Promise<{ from: string; totals: Slot[] }>;
 }
 
@@ -27,7 +26,7 @@ export function openExecutionStats(table: Table, now: () => number = Date.now): 
   const readAll = async <T extends Item>(pks: Iterable<string>): Promise<T[]> =>
     (await Promise.all([...new Set(pks)].map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
 
-  /** @param changed - hours whose minutes have changed since they were added up, and days whose hours have */
+  /** @param changed - hours and days whose parts have changed since they were added up */
   async function readSlots(level: Level, dimension: StatsDimension, slots: readonly number[], changed: Record<Level, Set<number>>) {
     const whole = new Set(slots.filter((slot) => !changed[level].has(slot)));
     const items = await readAll<Totals & { slot: number }>([...whole].map((slot) => keys.stats(level, dimension, slot, '').pk));
@@ -56,7 +55,7 @@ export function openExecutionStats(table: Table, now: () => number = Date.now): 
   };
 }
 
-/** The rows of totals: those of one key in one row, the one with the most executions first. */
+/** One row of totals per key, busiest first. */
 export function toRows<N extends object>(totals: readonly Slot[], keyOf: (one: Slot) => string, namesOf: (one: Slot) => N) {
   const rows = [...Map.groupBy(totals, keyOf).values()].map((own) => {
     const { last_failure: failure, ...sum } = addUp(own);

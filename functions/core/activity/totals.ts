@@ -20,7 +20,6 @@ export const levels = {
 
 export type Level = keyof typeof levels;
 
-/** The members by which each dimension tells totals apart. */
 export const dimensions = {
   service: ['service_id'],
   intent: ['service_id', 'intent_uid'],
@@ -29,7 +28,6 @@ export const dimensions = {
 
 export const dimensionNames = Object.keys(dimensions) as StatsDimension[];
 
-/** The numbers of some executions. */
 export interface Counted extends Item {
   executions: number;
   service_id?: string;
@@ -38,7 +36,6 @@ export interface Counted extends Item {
   last_failure?: { at: number; code: 'OK' | ErrorCode; upstream_status?: number };
 }
 
-/** Totals as the table has them. */
 export type Totals = Key & Counted;
 
 export const slotOf = (level: Level, atMs: number): number => Math.floor(atMs / levels[level].slotMs) * levels[level].slotMs;
@@ -52,7 +49,6 @@ const latencyName = (durationMs: number): string => {
 const isUpstreamFailure = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || [401, 403, 429].includes(status);
 
-/** What one execution adds to the totals. */
 export function countOne({ at, outcome, upstream_host, upstream_status, upstream_ms, drift, ...names }: Executed): Counted {
   const { service_id, intent_uid, agent_id } = names;
   const isFailure = upstream_host !== undefined && isUpstreamFailure(upstream_status);
@@ -70,10 +66,8 @@ export function countOne({ at, outcome, upstream_host, upstream_status, upstream
   };
 }
 
-/** Whether a member of totals is one of their numbers. */
 const isCounter = (name: string): boolean => /^(executions|refused_.*|upstream_(calls|failures|ms)|drift|latency_\d)$/.test(name);
 
-/** The sum of some totals, without their names. */
 export function addUp(all: readonly Counted[]): Counted {
   const sum: Counted = { executions: 0 };
   for (const one of all) {
@@ -83,7 +77,7 @@ export function addUp(all: readonly Counted[]): Counted {
   return sum;
 }
 
-/** The sums of those that a dimension does not tell apart, with their names. */
+/** Sums by the members of a dimension. */
 export function addUpBy(dimension: StatsDimension, all: readonly Counted[]): (Counted & { id: string })[] {
   const names = dimensions[dimension];
   const counted = dimension === 'intent' ? all.filter(({ intent_uid }) => intent_uid !== undefined) : all;

@@ -6,13 +6,13 @@ import type { Item, Table } from '../table/table.ts';
 import type { Executed } from './executed-lines.ts';
 import { addUpBy, type Counted, countOne, dimensionNames, type Level, levels, slotOf, type Totals } from './totals.ts';
 
-/** Says that totals of a slot are out of date. */
+/** Marks the totals of a slot as out of date. */
 type Mark = Key & Item & { slot: number; version: string };
 
-/** Writes that are made at the same time. */
+/** Parallel writes. */
 const batchSize = 25;
 
-/** One partition could not take all the executions of a busy gate in a minute. */
+/** Partitions per minute: one could not take all executions of a busy gate. */
 const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 
 const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointAt(execution_id.length - 1) ?? 0) % shards.length;
@@ -70,7 +70,7 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
     }
   }
 
-  /** Those that are not over are made of the level below whenever somebody reads them. */
+  /** Slots that are not over yet are computed from the level below on every read. */
   async function rollUpSlots(level: 'hour' | 'day'): Promise<void> {
     const { slotMs, below } = levels[level];
     const marks = await readAll<Mark>([keys.changedSlot(level, 0).pk]);

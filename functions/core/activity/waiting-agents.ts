@@ -5,10 +5,10 @@ import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { type AgentItem, idOfKey, type Presented, type WaitingItem } from './agent.ts';
 
-/** How many agents may wait for approval: one more takes the place of the one that has waited longest. */
+/** Size of the queue for approval. When it is full, the oldest request is dropped. */
 export const maxWaiting = 1_000;
 
-/** How long an agent waits for approval before it is forgotten, in seconds. */
+/** Lifetime of a request for approval, in seconds. */
 const waitSeconds = 7 * 24 * 3_600;
 
 /**
@@ -16,11 +16,11 @@ const waitSeconds = 7 * 24 * 3_600;
  * record and, as a copy of it, a place.
  */
 export interface QueueItem extends Item {
-  /** how many requests there have ever been */
+  /** number of requests ever made */
   asked?: number;
-  /** requests with smaller numbers no longer count */
+  /** requests with lower numbers no longer count */
   cleared?: number;
-  /** how many requests have made room for others since then */
+  /** requests dropped to make room since then */
   displaced?: number;
 }
 
@@ -28,11 +28,10 @@ const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
 
 export const waitingPlaces = placeOf(0).pk;
 
-/** Whether a request for approval still counts. */
 export const isWaiting = (wait: WaitingItem | undefined, queue: QueueItem | undefined, nowMs: number): boolean =>
   wait !== undefined && wait.expires_at > nowMs / 1000 && wait.number >= (queue?.cleared ?? 0);
 
-/** A page of waiting agents, and the queue; the page may hold fewer than `limit` although more follow. */
+/** A page of waiting agents, and the queue. It may hold fewer than `limit` although more follow. */
 async function readQueue(table: Table, pk: string, after: string | undefined, limit: number, nowMs: number) {
   const range = after === undefined ? {} : ({ range: ['>', after] } as const);
   const [queue, { items, lastKey }] = await Promise.all([
@@ -42,13 +41,11 @@ async function readQueue(table: Table, pk: string, after: string | undefined, li
   return { queue, agents: items.filter((wait) => isWaiting(wait, queue, nowMs)), lastKey };
 }
 
-/** The keys that wait under an agent_id. */
 export async function findWaiting(table: Table, agentId: string, nowMs = Date.now()): Promise<WaitingItem[]> {
   const { pk, sk } = keys.waiting(agentId, '');
   return (await readQueue(table, pk, sk, 100, nowMs)).agents;
 }
 
-/** A page of the queue. */
 export async function listWaiting(table: Table, after: string | undefined, count: number, nowMs: number) {
   const { queue, agents, lastKey } = await readQueue(table, waitingPlaces, after, count, nowMs);
   return { agents, displaced: queue?.displaced ?? 0, ...(lastKey && { next: lastKey.sk }) };
@@ -65,14 +62,14 @@ export function endWaiting(agentId: string, thumbprint: string, wait: WaitingIte
   return [{ delete: key, when }, ...(counts ? [{ delete: placeOf(wait.number), when }] : [])];
 }
 
-/** Reads whether a key waits under an id, and plans the end of that. */
+/** Plans the end of a request for approval, if there is one. */
 export async function planEnd(read: Read, agentId: string, thumbprint: string) {
   const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
   const counts = isWaiting(wait, queue, Date.now());
   return { wait: counts ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, counts) };
 }
 
-/** Lets an agent wait for approval, if it does not wait already. Its id is not bound to its key by that. */
+/** Adds an agent to the queue for approval, unless it is there. Its id stays unbound. */
 export const ask = (table: Table, presented: Presented): Promise<void> =>
   persist(async () => ((await tryToAsk(table, presented)) ? { value: undefined } : undefined), table.pause);
 

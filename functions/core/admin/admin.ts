@@ -1,7 +1,6 @@
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 
-/** An admin's identity, as entries of the log show it. */
 export interface Actor {
   /** `sub` of the access token */
   subject: string;
@@ -11,22 +10,20 @@ export interface Actor {
   client_id?: string;
 }
 
-/** An admin, and what they may do in the request at hand. */
 export interface Admin {
   actor: Actor;
-  /** the namespaces that the admin may change; absent if they may change everything */
+  /** namespaces that the admin may change; absent for full admins */
   namespaces?: readonly string[];
   /** absent for operators' programs */
   requestId?: string;
 }
 
-/** The display name of an admin. */
 export const nameOf = ({ actor: { user_name, client_id, subject } }: Admin): string => user_name ?? client_id ?? subject;
 
 /** The author of changes by operators' programs, which write to the tables without an admin token. */
 export const operator: Admin = { actor: { subject: 'operator' } };
 
-/** Whether the admin may change records of a namespace. Records without one are for full admins. */
+/** Whether the admin may change records of a namespace. Only full admins change records without one. */
 export const mayChange = ({ namespaces }: Admin, namespace: string | undefined): boolean =>
   namespaces === undefined || (namespace !== undefined && namespaces.includes(namespace));
 

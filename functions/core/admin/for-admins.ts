@@ -6,7 +6,7 @@ import type { VerifyAdmin } from './verify-admin.ts';
 
 declare const verified: unique symbol;
 
-/** An action for admins only, made by {@link forAdmins} or {@link forFullAdmins}. */
+/** An action for admins only. */
 export type AdminAction = Action & { readonly [verified]: true };
 
 type Act = (admin: Admin, request: ApiRequest) => Promise<ApiResponse>;
@@ -18,7 +18,7 @@ type Act = (admin: Admin, request: ApiRequest) => Promise<ApiResponse>;
 export const forAdmins = (verifyAdmin: VerifyAdmin, act: Act): AdminAction =>
   (async (request: ApiRequest) => act(await verifyAdmin(request), request)) as Action as AdminAction;
 
-/** An action for admins of the whole gate; others get ApiError FORBIDDEN. */
+/** An action for full admins; others get ApiError FORBIDDEN. */
 export const forFullAdmins = (verifyAdmin: VerifyAdmin, act: Act): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     requireFullAdmin(admin);

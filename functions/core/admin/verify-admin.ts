@@ -12,7 +12,6 @@ const adminGroup = 'admins';
 
 export interface AdminSettings {
   userPool: string;
-  /** the app clients whose access tokens are accepted */
   clientIds: string[];
   /** machine clients with this scope may change everything, and those with `<scope>:<namespace>` that namespace */
   adminScope: string;
@@ -63,13 +62,12 @@ export function openAccessTokenVerifier(userPoolId: string, clientId: string[], 
 const badToken = (cause?: unknown) =>
   invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', cause);
 
-/** The claims of a verified access token that grant rights. */
 interface RightsClaims {
   'cognito:groups'?: unknown;
   scope?: unknown;
 }
 
-/** The rights that a token grants: everything, or certain namespaces; undefined if it is not an admin's. */
+/** The rights that a token grants; undefined if its holder is not an admin. */
 export function readRights({ 'cognito:groups': groups, scope }: RightsClaims, adminScope: string): Pick<Admin, 'namespaces'> | undefined {
   const named = [...suffixes(Array.isArray(groups) ? groups : [], adminGroup), ...suffixes(textOf(scope).split(' '), adminScope)];
   if (named.includes('')) return {};
@@ -82,7 +80,7 @@ const suffixes = (names: readonly unknown[], prefix: string): string[] =>
 
 const textOf = (claim: unknown): string => (typeof claim === 'string' ? claim : '');
 
-/** Cognito names the user in a person's token; in a machine's, which has none, the client is the subject. */
+/** Cognito names the user in tokens of people. Tokens of machines have the client as their subject. */
 function toActor({ sub, username, client_id: clientId }: { sub: string; username?: unknown; client_id: string }): Actor {
   return { subject: sub, ...(typeof username === 'string' ? { user_name: username } : { client_id: clientId }) };
 }
@@ -120,7 +118,7 @@ function openKeySet(): SimpleJwksCache {
   });
 }
 
-/** The admin of a request to a public endpoint, if any; a token that is not an admin's is ignored. */
+/** The admin who calls a public endpoint, if any. Other tokens are ignored. */
 export async function findAdmin(request: ApiRequest, verifyAdmin: VerifyAdmin): Promise<Admin | undefined> {
   if (request.headerValues('authorization').length === 0) return undefined;
   try {

@@ -48,17 +48,15 @@ export interface AgentDeps {
 }
 
 interface AgentChange<T, B> {
-  /** of the body, if there is one */
   input?: z.ZodType<B & { key_thumbprint?: string | undefined }>;
   mayBeNew?: NamedAgent['mayBeNew'];
-  /** what is done; returns something falsy if there was nothing to change */
+  /** makes the change; a falsy result means that there was nothing to change */
   change(by: Admin, agent: FoundAgent, body: B): Promise<T>;
-  /** the refusal in that case */
   missing?: () => ApiError;
   answer(result: NonNullable<T>): ApiResponse | Promise<ApiResponse>;
 }
 
-/** Changes an agent for an admin. */
+/** Makes the action of an endpoint that changes an agent. */
 export const changeAgent = <T, B = object>(
   { verifyAdmin, agents }: AgentDeps,
   { input, mayBeNew, change, missing = noSuchAgent, answer }: AgentChange<T, B>,
@@ -71,7 +69,6 @@ export const changeAgent = <T, B = object>(
     return answer(result);
   });
 
-/** Of this deployment. */
 export const agentDepsFromEnvironment = (): AgentDeps => {
   const table = tableFromEnvironment();
   return { verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(table, changeLogFromEnvironment(table)) };

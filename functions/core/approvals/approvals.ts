@@ -15,7 +15,7 @@ export interface CallToApprove extends DeferredCall {
   approval: Approval;
 }
 
-/** How many calls are read at once: each may hold 256 KB of arguments. */
+/** Calls read in parallel: each may hold 256 KB of arguments. */
 const readAtOnce = 10;
 
 const toApproval = (call: DeferredCall): CallToApprove | undefined => {
@@ -23,7 +23,6 @@ const toApproval = (call: DeferredCall): CallToApprove | undefined => {
   return shown && { ...call, approval: { ...shown, digest: digestOfApproval(shown) } };
 };
 
-/** The calls that wait for approval, for reading. */
 export function openApprovals(table: Table) {
   const deferred = openDeferredCalls(table);
 
@@ -48,7 +47,6 @@ export function openApprovals(table: Table) {
       return { approvals: found };
     },
 
-    /** The call with this id that has to be approved, or had to be. */
     async find(executionId: string): Promise<CallToApprove | undefined> {
       const call = await deferred.find(executionId);
       return call && toApproval(call);

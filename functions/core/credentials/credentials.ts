@@ -5,7 +5,7 @@ import { unavailable } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
 import { openSecretsManager, type Vault } from './vault.ts';
 
-/** What a call carries, by which its upstream recognises this gate. */
+/** The values that authenticate the gate to an upstream. */
 export interface CredentialValues {
   headers: Record<string, string>;
   query: Record<string, string>;
@@ -13,11 +13,10 @@ export interface CredentialValues {
   signing_key: string;
 }
 
-/** How a service's upstream recognises calls from this gate. */
 export interface Credential extends CredentialValues {
-  /** where it may be sent */
+  /** origins that may receive it */
   origins: string[];
-  /** what the upstream is about to take instead */
+  /** the values that the upstream will accept next */
   next?: CredentialValues;
 }
 
@@ -27,13 +26,12 @@ export interface Credentials {
    * @throws ApiError SERVICE_UNAVAILABLE if it cannot be read, also if it is not there: a call must not go out without it
    */
   read(serviceId: string, stored: Pick<StoredCredential, 'version'>): Promise<Credential>;
-  /** Keeps another version of a service's credential, which holds once the record names it. The one before it stays readable. */
+  /** Stores a new version, which takes effect once the record names it. The previous version stays readable. */
   add(serviceId: string, credential: Credential): Promise<{ version: string }>;
-  /** Removes every version. */
   remove(serviceId: string): Promise<void>;
 }
 
-/** How long a credential is kept in memory, in milliseconds. */
+/** How long a credential is cached, in milliseconds. */
 const freshMs = 60_000;
 
 export function openCredentials(vault: Vault): Credentials {
@@ -72,7 +70,7 @@ export function makeCredential({ header_name, header_value, next, ...input }: Cr
 
 const namesOf = ({ headers, query }: CredentialValues) => ({ headers: Object.keys(headers), query: Object.keys(query) });
 
-/** What may be known of a credential: the names of its values. */
+/** The names of a credential's values, without the values. */
 export const describeCredential = (credential: Credential) => ({
   ...namesOf(credential),
   ...(credential.next && { next: namesOf(credential.next) }),

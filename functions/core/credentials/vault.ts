@@ -12,19 +12,19 @@ import { awsClientSettings } from '../aws-client.ts';
 import { openSigner } from '../aws-signature.ts';
 import { bounded } from '../invocation.ts';
 
-/** Keeps secrets by name, the newest versions of each. */
+/** Stores named secrets with their two newest versions. */
 export interface Vault {
   /**
    * @param version - the newest without it
    * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
    */
   read(name: string, version?: string): Promise<string | undefined>;
-  /** @returns the version, by which it can be read while it is one of the two newest */
+  /** @returns the version, which can be read while it is one of the two newest */
   write(name: string, secret: string): Promise<string>;
   remove(name: string): Promise<void>;
 }
 
-/** Longest time that one operation may take with all its retries, in milliseconds. */
+/** Time limit of one operation with all its retries, in milliseconds. */
 const operationTimeoutMs = 2_500;
 
 /** The client with bounded waits. `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
@@ -63,7 +63,6 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
   };
 }
 
-/** What `send` returns, or undefined if it throws the one error that is expected. */
 async function unless<T>(expected: abstract new (...parameters: never[]) => Error, send: () => Promise<T>): Promise<T | undefined> {
   try {
     return await send();

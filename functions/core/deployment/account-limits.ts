@@ -1,13 +1,12 @@
 import { describeCause, log } from '../log.ts';
 import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
 
-/** Why AWS would refuse a deployment, and what to do about it. */
 export interface AccountProblem {
   detail: string;
   remedy: string;
 }
 
-/** Lambda keeps this many concurrent executions for functions without a reservation, and refuses reservations that would leave fewer. */
+/** Lambda keeps this many concurrent executions unreserved, and refuses reservations that would leave fewer. */
 const minUnreserved = 100;
 
 /**
@@ -24,7 +23,7 @@ export function findConcurrencyProblem(reserved: number, free: number): AccountP
   };
 }
 
-/** Checks that API Gateway can write logs: otherwise it refuses a stage that has them. */
+/** API Gateway needs a role to write logs, and refuses stages with logs without one. */
 export function findLogRoleProblem(managesRole: boolean, hasRole: boolean): AccountProblem | undefined {
   if (managesRole || hasRole) return undefined;
   return {
@@ -33,13 +32,12 @@ export function findLogRoleProblem(managesRole: boolean, hasRole: boolean): Acco
   };
 }
 
-/** What a deployment needs of the account. */
 export interface AccountNeeds {
   reservedConcurrency: number;
   managesApiLogRole: boolean;
 }
 
-/** Why this account would make a creation fail, minutes later. If the account cannot be read, the creation goes on. */
+/** A limit of the account that would fail the deployment minutes later. If the account cannot be read, the deployment goes on. */
 export async function findAccountObjection({ reservedConcurrency, managesApiLogRole }: AccountNeeds): Promise<string | undefined> {
   try {
     const { unreserved, hasApiLogRole } = await readAccountLimits(process.env.AWS_REGION ?? '');
@@ -51,7 +49,6 @@ export async function findAccountObjection({ reservedConcurrency, managesApiLogR
   }
 }
 
-/** Reads from inside a function what the account allows: unreserved concurrent executions, and whether API Gateway has a role for logs. */
 async function readAccountLimits(region: string): Promise<{ unreserved: number; hasApiLogRole: boolean }> {
   const read = async (service: string, path: string, headers: Record<string, string> = {}) => {
     const url = new URL(`${serviceEndpoint(service, region)}${path}`);

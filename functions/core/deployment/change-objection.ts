@@ -1,7 +1,7 @@
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import { type GuardedSettings, guardedSettings, isWayBack } from './guarded-settings.ts';
 
-/** A stack takes data and users over when it is created, or never: the domain of its user pool cannot pass to another pool. */
+/** A stack adopts data and users only when it is created: the domain of its user pool cannot move to another pool. */
 function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: GuardedSettings): string | undefined {
   const part = (['registryTable', 'activityTable', 'userPoolId'] as const).find((name) => then[name] !== now[name]);
   if (!part) return undefined;
@@ -10,7 +10,7 @@ function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: Gua
     : `adopt.${part}: this stack has its own. Only a new stack takes over what another left: delete this one, which keeps its data unless retainData is false, then deploy.`;
 }
 
-/** The key that signs has to stay in the list, and the one that is to sign has to have been published. */
+/** The signing key must stay in the list, and a new one must have been published before. */
 function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string | undefined {
   const [standing, wanted] = [then.SigningKeys, now.SigningKeys];
   const [signing = ''] = standing;

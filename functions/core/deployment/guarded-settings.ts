@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import * as z from 'zod';
 
-/** What the stack has taken over from a deleted one: see `adopt` in the settings. */
+/** What the stack adopted from a deleted one: see `adopt` in the settings. */
 const adoption = z.object({
   registryTable: z.string().optional(),
   activityTable: z.string().optional(),
@@ -10,7 +10,7 @@ const adoption = z.object({
   signingKeys: z.record(z.string(), z.string()).default({}),
 });
 
-/** The settings that a deployment must not change carelessly, as the stack passes them. */
+/** Settings that need care to change, as the stack passes them. */
 export const guardedSettings = z.object({
   SigningKeys: z.array(z.string()).min(1),
   VoidPats: z.enum(['true', 'false']),
@@ -21,7 +21,7 @@ export type GuardedSettings = z.infer<typeof guardedSettings>;
 
 const digestOf = (settings: GuardedSettings): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
 
-/** The settings that this one replaced with `voidPats` are the only ones to which a failed deployment may return; its id has their digest. */
+/** Whether these settings are the ones that `voidPats` replaced. A failed deployment may return to no others. */
 export const isWayBack = (id: string, wanted: GuardedSettings): boolean => id.endsWith(`-from-${digestOf(wanted)}`);
 
 /**

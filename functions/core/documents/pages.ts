@@ -6,17 +6,14 @@ import { describePolicy } from '../policy/describe.ts';
 export const policyPlace = '<!-- policy -->';
 export const deploymentPlace = '<!-- deployment -->';
 
-/** What the console needs to know about the deployment. */
 export interface Deployment {
   /** the gate's address for itself, which policies and proofs name */
   publicUrl: string;
-  /** where admins sign in, if they can */
   signIn?: {
     /** of the user pool's sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
     domain: string;
     clientId: string;
   };
-  /** people can sign in for programs, at a second address of the MCP server */
   offersSignIn?: true;
   /** hosts on the developer's own network that intents may call; in a local stack only */
   localUpstreams?: readonly string[];
@@ -37,7 +34,7 @@ export const fillPolicy = (page: string, policy: Policy, baseUrl: string): strin
 export const fillConsole = (page: string, deployment: Deployment): string =>
   page.replace(deploymentPlace, () => escapeHtml(JSON.stringify(deployment)));
 
-/** An HTML page that runs its own files only. @param directives - of the Content-Security-Policy, besides those of every page */
+/** An HTML page that runs only its own files. @param directives - more directives of its Content-Security-Policy */
 export const scriptedPage = (text: string, directives: readonly string[]): ApiResponse => ({
   status: 200,
   text,

@@ -19,7 +19,7 @@ const reservedMs = 3_000;
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { receipt, quota } = execution;
-  /** Runs right before each sending, because reading secrets and connecting take time. Whatever was read again took time as well, so the count is renewed. */
+  /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
   const countAndConfirm = async (): Promise<void> => {
     do await quota.charge();
     while (await call.confirm());
@@ -66,7 +66,6 @@ function outgoing({ request, receipt, caller, holder }: Execution, { intent, ser
   };
 }
 
-/** What is recorded of the upstream that was called, or did not let itself be called. */
 function upstreamOf({ service, upstreamRequest }: ResolvedCall): Receipt['notes'] {
   const { host, origin } = new URL(upstreamRequest.url);
   return {
@@ -75,7 +74,7 @@ function upstreamOf({ service, upstreamRequest }: ResolvedCall): Receipt['notes'
   };
 }
 
-/** @throws ApiError what the upstream's answer comes to, if it is a refusal */
+/** @throws ApiError the upstream's refusal */
 function describe(answer: UpstreamAnswer, { intent }: ResolvedCall, receipt: Receipt): ApiResponse {
   receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
   try {

@@ -5,7 +5,7 @@ import { holderOf } from '../pat/holder.ts';
 import type { LiveIntent, LiveIntents } from '../registry/live-intents.ts';
 import type { DeferredContent } from './deferred-calls.ts';
 
-/** What a deferred call is bound to, as it is now. */
+/** What a deferred call is bound to. */
 export interface Circumstances {
   found: LiveIntent | undefined;
   records: AgentRecords;
@@ -13,14 +13,14 @@ export interface Circumstances {
   policy: string;
 }
 
-/** Reads what a call is bound to, except the policy: one or two round trips. */
+/** Reads the circumstances except for the policy, in one or two round trips. */
 export async function readCircumstances(intents: Pick<LiveIntents, 'findWith'>, { claims, body }: DeferredContent) {
   const { intent_uid } = body as { intent_uid: string };
   const { found, others } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, holderOf(claims).principal));
   return { found, records: toAgentRecords(others) };
 }
 
-/** The refusal of a call whose circumstances are others than when it was asked for. */
+/** The refusal of a call whose circumstances have changed. */
 export const noLongerHolds = (what: string) =>
   new ApiError('CONFLICT', `${what} since this call was asked for, so it is not made. Ask again, under a new Idempotency-Key.`, {
     details: { reason: 'no_longer_holds', outcome: 'not_sent' },

@@ -19,35 +19,29 @@ import type { ResolvedCall } from './resolve.ts';
 export interface DeferralParts {
   calls: Pick<IdempotentCalls, 'find'>;
   deferred: Pick<DeferredCalls, 'begin'>;
-  /** starts the worker, which makes the call */
   start: (executionId: string) => Promise<void>;
-  /** tells who wants to know that a call waits */
   announce: (shown: ApprovalContent, digest: string, baseUrl: string) => Promise<void>;
-  /** how long a call may wait for approval */
   approvalSeconds: number;
 }
 
 /** How long a worker may take to begin, in milliseconds: Lambda keeps trying while the account has no room. */
 export const longestStartMs = 15 * 60_000;
 
-/** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
 const prefersAsync = ({ headerValues }: Pick<ApiRequest, 'headerValues'>): boolean =>
   headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
 
-/** Whether a call is made later: a person has to approve it, or its caller does not wait for it. */
 export const isDeferred = ({ request }: Execution, { rules }: ResolvedCall): boolean =>
   demandingApproval(rules).length > 0 || prefersAsync(request);
 
 const argumentsOf = (body: JsonValue): JsonObject => (body as { parameters: JsonObject }).parameters;
 
-/** What a person sees of a call that has to be approved. */
 export const shownOf = ({ shown, body, defaults }: Pick<DeferredContent, 'shown' | 'body' | 'defaults'>): ApprovalContent | undefined =>
   shown && { ...shown, parameters: { ...argumentsOf(body), ...defaults } };
 
-/** The digest of what a person sees, which a decision names. */
+/** The digest that a decision names. */
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
 
-/** Opens what accepts calls that are made later, with 202. Nothing is counted for them before they are made. */
+/** Accepts calls that are made later, with 202. Nothing is counted before they are made. */
 export function openDeferral({ calls, deferred, start, announce, approvalSeconds }: DeferralParts) {
   return async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
     const { request, nowMs, caller, receipt } = execution;
@@ -88,7 +82,6 @@ const keyRequired = () =>
     `This call is not made at once: it waits for a person's approval, or you prefer not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes.`,
   );
 
-/** What a person is shown of a call besides its arguments. */
 function show(
   { caller, nowMs, receipt }: Execution,
   { intent, service, rules }: ResolvedCall,

@@ -10,27 +10,21 @@ import { type CallItem, describeCall, type HeldCall, isFree, type KeyedRequest, 
 import { type Outcome, pack, unpack } from './outcome.ts';
 import { type Place, requirePlace } from './waiting-places.ts';
 
-/** All that making a deferred call takes. What it is bound to must still hold then. */
+/** Everything needed to make a deferred call. */
 export interface DeferredContent {
-  /** of the gate, as the agent calls it */
   baseUrl: string;
-  /** of the request that asked for the call */
   requestId: string;
   claims: PatClaims;
-  /** of the request */
   body: JsonValue;
   intentDigest: string;
-  /** the namespace of the service, if it has one: its admins decide */
   namespace?: string | undefined;
-  /** of the trace that the request was part of */
   trace: Record<string, string>;
-  /** what a person sees of it besides its arguments, which are those of the body; absent if nobody has to approve it */
+  /** what the approver sees besides the arguments; absent if no approval is needed */
   shown?: Omit<ApprovalContent, 'parameters'>;
-  /** the arguments that the intent adds to those of the body */
+  /** default arguments of the intent */
   defaults: Record<string, unknown>;
 }
 
-/** A deferred call, as it was read. */
 export interface DeferredCall {
   executionId: string;
   account: string;
@@ -41,7 +35,6 @@ export interface DeferredCall {
   content: DeferredContent;
 }
 
-/** Leads from the id of an execution to the record of its call. */
 interface ExecutionItem extends Item {
   account: string;
   key: string;
@@ -49,17 +42,16 @@ interface ExecutionItem extends Item {
   expires_at: number;
 }
 
-/** An attempt fails only if others take the same places meanwhile. */
+/** Attempts fail only if others take the same places. */
 const maxAttempts = 8;
 
-/** Only the worker that has claimed a call may end it. */
 const isClaimedBy = (executionId: string, run: string): Condition[] => [
   ['=', 'execution_id', executionId],
   ['=', 'state', 'running'],
   ['=', 'run', run],
 ];
 
-/** The write that moves a call from one state to the next, unless another one has moved it, or its time is up. */
+/** The write that moves a call to its next state, unless it has already moved or expired. */
 export const moveCall = (
   { account, key, executionId }: Pick<DeferredCall, 'account' | 'key' | 'executionId'>,
   from: CallItem['state'],
@@ -75,7 +67,6 @@ export const moveCall = (
   ] satisfies Condition[],
 });
 
-/** The records of calls that their callers do not wait for. */
 export function openDeferredCalls(table: Table) {
   const writesOf = (request: KeyedRequest, members: Partial<CallItem>, place?: Place): Write[] => {
     const { account, key, executionId, nowMs } = request;
@@ -87,7 +78,7 @@ export function openDeferredCalls(table: Table) {
     ];
   };
 
-  /** What has become of the key of a request meanwhile; undefined if it is free. */
+  /** The state of the request's key; undefined if the key is free. */
   async function findHeld(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall | undefined> {
     const held = await table.get<CallItem>(keys.call(request.account, request.key));
     if (held?.execution_id === request.executionId) return { state: 'started' };
@@ -121,7 +112,7 @@ export function openDeferredCalls(table: Table) {
       throw unavailable('Many calls are being queued at once. Nothing was queued for this one; try again after Retry-After.');
     },
 
-    /** The deferred call with this id, unless it was forgotten, or its key has been used for another call since. */
+    /** A deferred call by id, unless it has been forgotten or its key has been reused. */
     async find(executionId: string): Promise<DeferredCall | undefined> {
       const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
       if (!entry) return undefined;
@@ -132,13 +123,11 @@ export function openDeferredCalls(table: Table) {
       return { executionId, account, key, item, content, ...(place && { place }) };
     },
 
-    /** The same for many calls, in their order, without those that are not there. */
     async findAll(executionIds: readonly string[]): Promise<DeferredCall[]> {
       const found: (DeferredCall | undefined)[] = await Promise.all(executionIds.map((id) => this.find(id)));
       return found.filter((call) => call !== undefined);
     },
 
-    /** What has become of a call. */
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<HeldCall> => describeCall(item, { fingerprint: item.fingerprint, nowMs }),
 
     /**
@@ -153,7 +142,7 @@ export function openDeferredCalls(table: Table) {
       return held?.execution_id === call.executionId && held.run === run;
     },
 
-    /** Keeps what a call ended with. @param mayRepeat - nothing was sent, for a reason that passes: the key may be used again */
+    /** Stores the outcome of a call. @param mayRepeat - nothing was sent, for a temporary reason, so the key may be used again */
     async finish({ account, key, executionId, item }: DeferredCall, run: string, outcome: Outcome, mayRepeat: boolean): Promise<void> {
       const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
       await table.update(keys.call(account, key), { set, when: isClaimedBy(executionId, run), isQuiet: true });

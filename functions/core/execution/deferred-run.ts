@@ -58,7 +58,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     });
   };
 
-  /** Makes the call, if all that it is bound to still holds. */
+  /** Makes the call if its circumstances have not changed. */
   async function make({ content }: DeferredCall, execution: Execution): Promise<Attempt> {
     if (execution.caller.policy.reference !== content.claims.pol) throw noLongerHolds('The policy has changed');
     const resolved = await resolve(execution, content.body);
@@ -75,10 +75,10 @@ function answerOf({ result }: Attempt): ApiResponse {
   return result as ApiResponse;
 }
 
-/** Whether a refusal is for a reason that passes, so that the same call may be asked for again. */
+/** Whether a refusal is temporary. */
 const passes = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
 
-/** The part of the agent's request that executing needs. What its `If-Match` asked for was compared when the call was asked for. */
+/** The request that executing needs. Its `If-Match` was checked when the call was accepted. */
 function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionRequest {
   const { requestId, baseUrl } = content;
   const header = (name: string) => (name === 'idempotency-key' ? key : undefined);

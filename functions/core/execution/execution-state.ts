@@ -17,7 +17,7 @@ const unknown =
 
 const unkept = 'The call was made, and its answer was too large to keep.';
 
-/** The state of a deferred call, for its holder. What executing would have answered is its outcome, whether that is an answer or a refusal. */
+/** The state of a deferred call, for its holder. Its outcome is what executing would have returned. */
 export function describeExecution(held: HeldCall, context: StateContext): ExecutionState {
   const { executionId, baseUrl } = context;
   const execution = executionUrl(baseUrl, executionId);
@@ -47,7 +47,6 @@ function describeOutcome(outcome: Outcome, context: StateContext): (ExecutionSta
   return { status, body: body as Record<string, unknown> };
 }
 
-/** The state of a call that a change of what it is bound to has made void. */
 export const describeVoid = (
   { message }: ApiError,
   { executionId, baseUrl }: Pick<StateContext, 'executionId' | 'baseUrl'>,

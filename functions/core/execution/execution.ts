@@ -11,22 +11,18 @@ import { openReceipt, type Receipt } from './receipt.ts';
 /** What an execution asks of its request. */
 export type ExecutionRequest = Pick<ApiRequest, 'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'remainingMs'>;
 
-/** One execution, from its request to its record. */
 export interface Execution {
   request: ExecutionRequest;
-  /** when it began, in milliseconds since the epoch */
+  /** its start, in milliseconds since the epoch */
   nowMs: number;
   caller: Authenticated;
   holder: Holder;
-  /** what becomes known of it */
   receipt: Receipt;
-  /** what it may use, as far as that is known */
   quota: Quota;
-  /** How the call is counted if these rules cover it. */
   counterFor(rules: readonly Rule[]): LimitRequest;
 }
 
-/** @param executionId - of a call that was deferred */
+/** @param executionId - of a deferred call */
 export function openExecution(
   request: ExecutionRequest,
   caller: Authenticated,

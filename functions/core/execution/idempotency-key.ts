@@ -16,10 +16,9 @@ export function readIdempotencyKey(request: Pick<ApiRequest, 'header'>): string 
   throw invalidParameter([{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }]);
 }
 
-/** Digest of an intent and its parameters, whatever the order of their members (RFC 8785). */
 export const fingerprintOf = (intentUid: string, parameters: unknown): string => canonicalDigest([intentUid, parameters]);
 
-/** What the upstream gets in place of the agent's own key: to the upstream the gate is one caller, whose agents must not meet under one key. */
+/** The key that the upstream gets instead of the agent's, so that keys of different agents do not collide there. */
 export const upstreamKeyOf = (account: string, key: string): string => canonicalDigest([account, key]);
 
 const replayed = { 'Idempotent-Replayed': 'true' };

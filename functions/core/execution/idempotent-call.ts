@@ -5,18 +5,16 @@ import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
 
-/** One execution under an idempotency key. */
 export interface KeyedCall {
-  /** of the holder, see `pat/holder.ts`: the next owner of the agent_id does not get its responses */
+  /** of the holder, so that the next owner of the agent_id does not get its responses */
   account: string;
-  /** the agent's idempotency key */
   key: string;
   /** new for each execution, so that a retry after a lost response is recognised */
   executionId: string;
 }
 
 export interface KeyedRequest extends KeyedCall {
-  /** digest of what is asked for; see {@link ./idempotency-key.ts} */
+  /** digest of the request; see {@link ./idempotency-key.ts} */
   fingerprint: string;
   /** milliseconds since the epoch */
   nowMs: number;
@@ -25,19 +23,17 @@ export interface KeyedRequest extends KeyedCall {
 /** The state of a key that has been used in the last 24 hours. */
 export type HeldCall =
   | { state: 'replay'; outcome: Outcome }
-  /** it ended, and its answer was too large to keep */
+  /** it ended, and its answer was too large to store */
   | { state: 'unkept' }
   /** the key was used for another request */
   | { state: 'conflict' }
   | { state: 'running'; retryAfterSeconds: number }
-  /** its process ended without recording an outcome: the upstream may or may not have been called */
+  /** its process ended without an outcome: the upstream may or may not have been called */
   | { state: 'unknown' }
-  /** a person has to approve it */
   | { state: 'waiting'; executionId: string; untilMs: number }
-  /** nobody waits for its answer; `isIdle`: its worker should have begun by now */
+  /** made in the background; `isIdle`: its worker should have started by now */
   | { state: 'working'; executionId: string; isIdle: boolean }
   | { state: 'denied'; reason: string }
-  /** it was not made in time */
   | { state: 'expired' };
 
 /**
@@ -48,19 +44,19 @@ export interface CallItem extends Item {
   execution_id: string;
   fingerprint: string;
   state: 'running' | 'done' | 'waiting' | 'queued' | 'denied';
-  /** when it came into this state, except `done`; milliseconds since the epoch */
+  /** start of this state, except `done`; milliseconds since the epoch */
   started_at: number;
   /** seconds since the epoch */
   expires_at: number;
-  /** packed; none if it was too large */
+  /** packed; absent if it was too large */
   outcome?: Uint8Array;
-  /** of a deferred call: what is needed to make it, packed */
+  /** of a deferred call: its content, packed */
   deferred?: Uint8Array;
-  /** of a deferred call that waits or is queued: when it is given up, in milliseconds since the epoch */
+  /** of a waiting or queued deferred call: its deadline, in milliseconds since the epoch */
   until?: number;
-  /** of a deferred call that was denied: why */
+  /** of a denied call */
   reason?: string;
-  /** of a deferred call: nothing was sent, for a reason that passes, so the key may be used again */
+  /** of a deferred call: nothing was sent, for a temporary reason, so the key may be used again */
   may_repeat?: true;
 }
 
@@ -71,42 +67,40 @@ export interface IdempotentCalls {
    * @throws ApiError SERVICE_UNAVAILABLE
    */
   begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
-  /** The state of the key, with one read. It saves {@link begin} a write that would fail. */
+  /** Reads the state of the key, which saves {@link begin} a write that would fail. */
   find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
-  /** Keeps the outcome for the rest of the 24 hours. False if the table cannot be reached: the key's call is then `unknown`. */
+  /** Stores the outcome for the rest of the 24 hours. False if the table cannot be reached, which makes the call `unknown`. */
   finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
-  /** Frees the key: nothing was sent upstream. False if the table cannot be reached: the key's call is then `unknown`. */
+  /** Frees the key, because nothing was sent. False if the table cannot be reached, which makes the call `unknown`. */
   abandon(call: KeyedCall): Promise<boolean>;
 }
 
-/** How long a key is kept, from the start of its call. */
+/** Lifetime of a key, from the start of its call. */
 const lifeSeconds = 24 * 3_600;
 
-/** No execution runs this long while its caller waits, or while nobody does. */
+/** Longest run of an execution. */
 const longestRunMs = 60_000;
 const longestDeferredRunMs = (longestCallSeconds + 90) * 1_000;
 
-/** A worker has usually begun after this time, in milliseconds. */
+/** Usual time until a worker starts, in milliseconds. */
 const usualStartMs = 5_000;
 
-/** An attempt fails only if the key expires between write and read. */
+/** Attempts fail only if the key expires between write and read. */
 const maxAttempts = 3;
 
-/** An item has at most 400 KB (409,600 bytes), names and key included. */
+/** An item may have 400 KB (409,600 bytes), including names and key. */
 const maxOutcomeBytes = 400_000;
 
-/** Only the execution that claimed the key may end it, and only once. */
+/** Only the execution that claimed the key may end it, once. */
 const isOwn = (executionId: string): Condition[] => [
   ['=', 'execution_id', executionId],
   ['=', 'state', 'running'],
 ];
 
-/** The key is unused, or may be used again. */
 export const isFree = (nowMs: number): Condition[] => [
   ['any', ['absent', 'pk'], ['<=', 'expires_at', nowMs / 1000], ['=', 'may_repeat', true]],
 ];
 
-/** The record of a new call. */
 export const newCall = ({ account, key, executionId, fingerprint, nowMs }: KeyedRequest, state: CallItem['state']) => ({
   ...keys.call(account, key),
   execution_id: executionId,
@@ -157,7 +151,7 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
   return { begin, find, finish, abandon };
 }
 
-/** Whether the table answered; the caller gets the call's outcome either way. */
+/** Whether the table answered. The caller gets the outcome either way. */
 async function isReached(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
@@ -168,7 +162,6 @@ async function isReached(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** What the record of a call says to a request with its key. */
 export async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<HeldCall> {
   const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };

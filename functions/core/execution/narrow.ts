@@ -29,7 +29,7 @@ export async function narrow(
   return { ...response, body, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
 }
 
-/** The same for the outcome of a deferred call: an intent that is gone says no more what may leave. */
+/** Narrows the outcome of a deferred call; a deleted intent no longer restricts it. */
 export async function narrowOutcome(
   outcome: Outcome,
   { body }: Pick<DeferredContent, 'body'>,

@@ -5,24 +5,21 @@ import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
 import type { Replays } from './replay-meter.ts';
 
-/** What came of an attempt to make a call. */
 export interface Attempt {
-  /** whether the upstream may have acted on it: then it is never made again under the same key */
+  /** the upstream may have acted, so the call is never made again under this key */
   mayHaveActed: boolean;
-  /** an {@link ApiResponse}, or what is thrown: an ApiError is the refusal, and any other error a fault of the gate */
+  /** an {@link ApiResponse}, or what was thrown: an ApiError is a refusal, anything else a fault of the gate */
   result: unknown;
 }
 
 export interface OnceOptions {
-  /** the request under its idempotency key, if it has one */
   keyed: KeyedRequest | undefined;
-  /** limits how many stored answers this agent gets; it remembers which keys have one, so that refusing a replay costs no read */
+  /** limits how many stored answers this agent gets, and remembers keys that have one */
   replays: Replays | undefined;
-  /** Throws the refusal of a new call, if that can be told before anything is written for it. */
+  /** Throws the refusal of a new call, if it is known before anything is written. */
   foresee(): Promise<void>;
-  /** Makes sure that the request itself is not one that was sent before: called before anything is written or answered, and perhaps twice, which counts once. */
+  /** Checks that the request itself is not a replay. Called before anything is written or answered, perhaps twice, which counts once. */
   useProof(): Promise<void>;
-  /** the public address of the gate */
   baseUrl: string;
 }
 
@@ -75,7 +72,7 @@ export async function once(calls: IdempotentCalls, options: OnceOptions, attempt
   return answer(result);
 }
 
-/** Whether an attempt ended with something that can be kept: anything but a fault of the gate. */
+/** Whether the result of an attempt can be stored: anything but a fault of the gate. */
 export const isOutcome = (result: unknown): result is Outcome => !(result instanceof Error) || result instanceof ApiError;
 
 function answer(result: Attempt['result']): ApiResponse {

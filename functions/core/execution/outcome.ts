@@ -5,17 +5,16 @@ import { parseExact } from '../../../schemas/number.ts';
 import { ApiError, type ApiErrorOptions } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 
-/** What a call ended with: an answer, or a refusal. */
 export type Outcome = ApiResponse | ApiError;
 
-/** A value as gzipped JSON, in which numbers keep every digit. */
+/** Gzipped JSON that keeps every digit of numbers. */
 export const pack = (value: unknown): Promise<Uint8Array> => promisify(gzip)(JSON.stringify(value));
 
 export const unpack = async (bytes: Uint8Array): Promise<unknown> => parseExact((await promisify(gunzip)(bytes)).toString('utf8'));
 
 type PackedOutcome = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
 
-/** A refusal is kept in its parts rather than as an answer, because each answer names its own request. */
+/** A refusal is stored in parts, because each answer names its own request. */
 export function packOutcome(outcome: Outcome): Promise<Uint8Array> {
   let packed: PackedOutcome = { response: outcome as ApiResponse };
   if (outcome instanceof ApiError) {

@@ -4,10 +4,9 @@ import type { HeldCall } from './idempotent-call.ts';
 
 export const executionUrl = (baseUrl: string, executionId: string): string => `${baseUrl}/api/executions/${executionId}`;
 
-/** How often the state of a call is worth asking for, in seconds. */
+/** Recommended polling interval, in seconds. */
 const pollSeconds = 2;
 
-/** What the state of a call that has not ended looks like. */
 export const describePending = (held: HeldCall & { state: 'waiting' | 'working' }, baseUrl: string) => ({
   status: held.state,
   execution: executionUrl(baseUrl, held.executionId),
@@ -23,6 +22,6 @@ export function pending(held: HeldCall & { state: 'waiting' | 'working' }, baseU
 export const notDecided =
   'Nobody decided about this call in time, so it was not made. If you still want it, send it under a new Idempotency-Key.';
 
-/** 403 for a call that was not made, because a person or the clock was against it. */
+/** 403 for a call that was denied or expired. */
 export const notApproved = (reason: 'denied' | 'expired', message: string): ApiError =>
   new ApiError('FORBIDDEN', message, { details: { reason, outcome: 'not_sent' } });

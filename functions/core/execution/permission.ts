@@ -11,7 +11,7 @@ import type { CurrentPolicy } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
 
-/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since this one was issued */
+/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since */
 export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {
   if (isBlocked(records)) throw agentBlocked();
   if (isRevoked(records.agent, claims))

@@ -3,9 +3,9 @@ import { limitExceeded, type RefusalWords, rateLimitHeaders } from '../limit/lim
 import type { LimitRequest } from '../limit/limit-request.ts';
 import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
 
-/** What one request may use of its agent's quota, and of that of the service that it calls. */
+/** The quota of one request: its agent's and its service's. */
 export interface Quota {
-  /** Replaces the limits that apply, once more is known about the call. */
+  /** Replaces the limits that apply, once more of the call is known. */
   applyTo(agent: LimitRequest, service?: LimitRequest): void;
   /**
    * Refuses a call that will not fit, before anything is written or connected for it. It reads the counters at most once.
@@ -18,9 +18,9 @@ export interface Quota {
    * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if it will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
    */
   charge(): Promise<void>;
-  /** Gives back the money and counts that were charged for a call that was not sent. */
+  /** Returns the money and counts charged for a call that was not sent. */
   giveBack(): Promise<void>;
-  /** The rate limit fields of the answer: the agent's limits and, if it was asked, that of the service; none if the counter cannot be read. */
+  /** The rate limit headers for the agent and, if it was charged, the service; none if the counter cannot be read. */
   headers(): Promise<Record<string, string>>;
 }
 
@@ -29,28 +29,26 @@ const serviceWords: RefusalWords = {
   message: 'All agents together have used up what this service accepts. Send the request again after Retry-After seconds.',
 };
 
-/** How often a call is renewed: writing one counter may take too long for the other. */
+/** Maximum number of renewals: writing one counter may take too long for the other. */
 const maxRenewals = 5;
 
-/** How long counting may have taken when a call is renewed, in milliseconds. */
+/** Longest counting that a renewal tolerates, in milliseconds. */
 const maxChargingMs = 1_500;
 
 const isLimited = (request: LimitRequest | undefined): request is LimitRequest => request !== undefined && request.charges.length > 0;
 
-/** @param agent - what applies as far as it is known at first */
+/** @param agent - the limits known at first */
 export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
   let own = agent;
   let shared: LimitRequest | undefined;
   let decision: LimitDecision | undefined;
   let ofService: LimitDecision | undefined;
 
-  /** Takes what was decided about the call among its agent's. */
   function decide(made: LimitDecision): void {
     decision = made;
     if (!made.isAdmitted) throw limitExceeded(made);
   }
 
-  /** The same among the calls of the service. */
   function decideOfService(made: LimitDecision): void {
     ofService = made;
     if (!made.isAdmitted) throw limitExceeded(made, { ...serviceWords, beside: decision?.states ?? [] });

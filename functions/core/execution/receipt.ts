@@ -2,20 +2,18 @@ import type { ErrorCode } from '../../../schemas/errors.ts';
 import { log } from '../log.ts';
 import { newUlid } from '../ulid.ts';
 
-/** What becomes known about an execution while it runs. */
 interface Notes {
   intent_uid?: string;
   service_id?: string;
   upstream_host?: string;
-  /** of a service that has one: whether the call is to carry it, or has carried the values that come next, or is at another origin than those that it goes to */
+  /** `sent`; `next`: the rotated values were used; `withheld`: the origin is not allowed to receive it */
   credential?: 'sent' | 'next' | 'withheld';
   upstream_status?: number;
   upstream_ms?: number;
   /** the upstream's answer did not match the intent's output_parameters */
   drift?: true;
-  /** the upstream's answer held a value of the service's credential, which was taken out */
+  /** the answer held a value of the credential, which was removed */
   credential_echoed?: true;
-  /** size of the upstream's answer */
   answer_bytes?: number;
 }
 
@@ -25,13 +23,12 @@ export interface Receipt {
   /** `Execution-Id`, for the answer */
   headers: Record<string, string>;
   note(notes: Notes): void;
-  /** what is known so far */
   readonly notes: Readonly<Notes>;
   /** Writes one log line: message `executed`, or `deferred` if the call has not been made yet. */
   write(outcome: 'OK' | 'DEFERRED' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
 
-/** @param executionId - of a call that was deferred */
+/** @param executionId - of a deferred call */
 export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): Receipt {
   const startedMs = performance.now();
   const notes: Notes = {};

@@ -3,18 +3,17 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError } from '../api-error.ts';
 import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '../limit/window.ts';
 
-/** Stored answers that a key may be given for each call of its rate. */
+/** Stored answers allowed per call of the rate. */
 const replaysForEachCall = 10;
 
-/** Agents' keys whose replays, and idempotency keys whose records an instance remembers. */
+/** Maximum number of agents' keys and idempotency keys that an instance remembers. */
 const maxKeys = 10_000;
 
-/** The stored answers that one agent's key is given: each costs a read of up to 400 KB, and no quota. */
+/** Limits the stored answers given to one agent's key: each costs a read of up to 400 KB, and no quota. */
 export interface Replays {
   /** The refusal of a replay, if there have been too many. */
   findRefusal(): ApiError | undefined;
   count(): void;
-  /** Whether {@link see} was told of the idempotency key within the last period. */
   hasSeen(key: string): boolean;
   /** Remembers that the idempotency key has a record. */
   see(key: string): void;
@@ -29,7 +28,7 @@ export function openReplayMeter(now: () => number = Date.now) {
   const seen = new QuickLRU<string, true>({ maxSize: maxKeys });
 
   return {
-    /** @param limit - of calls: replays have ten times its rate */
+    /** @param limit - of calls: replays get ten times its rate */
     of(account: string, { rate, period }: RateLimit): Replays {
       const counter = `${account} ${period}`;
       const window = (): Window => {

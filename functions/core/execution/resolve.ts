@@ -18,16 +18,15 @@ import { requireNotStopped, requirePermission, requirePermittedCall } from './pe
 import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
 
-/** A call that the policy permits with these parameters. Nothing has been written for it, or sent. */
+/** A permitted call. Nothing has been written or sent for it. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
   upstreamRequest: UpstreamRequest;
-  /** the arguments, with the defaults of the intent */
+  /** the arguments, with defaults filled in */
   values: Record<string, unknown>;
-  /** those that cover the call */
   rules: Rule[];
-  /** JSON pointers to what the caller wants of the answer */
+  /** JSON pointers to the requested members of the answer */
   fields: string[] | undefined;
-  /** largest answer that the caller wants, in bytes */
+  /** requested maximum size of the answer, in bytes */
   maxBytes: number | undefined;
   slowCalls: SlowOrigin;
   /**
@@ -38,7 +37,6 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   confirm(): Promise<boolean>;
 }
 
-/** @param now - milliseconds since the epoch */
 export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
   const validate = openValidators();
   const replays = openReplayMeter(now);

@@ -9,48 +9,45 @@ import type { Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 
-/** How long a call takes until it is listed as slow, in milliseconds. */
+/** Duration after which a call is listed as slow, in milliseconds. */
 const slowMs = 3_000;
 
-/** The same for an origin that was crowded lately, so that few more calls begin before the list shows it. */
+/** The same for an origin that was crowded recently. */
 const soonMs = 300;
 
-/** How long that is, in milliseconds. */
+/** How long that lasts, in milliseconds. */
 const crowdedMs = 60_000;
 
-/** When a listed call is over even if its environment has crashed, in seconds: no invocation is longer. */
+/** Lifetime of a list entry after a crash, in seconds: no invocation is longer. */
 const leaseSeconds = 30;
 
 /** How long a list outlives its last call, in seconds. */
 const sweepDelaySeconds = 3_600;
 
-/** Longest wait for each write about a slow call, in milliseconds. */
 const writeMs = 500;
 
-/** Most slow calls to an origin, so that their list is within one read unit. */
+/** Maximum number of slow calls to an origin: their list fits into one read unit. */
 const maxBound = 100;
 
-/** Without reserved concurrency the gate does not know what there is to share. */
+/** Used without reserved concurrency. */
 const defaultBound = 50;
 
-/** Slow calls to one origin may take a fifth of what is reserved for a function. */
+/** A fifth of the reserved concurrency. */
 export const boundOf = (reserved: number | undefined): number =>
   reserved === undefined ? defaultBound : Math.min(maxBound, Math.max(1, Math.floor(reserved / 5)));
 
-/** The slow calls that one function makes to one origin. */
 export interface SlowCallsItem extends Item {
-  /** `<seconds since the epoch at which it is over>.<name of the call>` of each */
+  /** `<expiry in seconds since the epoch>.<name of the call>` */
   leases?: Set<string>;
-  /** until when calls are listed sooner, because the origin was crowded; in milliseconds since the epoch */
+  /** calls are listed sooner until this time, because the origin was crowded; in milliseconds since the epoch */
   crowded_until?: number;
   expires_at: number;
 }
 
-/** What a call has to know of the slow calls to its origin. */
 export interface SlowOrigin {
-  /** @throws CallFailed `crowded` if too many slow calls to the origin are under way */
+  /** @throws CallFailed `crowded` if too many slow calls to the origin are in progress */
   requireRoom(): void;
-  /** Lists the call if it becomes slow. @returns what ends that, to be awaited when the call is over */
+  /** Lists the call if it becomes slow. @returns a function to await when the call is over */
   watch(): () => Promise<void>;
 }
 
@@ -69,10 +66,8 @@ export function openSlowCalls(table: Pick<Table, 'update'>, name: string, bound:
     [...leases].filter((lease) => !isOver(lease)).length >= bound;
 
   return {
-    /** The record to read with an intent. */
     keyOf,
 
-    /** @param item - the record, as it was read */
     of(intent: Pick<IntentRecord, 'endpoint'>, item: Item | undefined): SlowOrigin {
       const key = keyOf(intent);
       const seen = (item ?? {}) as Partial<SlowCallsItem>;

@@ -5,11 +5,11 @@ import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 
-/** How many calls may wait for approval: in all, and of one holder. */
+/** Maximum number of calls that wait for approval. */
 export const maxWaitingCalls = 1_000;
 export const maxOfHolder = 20;
 
-/** The places that a waiting call takes, one among all calls and one among its holder's: so no race can let more wait than there are places. */
+/** The places of a waiting call in the queue and among its holder's calls. Places are numbered, so no race can exceed their number. */
 export interface Place {
   among_all: number;
   among_own: number;
@@ -18,10 +18,10 @@ export interface Place {
 interface PlaceItem extends Item {
   execution_id: string;
   account: string;
-  /** of the service, if it has one: its admins decide */
+  /** of the service; its admins decide */
   namespace?: string;
   place: Place;
-  /** milliseconds since the epoch: from then on, the place is free */
+  /** when the place becomes free, in milliseconds since the epoch */
   until: number;
 }
 
@@ -47,7 +47,7 @@ const tooManyInAll = () =>
     ...retryAfter,
   });
 
-/** The calls that wait for approval, in the order in which they came. */
+/** Calls that wait for approval, oldest first. */
 export async function listWaitingCalls(table: Table, nowMs: number): Promise<PlaceItem[]> {
   const waiting: PlaceItem[] = [];
   for await (const page of pagesOf<PlaceItem>(table, partitions.approval.prefix)) waiting.push(...page);
@@ -55,7 +55,7 @@ export async function listWaitingCalls(table: Table, nowMs: number): Promise<Pla
   return waiting.filter(({ until }) => until > nowMs).sort((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
 }
 
-/** One of the numbers below `count` that are not taken, by chance, so that few requests at once choose the same. */
+/** A random free number below `count`, so that concurrent requests rarely collide. */
 function chooseFree(count: number, taken: ReadonlySet<number>): number {
   const free = Array.from({ length: count }, (_, number) => number).filter((number) => !taken.has(number));
   return free[randomInt(free.length)] as number;
@@ -88,7 +88,7 @@ export async function requirePlace(
   };
 }
 
-/** Gives the places of a call back, if it still has them: others may have taken them when its time was up. */
+/** Frees the places of a call, if it still has them. */
 export const leavePlaces = (table: Table, account: string, executionId: string, { among_all, among_own }: Place): Promise<boolean[]> =>
   Promise.all(
     [keys.approvalPlace(among_all), keys.holderPlace(account, among_own)].map((key) =>

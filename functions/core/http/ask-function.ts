@@ -13,7 +13,6 @@ export interface Asked {
   timeoutMs: number;
 }
 
-/** Headers of a refusal that the caller needs. */
 const passedOn = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
 
 const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
@@ -46,7 +45,7 @@ export function askFunction(nameOrArn: string, { path, timeoutMs }: Asked): Acti
   };
 }
 
-/** The event that API Gateway would send for this request to `path`, as far as endpoints read it. */
+/** The event that API Gateway would send, as far as endpoints read it. */
 function eventOf(request: ApiRequest, path: string): object {
   const proof = request.header('dpop');
   const headers = { 'Content-Type': 'application/json', ...(proof !== undefined && { DPoP: proof }), ...traceHeaders() };

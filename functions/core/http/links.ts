@@ -25,7 +25,7 @@ export function pageLinks(
   return links.length > 0 ? { Link: links.join(', ') } : {};
 }
 
-/** The `Link` header of a page without a number: the query of the request with the parameters of `next`, or no header if they are undefined. */
+/** The `Link` header of an unnumbered page: the query of the request with the parameters of `next`, or no header if they are undefined. */
 export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
   const query = new URLSearchParams(request.queryValues());
   const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));

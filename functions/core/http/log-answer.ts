@@ -1,7 +1,7 @@
 import { ApiError } from '../api-error.ts';
 import { describeCause, log } from '../log.ts';
 
-/** The part of an error that may be logged; the code of a refusal says enough. */
+/** The loggable part of an error: the code of a refusal says enough. */
 export const causeOf = (error: unknown): Record<string, unknown> => {
   const cause = error instanceof ApiError ? error.cause : error;
   return cause === undefined || cause === null ? {} : { cause: describeCause(cause) };

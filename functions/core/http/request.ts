@@ -11,9 +11,9 @@ const maxBodyBytes = 256 * 1024;
 /** A request, independent of the gateway's format. */
 export interface ApiRequest {
   method: string;
-  /** the path below the base URL, undecoded */
+  /** below the base URL, undecoded */
   path: string;
-  /** the matched path of the API, with the names of its variables */
+  /** the matched path of the API, with its variables */
   route: string;
   requestId: string;
   /** the address at which the gate is called, without a trailing slash */
@@ -30,13 +30,12 @@ export interface ApiRequest {
   queryValues(): Record<string, string>;
   /** the body, after media type, size and JSON grammar have been checked */
   json(): JsonValue;
-  /** the body, parsed with `schema` */
   body<T extends z.ZodType>(schema: T): z.output<T>;
-  /** the fields of a form, as `query` */
+  /** the fields of a form, like `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
   /** whether `If-Match` has one of these entity tags, or is absent */
   ifMatch(...etags: string[]): boolean;
-  /** how long the invocation may still run, in milliseconds */
+  /** remaining time of the invocation, in milliseconds */
   remainingMs(): number;
 }
 
@@ -90,7 +89,6 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
   };
 }
 
-/** Every value of a header, by its lower-case name. */
 export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
   Object.entries(multiValueHeaders ?? {}).flatMap(([given, values]) => (given.toLowerCase() === name ? (values ?? []) : []));
 
@@ -134,7 +132,6 @@ const otherNames: Record<string, { parameter: string; advice: string }> = {
   tag: { parameter: 'tags', advice: 'use tags' },
 };
 
-/** @param names - the parameters of the endpoint */
 function refuseOtherNames(event: APIGatewayProxyEvent, names: string[]): void {
   const issues = Object.entries(otherNames).flatMap(([name, { parameter, advice }]) => {
     const isGiven = event.multiValueQueryStringParameters?.[name]?.some((value) => value !== '');

@@ -8,7 +8,7 @@ export interface ApiResponse {
   status: number;
   /** left out for 204 and 304 */
   body?: unknown;
-  /** sent unchanged in place of `body`; `headers` must have its Content-Type */
+  /** sent unchanged instead of `body`; `headers` must have its Content-Type */
   text?: string;
   headers?: Record<string, string>;
 }
@@ -19,7 +19,6 @@ export const created = (body: unknown, headers: Record<string, string> = {}): Ap
 
 export const noContent = (): ApiResponse => ({ status: 204 });
 
-/** A strong entity tag (RFC 9110 section 8.8.3) of a text. */
 export const entityTag = (text: string): string => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 
 export const recordTag = ({ rev }: { rev: number }): string => `"${rev}"`;
@@ -43,7 +42,6 @@ export const withPolicy = (etag: string, policyDigest: string): string => `${eta
 export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
   field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim().replace(/~[\w-]{8}"$/, '"')));
 
-/** Converts a response to the gateway's format. */
 export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
   headers: {

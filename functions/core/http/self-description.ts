@@ -1,8 +1,6 @@
-/** The settings that descriptions of this gate depend on. */
 export interface Places {
   protocol: string;
   baseUrl: string;
-  /** people can sign in, at an address of their own */
   isSignInOffered: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface ServeSettings {
   allowedOrigins?: string;
 }
 
-/** Time reserved at the end of an invocation for answering that its time is over, in milliseconds. */
+/** Time reserved for answering that an invocation has timed out, in milliseconds. */
 const answeringMs = 500;
 
 /** When an invocation is running out of time, middy aborts the handler's signal and throws this. */
@@ -133,7 +133,6 @@ const start = ({ internal }: { internal: Internal }): void => {
   internal.startedMs = Date.now();
 };
 
-/** Logs one line for each request. */
 const accessLog = (): Middleware => {
   const write = ({ event, response, error, internal }: Chain) => {
     const entry = {

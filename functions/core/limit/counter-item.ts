@@ -6,32 +6,29 @@ import type { Item, Table } from '../table/table.ts';
 import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from './packed-counts.ts';
 import { clearAtMs, liveBuckets, slotOf, stillCounts, type Window } from './window.ts';
 
-/** A window as it is kept. */
 export interface CountedWindow extends Window {
-  /** length in seconds */
   period: number;
-  /** how many digits its counts have in the table */
+  /** digits of its counts in the table */
   digits: number;
 }
 
-/** How many digits the counts of a limit have. All writers have to agree. */
+/** Digits of a limit's counts; all writers must agree. */
 export const digitsOf = ({ rate, mostRate = rate }: Charge): number => digitsFor(mostRate);
 
-/** Everything that is counted for one holder: a window for each limit, so that one write counts a call in all of them or in none. */
+/** All counts of one holder: a window per limit, so that one write counts a call in all of them or in none. */
 export interface CounterItem {
-  /** by the ids of their limits; those of limits that no longer apply stay until they are empty */
+  /** by limit; those that no longer apply stay until they are empty */
   windows: Record<string, CountedWindow>;
   /** tokens of the last writes, newest first, so that a retry after a lost response is recognised */
   last: readonly string[];
 }
 
-/** How many other writes may follow one whose response was lost; after more, its retry is counted again. */
+/** How many other writes may follow a lost response; after more, its retry is counted again. */
 export const rememberedTokens = 8;
 
-/** The windows that a call is counted in, and the newest bucket of each. */
+/** The newest bucket of each window that a call is counted in. */
 export type Buckets = Readonly<Record<string, number>>;
 
-/** The counters of the table. Each method is one operation. */
 export interface CounterItems {
   find(key: Key): Promise<CounterItem | undefined>;
   /**
@@ -43,9 +40,9 @@ export interface CounterItems {
     key: Key,
     call: { charges: readonly Charge[]; buckets: Buckets; token: string; late?: Buckets | undefined },
   ): Promise<CounterItem | false>;
-  /** Takes a call out of the bucket that it was counted into; false if that no longer counts, or the write is one of the last. */
+  /** Removes a call from its bucket; false if the bucket no longer counts, or the write is one of the last. */
   giveBack(key: Key, call: { charge: Charge; bucket: number; token: string }): Promise<CounterItem | false>;
-  /** Puts `next` in the place of `previous`; false if that is no longer what stands in the table. */
+  /** Replaces `previous` by `next`; false if the item has changed. */
   replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
 }
 
@@ -58,13 +55,11 @@ export const sweepDelaySeconds = 3_600;
  */
 type StoredWindow = number[];
 
-/** Where the newest bucket and the total are, and where the packed counts begin. */
+/** Positions of the newest bucket, the total, and the packed counts. */
 const [bucketAt, totalAt, firstPacked] = [0, 1, 3];
 
 interface StoredItem extends Item {
-  /** the windows */
   w: Record<string, StoredWindow>;
-  /** the tokens */
   l: string[];
 }
 
@@ -88,7 +83,7 @@ const store = (windows: CounterItem['windows']): StoredItem['w'] =>
 /** No two states of an item have the same newest token. */
 const isUnchanged = (token: string): Condition => ['=', ['l', 0], token];
 
-/** Puts a token at the front, and moves each of the others by one place. */
+/** Puts a token at the front, and moves the others back. */
 const pushToken = (token: string): Update => ({
   set: [[['l', 0], token]],
   copy: Array.from(
@@ -169,7 +164,7 @@ export const openCounterItems = (table: Table): CounterItems => ({
   },
 });
 
-/** 429 for a person for whom too many clients have called. */
+/** 429 for a person with too many clients. */
 export const tooManyClients = (): ApiError =>
   new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person lately. Try again after Retry-After seconds.', {
     details: { reason: 'clients', retry_after_seconds: sweepDelaySeconds },

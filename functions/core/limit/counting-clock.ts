@@ -1,36 +1,34 @@
 import type { TableClock, TimeBounds } from '../table/table-clock.ts';
 import { bucketMs } from './window.ts';
 
-/** What a clock shows for counting in windows of one period. */
 export interface Reading extends TimeBounds {
-  /** why these bounds are too wide, or not certain enough, to count a call by */
+  /** why the bounds are too wide or too uncertain to count by */
   doubt?: string;
 }
 
-/** Why a call cannot be counted; its name is what the log shows. */
+/** Why a call cannot be counted; the log shows its name. */
 export class WrongClock extends Error {
   override readonly name = 'WrongClock';
 }
 
-/** The time that calls are counted by: the table's, which all instances share. */
+/** The clock for counting: the table's time, which all instances share. */
 export interface CountingClock {
-  /** @param period - of the limit, in seconds: the shorter, the closer the table's time has to be known */
+  /** @param period - of the limit, in seconds: shorter periods need closer bounds */
   read(period: number): Reading;
 }
 
-/** An instance whose clock is further than this from the table's counts nothing, in milliseconds: one of both tells nonsense. */
+/** Maximum difference between an instance's clock and the table's, in milliseconds; beyond it, nothing is counted. */
 const maxErrorMs = 10_000;
 
-/** The most that is needed for the first answer of a table, in milliseconds: a second, twice the tolerance of its date, and the round trip. */
+/** Uncertainty of a table's first response, in milliseconds: one second, twice the tolerance of its date, and the round trip. */
 const firstDoubtMs = 1_500;
 
-/** How closely the table's time has to be known to count in windows of a period, in milliseconds. */
+/** Maximum uncertainty for counting in windows of a period, in milliseconds. */
 export const maxDoubtMs = (period: number): number => Math.min(bucketMs(period) / 2, firstDoubtMs);
 
-/** How far an instance's own clock is trusted to be right if that is not known more closely, and no answer has shown that it is wrong. */
+/** How far an instance's own clock is trusted while no response contradicts it. */
 const trustedMs = (period: number): number => maxDoubtMs(period) / 4;
 
-/** A clock that is known to be right. */
 export const openExactClock = (now: () => number): CountingClock => ({ read: () => ({ earliestMs: now(), latestMs: now() }) });
 
 /**

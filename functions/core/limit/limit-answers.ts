@@ -29,7 +29,7 @@ function describeQuota({ charge }: LimitState): string {
 const describeRest = ({ charge: { name }, remaining, resetSeconds }: LimitState): string =>
   `"${name}";r=${remaining}${Number.isFinite(resetSeconds) ? `;t=${resetSeconds}` : ''}`;
 
-/** `Budget-Warning`, with an item for each budget of which at least four fifths are used. */
+/** `Budget-Warning`, with an item for each budget that is at least four fifths used. */
 function warnOfBudgets(states: readonly LimitState[]): Record<string, string> {
   const items = states.flatMap(({ charge: { name, rate, currency }, used }) =>
     currency !== undefined && used * 5 >= rate * 4
@@ -47,15 +47,15 @@ const overBudget = 'The budget does not suffice for this call. Send it again aft
 const countUsedUp =
   'You have made as many of these calls as the usage policy allows in total. Waiting does not help; GET /api/policy shows the limit.';
 
-/** What a refusal tells besides the limit, and in place of the usual message. */
+/** Details and message of a refusal that replace the usual ones. */
 export interface RefusalWords {
   message?: string;
   reason?: string;
-  /** other limits that the call was asked about, and that do not refuse it */
+  /** other limits of the call, which do not refuse it */
   beside?: readonly LimitState[];
 }
 
-/** 429 with `Retry-After` and the headers of {@link rateLimitHeaders}; 403 for what will never be possible again. */
+/** 429 with `Retry-After` and {@link rateLimitHeaders}; 403 if the call will never be possible again. */
 export function limitExceeded(decision: LimitDecision, { message, reason, beside = [] }: RefusalWords = {}): ApiError {
   const [slowest] = refusing(decision).toSorted((a, b) => b.retrySeconds - a.retrySeconds);
   if (!slowest) throw new TypeError('no limit refuses this call');

@@ -2,11 +2,11 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 import { type Charge, isRate } from '../policy/limits.ts';
 
 export interface LimitRequest {
-  /** RFC 7638 thumbprint of the agent's key, or what else has a quota: it belongs to a key, never to a token or a name */
+  /** thumbprint of the agent's key (RFC 7638) or another owner of a quota, never a token or a name */
   holder: string;
-  /** which of the holder's counters, for example `execute` */
+  /** one of the holder's counters, for example `execute` */
   counter: string;
-  /** what one call takes of each limit that applies: it has to fit into all of them, or is counted in none */
+  /** what one call takes of each limit: it is counted in all of them or in none */
   charges: readonly Charge[];
 }
 
@@ -18,7 +18,6 @@ export const countCalls = (holder: string, name: string, limit: RateLimit): Limi
   charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
 });
 
-/** A request that counts a call of a service, whichever agent makes it. */
 export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
   const holder = `service:${serviceId}`;
   const { charges, ...request } = countCalls(holder, 'service', limit);

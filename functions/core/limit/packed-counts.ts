@@ -1,22 +1,19 @@
 import { liveBuckets } from './window.ts';
 
-/** How many decimal digits a number has that holds whole counts without loss. */
+/** Decimal digits that a number holds exactly. */
 const numberDigits = 15;
 
-/** How many digits a count may have: as few as possible, and so that a packed list tells by its length how many it has. */
+/** Possible digits of a count: few, and distinguishable by the length of the packed list. */
 const widths = [1, 2, 3, 5, 16];
 
-/** How many counts of so many digits are in one number. */
 const countsIn = (digits: number): number => Math.max(1, Math.floor(numberDigits / digits));
 
-/** How many digits the counts of a window have that are at most `most`. */
 export const digitsFor = (most: number): number => widths.find((digits) => String(most).length <= digits) ?? 16;
 
-/** How many digits the counts of a packed list have. */
 export const digitsIn = (packed: readonly number[]): number =>
   widths.find((digits) => Math.ceil(liveBuckets / countsIn(digits)) === packed.length) ?? 16;
 
-/** Where the count of a slot is in a packed list: in which number, and what one is there. */
+/** The position of a slot in a packed list: the number that holds it, and the value of one there. */
 export function placeOf(slot: number, digits: number): { at: number; unit: number } {
   const several = countsIn(digits);
   return { at: Math.floor(slot / several), unit: 10 ** (digits * (slot % several)) };

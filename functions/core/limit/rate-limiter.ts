@@ -18,15 +18,14 @@ import { type CountingClock, maxDoubtMs, openCountingClock, openExactClock, type
 import type { LimitRequest } from './limit-request.ts';
 import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, remainingCalls, removeCall, rollTo } from './window.ts';
 
-/** How much of one limit is used. */
 export interface LimitState {
   charge: Charge;
   used: number;
-  /** calls that may be made at once, whatever their kind */
+  /** number of calls that may be made now, of the most expensive kind */
   remaining: number;
-  /** after how many seconds more calls will be free than {@link remaining}: at least 1, `Infinity` if never */
+  /** seconds until {@link remaining} grows: at least 1, `Infinity` if never */
   resetSeconds: number;
-  /** after how many seconds a call of this kind is admitted, if it is refused now; `Infinity` if never */
+  /** seconds until a refused call of this kind is admitted; `Infinity` if never */
   retrySeconds: number;
 }
 
@@ -34,7 +33,7 @@ export interface LimitDecision {
   isAdmitted: boolean;
   /** in the order of the charges */
   states: LimitState[];
-  /** where the call has been counted: one that is admitted, or that was too late and is refused now */
+  /** where the call was counted, if it was */
   buckets?: Buckets;
 }
 
@@ -54,9 +53,9 @@ export interface RateLimiter {
    * @throws ApiError as {@link consume}: then `admitted` says no more what has been counted
    */
   renew(request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision>;
-  /** What may still be called, without counting a call; one read. */
+  /** The remaining quota; one read. */
   inspect(request: LimitRequest): Promise<LimitDecision>;
-  /** The refusal if this instance already knows that a limit is used up; does not read the table. */
+  /** The refusal if this instance already knows that a limit is used up; reads nothing. */
   findRefusal(request: LimitRequest): LimitDecision | undefined;
   /**
    * What would be decided about a call, without counting it: by what this instance knows of the counter, which one read tells if it knows nothing
@@ -72,7 +71,7 @@ export interface RateLimiter {
   giveBack(request: LimitRequest, decision: Pick<LimitDecision, 'buckets'>): Promise<void>;
 }
 
-/** Counters whose last known state an instance keeps in memory. */
+/** Counters that an instance caches. */
 const maxKnown = 10_000;
 
 /**
@@ -81,35 +80,34 @@ const maxKnown = 10_000;
  */
 const maxWindows = 200;
 
-/** An attempt fails only if another call was counted in between, or if counting took longer than a call may wait. */
+/** Attempts fail only if another call was counted in between, or if counting took too long. */
 const [maxAttempts, maxCountingMs] = [5, 1_000];
 
-/** How much too early clients may call without being refused: timers fire early. */
+/** Clients may call this much too early: timers fire early. */
 const earlyAllowanceMs = 100;
 
-/** How much longer clients are told to wait than calls count: another instance may know the time less closely. */
+/** How much longer clients wait than calls count: another instance may know the time less closely. */
 export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs(period);
 
-/** How long a budget or a count is believed to be used up: another instance may have given some of it back. */
+/** How long a used-up budget or count is believed: another instance may have returned some of it. */
 const believedMs = 10_000;
 
 const newToken = (): string => randomBytes(6).toString('base64url');
 
 const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => used + cost > rate;
 
-/** What refuses a call. */
 export const refusing = ({ states }: LimitDecision): LimitState[] => states.filter(isExceeded);
 
-/** @param time - the clock, or the milliseconds since the epoch of one that is right. Default: the table's time, see {@link openCountingClock} */
+/** @param time - a clock, or the time of an exact one; default: {@link openCountingClock} */
 export function openRateLimiter(table: Table, time: CountingClock | (() => number) = openCountingClock(table.clock)): RateLimiter {
   const clock = typeof time === 'function' ? openExactClock(time) : time;
   const counters = openCounterItems(table);
   const known = new QuickLRU<string, { item: CounterItem | undefined; atMs: number }>({ maxSize: maxKnown });
 
-  /** For what is not exact. */
+  /** For estimates. */
   const now = (): number => clock.read(Number.POSITIVE_INFINITY).earliestMs;
 
-  /** @throws ApiError SERVICE_UNAVAILABLE if calls cannot be counted by what is known of the time */
+  /** @throws ApiError SERVICE_UNAVAILABLE if the time is too uncertain to count by */
   function readToCount(period: number): Reading {
     const reading = clock.read(period);
     if (reading.doubt === undefined) return reading;
@@ -117,7 +115,6 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     throw unavailable(message, new WrongClock(reading.doubt));
   }
 
-  /** The window of a limit as of now. */
   const current = (item: CounterItem | undefined, charge: Charge): CountedWindow => {
     const { id, period } = charge;
     const bucket = bucketAt(clock.read(period).earliestMs, period);
@@ -145,7 +142,6 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     return { isAdmitted: !states.some(isExceeded), states };
   }
 
-  /** A decision by a state of the item. */
   const decideBy = (request: LimitRequest, item: CounterItem | undefined): LimitDecision =>
     decide(request, (charge) => current(item, charge));
 
@@ -168,7 +164,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
 
   const inspect = async (request: LimitRequest): Promise<LimitDecision> => decideBy(request, await read(request));
 
-  /** The item with these windows in the place of those of the same limits, and without windows that count nothing any more. */
+  /** The item with these windows, without windows that have expired. */
   function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
     const isKept = ([id, window]: [string, CountedWindow]) =>
       id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
@@ -200,11 +196,11 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   const renew = async (request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision> =>
     isInTime(request, admitted.buckets) ? admitted : count(request, admitted.buckets);
 
-  /** Whether a call that has been counted into these buckets may be made now. */
+  /** Whether a counted call may be made now. */
   const isInTime = ({ charges }: LimitRequest, buckets: Buckets = {}): boolean =>
     charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
 
-  /** @param late - the buckets that the call has been counted into already, if it could not be made in time */
+  /** @param late - the buckets of a call that is counted but was not made in time */
   async function count(request: LimitRequest, late?: Buckets): Promise<LimitDecision> {
     const counted = { buckets: late };
     try {
@@ -216,7 +212,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  /** @param counted - where the call is known to be counted: nowhere while a write is under way that may change it */
+  /** @param counted - where the call is known to be counted: nowhere during a write that may change it */
   async function countInto(request: LimitRequest, counted: { buckets: Buckets | undefined }): Promise<LimitDecision> {
     const { charges } = request;
     let late = counted.buckets;
@@ -271,7 +267,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  /** What is known of a counter; it is read if nothing is, or if that would refuse a call that may have become possible. */
+  /** The cached counter; it is read if there is none, or if it would refuse a call that may be possible again. */
   async function believe(request: LimitRequest): Promise<CounterItem | undefined> {
     const state = known.get(idOf(request));
     const isAdmitted = state && decideBy(request, state.item).isAdmitted;

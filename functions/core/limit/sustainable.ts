@@ -1,12 +1,12 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
-/** DynamoDB writes one item this often, and a limit has one item for each agent or service. */
+/** DynamoDB's write limit for one item; a limit has one item per agent or service. */
 const maxWritesPerSecond = 1_000;
 
-/** A window of fewer seconds has such short buckets that calls are counted about three times. */
+/** With shorter periods, buckets are so short that each call is counted about three times. */
 const shortestSeconds = 10;
 
-/** What keeps one counter from sustaining a limit, as a sentence that begins with a verb; undefined if nothing does. */
+/** Why one counter cannot sustain a limit, as a sentence that begins with a verb; undefined if it can. */
 export function describeOverload({ rate, period }: RateLimit): string | undefined {
   const calls = Math.ceil(rate / period);
   const counter = `one counter sustains about ${maxWritesPerSecond} writes a second`;
@@ -16,7 +16,7 @@ export function describeOverload({ rate, period }: RateLimit): string | undefine
   return calls > maxWritesPerSecond ? `allows ${calls} calls a second, but ${counter}` : undefined;
 }
 
-/** What an answer adds about the limit of a service that was saved. */
+/** Warnings about the limit of a saved service. */
 export function warningsOf({ limit }: { limit?: RateLimit | undefined }): { warnings?: string[] } {
   const overload = limit && describeOverload(limit);
   return overload ? { warnings: [`The limit ${overload}.`] } : {};

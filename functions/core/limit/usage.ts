@@ -2,7 +2,6 @@ import type { Usage } from '../../../schemas/agent.ts';
 import { formatMoney } from '../policy/money.ts';
 import type { LimitState } from './rate-limiter.ts';
 
-/** How much of a limit is used and left, for admins. */
 export function describeUsage({ charge: { name, rule, rate, period, currency }, used }: LimitState): Usage {
   const show = (amount: number) => (currency === undefined ? amount : formatMoney(amount, currency));
   return {

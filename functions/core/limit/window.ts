@@ -7,10 +7,10 @@ import type { RateLimit } from '../../../schemas/pat.ts';
  */
 const bucketsPerPeriod = 20;
 
-/** In how many buckets a call counts: its own, of which a part has passed already, and those after it. */
+/** Buckets in which a call counts: the rest of its own, and those after it. */
 export const liveBuckets = bucketsPerPeriod + 2;
 
-/** How much of a bucket is left for making a call once it has been admitted. */
+/** Fraction of a bucket that is left for making an admitted call. */
 const madeWithinBuckets = 0.5;
 
 /**
@@ -22,20 +22,19 @@ export interface Window {
   bucket: number;
   /** what is counted in the live buckets; {@link slotOf} gives the place of each */
   counts: readonly number[];
-  /** sum of the counts */
   total: number;
 }
 
 /** Length of a bucket in milliseconds; `period` is in seconds. */
 export const bucketMs = (period: number): number => (period * 1000) / bucketsPerPeriod;
 
-/** The longest that a call counts, in milliseconds. */
+/** The longest time that a call counts, in milliseconds. */
 export const longestCountMs = (period: number): number => liveBuckets * bucketMs(period);
 
-/** When none of the window's calls counts any more, in milliseconds since the epoch. */
+/** When the window is empty, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
-/** How soon after its admission a call has to be made, in milliseconds; `period` is in seconds. */
+/** Time between admission and call, in milliseconds; `period` is in seconds. */
 export const madeWithinMs = (period: number): number => madeWithinBuckets * bucketMs(period);
 
 /**
@@ -45,16 +44,13 @@ export const madeWithinMs = (period: number): number => madeWithinBuckets * buck
 export const callableUntilMs = (bucket: number, period: number): number =>
   (bucket + liveBuckets - bucketsPerPeriod - madeWithinBuckets) * bucketMs(period);
 
-/** The bucket of a moment in milliseconds since the epoch. */
 export const bucketAt = (timeMs: number, period: number): number => Math.floor(timeMs / bucketMs(period));
 
-/** Index of a bucket in {@link Window.counts}. */
 export const slotOf = (bucket: number): number => ((bucket % liveBuckets) + liveBuckets) % liveBuckets;
 
-/** A window without calls. */
 export const emptyWindow = (bucket: number): Window => ({ bucket, counts: new Array(liveBuckets).fill(0), total: 0 });
 
-/** The window once `bucket` is the newest one. It never goes back: a clock that is behind counts into the newest bucket. */
+/** The window with `bucket` as its newest. It never goes back: a clock that is behind counts into the newest bucket. */
 export function rollTo(window: Window, bucket: number): Window {
   if (bucket <= window.bucket) return window;
   const counts = [...window.counts];
@@ -63,22 +59,20 @@ export function rollTo(window: Window, bucket: number): Window {
   return { bucket, counts, total: counts.reduce((sum, count) => sum + count, 0) };
 }
 
-/** The window with one more call in its newest bucket. */
 export function addCall({ bucket, counts, total }: Window, cost = 1): Window {
   return { bucket, counts: counts.map((count, slot) => (slot === slotOf(bucket) ? count + cost : count)), total: total + cost };
 }
 
-/** Whether what was counted into `bucket` still counts once `newest` is the newest one. */
+/** Whether a call counted into `bucket` still counts. */
 export const stillCounts = (bucket: number, newest: number): boolean => bucket > newest - liveBuckets;
 
-/** The window without one call that was counted into `bucket`, if that still counts. */
+/** The window without a call counted into `bucket`, if that still counts. */
 export function removeCall(window: Window, bucket: number, cost = 1): Window {
   if (!stillCounts(bucket, window.bucket)) return window;
   const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - cost : count));
   return { ...window, counts, total: window.total - cost };
 }
 
-/** How often `cost` still fits into the window at once. */
 export const remainingCalls = ({ total }: Pick<Window, 'total'>, { rate }: RateLimit, cost = 1): number =>
   Math.max(0, Math.floor((rate - total) / cost));
 

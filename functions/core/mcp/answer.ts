@@ -108,7 +108,7 @@ function readBody(request: ApiRequest) {
   }
 }
 
-/** Whether the connection has no PAT, a dead one, or one for an earlier policy: the host can mend that, but a model cannot. */
+/** Whether the connection has no PAT, an expired one, or one for an earlier policy. The host can fix that, but a model cannot. */
 const isOfConnection = ({ details: { reason } }: ApiError, request: ApiRequest): boolean =>
   reason === 'pat_missing' ||
   reason === 'pat_of_connection' ||
@@ -156,7 +156,7 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promi
   }
 }
 
-/** The details of a refusal, with its own texts in the terms of the tools. */
+/** The details of a refusal, worded for tools. */
 function describeDetails({ details }: ApiError): Record<string, unknown> {
   const { issues, ...others } = details as { issues?: Issue[] };
   return { ...(issues && { issues: issues.map(({ path, problem }) => ({ path, problem: inToolTerms(problem) })) }), ...others };

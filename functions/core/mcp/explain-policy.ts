@@ -25,7 +25,7 @@ export function explainPolicy(policy: object, baseUrl: string, isFreshRequired: 
   };
 }
 
-/** What is signed counts for this gate alone, for two minutes, and once. */
+/** The signed text is valid for this gate only, for two minutes, and once. */
 const shellSteps = (baseUrl: string): string[] => [
   'With a shell (the key is made once and kept in your folder; the address must answer with the text above):',
   '(umask 077; mkdir -p ~/.intent-gate); KEY=~/.intent-gate/agent-rsa-key.pem; POLICY=$(mktemp)',

@@ -12,7 +12,7 @@ interface BriefPage {
 
 const bytesOf = (data: object): number => Buffer.byteLength(JSON.stringify(JSON.stringify(data)));
 
-/** Shortens the summaries of a page of hits, then leaves out the last hits and counts them. */
+/** Shortens the summaries of a page, then drops the last hits and counts them. */
 export function fitHits<T extends BriefPage>(page: T): T & { left_out?: number } {
   const shortened = summaryLengths
     .map((length) => ({ ...page, intents: page.intents.map((intent) => ({ ...intent, summary: intent.summary.slice(0, length) })) }))

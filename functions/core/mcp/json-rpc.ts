@@ -16,7 +16,7 @@ const rpcCodes = {
   invalidParams: -32602,
   headerMismatch: -32020,
   unsupportedProtocolVersion: -32022,
-  /** of this server: a tool needs a PAT, which the host can get by letting its person sign in */
+  /** of this server: a tool needs a PAT, which the host gets when its person signs in */
   unauthorized: -32041,
 } as const;
 

@@ -6,7 +6,7 @@ const acceptPolicy =
 const search = 'Call search_intents for an intent that you may execute.';
 const sameLater = 'Make the same call again later.';
 
-/** By every code, but for those whose advice depends on the error; null if the arguments have to be corrected. */
+/** Advice by code; null if the arguments have to be corrected. */
 const nextCalls: Record<Exclude<ErrorCode, 'TOO_MANY_REQUESTS' | 'INTENT_EXECUTION_FAILED'>, string | null> = {
   UNAUTHORIZED: acceptPolicy,
   INVALID_SIGNATURE: acceptPolicy,
@@ -34,7 +34,7 @@ const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
 
 const tellPerson = 'Tell the person whom you work for';
 
-/** Only a service that refuses the parameters (422) can be helped by other ones. */
+/** Other parameters can only help with a service that refuses them (422). */
 function afterFailure({ status, details }: ApiError): string {
   if (status === 422)
     return 'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.';
@@ -42,7 +42,7 @@ function afterFailure({ status, details }: ApiError): string {
   return `Your parameters are not the reason. ${isSent ? 'The service may have done what you asked: find that out before you make the call again' : `${tellPerson} that this intent cannot be called`}, or search_intents for another intent.`;
 }
 
-/** What helps if the connection itself has no PAT, or a dead one. */
+/** Advice for a connection without a PAT, or with an expired one. */
 function withoutPat({ details }: ApiError): string {
   const signIn = typeof details.sign_in === 'string' ? `, or connect this host to ${details.sign_in}, where they sign in in a browser` : '';
   if (details.reason === 'pat_missing')
@@ -52,7 +52,7 @@ function withoutPat({ details }: ApiError): string {
 
 const joinWithOr = (names: string[]): string => new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(names);
 
-/** What a model can do about a refusal, in one sentence. */
+/** Advice for a model about a refusal, in one sentence. */
 export function nextCall(tool: string, error: ApiError): string {
   const { code, details } = error;
   if (details.reason === 'pat_missing' || details.reason === 'pat_of_connection') return withoutPat(error);

@@ -5,7 +5,7 @@ import { RpcError, type RpcMessage } from './json-rpc.ts';
 /** The revision of MCP whose requests are self-contained. */
 const modernRevision = '2026-07-28';
 
-/** Earlier revisions, which begin with a handshake, newest first. They are the same for the gate. */
+/** Earlier revisions with a handshake, newest first. The gate treats them alike. */
 export const legacyRevisions = ['2025-11-25', '2025-06-18', '2025-03-26'];
 
 export const revisions = [modernRevision, ...legacyRevisions];

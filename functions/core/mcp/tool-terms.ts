@@ -1,4 +1,4 @@
-/** Endpoints and headers, and what tools call them. Applied to the gate's own texts only, never to a service's. */
+/** Endpoints and headers, and how tools call them. Applied to the gate's own texts, never to a service's. */
 const terms: readonly [RegExp, string][] = [
   [/GET \/api\/intents\/search/g, 'search_intents'],
   [/GET \/api\/intents\/\{intent_uid\}(\?view=full)?/g, 'get_intent'],

@@ -24,11 +24,11 @@ export interface Endpoints {
   executeIntent: Action;
 }
 
-/** What a tool found: data for programs, and a text for models if the data do not speak for themselves. */
+/** The result of a tool: data and, if the data do not speak for themselves, a text. */
 export interface ToolOutput {
   data: object;
   text?: string;
-  /** what is to be known about the data, in sentences */
+  /** remarks on the data, in sentences */
   remarks?: string[];
 }
 
@@ -62,7 +62,7 @@ const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>):
 
 const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** The endpoints check its form, because they say what is wrong in words. */
+/** The endpoints check its form, because their messages are clearer. */
 const uidArgument = z.string().meta({ description: 'the intent_uid, as search_intents gives it', pattern: intentUidPattern.source });
 
 const { query, service_name, namespace, tags } = searchQuery.shape;
@@ -111,13 +111,10 @@ const executeArguments = executionRequest.extend({
 const executing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 export interface ToolOptions {
-  /** whether a signed policy has to carry iat, exp, aud and jti */
   isFreshRequired: boolean;
-  /** people can sign in, at an address of their own */
   isSignInOffered: boolean;
 }
 
-/** The four tools. */
 export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffered }: ToolOptions): Tool[] {
   const ask = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
 
@@ -197,7 +194,6 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
   ];
 }
 
-/** What the headers of an executed intent's answer say about it. */
 function remarksOn({ 'Answer-Issues': issues, 'Answer-Cut': cut }: Record<string, string> = {}): string[] {
   return [
     ...(issues ? [`The call was executed, but its answer does not match output_parameters at ${issues}.`] : []),

@@ -44,16 +44,16 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
   };
 }
 
-/** Models that have to name every parameter write null for an optional one that they leave out. It is a value only where the type has it. */
+/** Models often write null for optional parameters that they leave out. It is a value only if the type includes it. */
 const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
 
-/** An integer that is written as 1.0 or 1e3 is sent as 1 or 1000, because an upstream may not take the other spelling, say in a path. */
+/** An integer spelt 1.0 or 1e3 is sent as 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
 function plainInteger(value: unknown): unknown {
   const double = isRawNumber(value) ? toDouble(value) : undefined;
   return Number.isSafeInteger(double) ? double : value;
 }
 
-/** What is missing or has the wrong type in an upstream's answer, with pointers into that answer. An optional member may be null. */
+/** Missing or mistyped members of an upstream's answer, as pointers into it. Optional members may be null. */
 export const checkOutput = (definitions: readonly Parameter[], answer: object): Issue[] =>
   definitions.flatMap(({ name, type, required }): Issue[] => {
     const value: unknown = Object.hasOwn(answer, name) ? Reflect.get(answer, name) : undefined;

@@ -21,7 +21,7 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
     );
   });
 
-/** @param fields - the header fields of the parameters before it, to which this one is added */
+/** @param fields - the header fields of earlier parameters; this one is added */
 function checkPlace({ name, type, in: place, style, schema }: Parameter, list: string, fields: Set<string>): Issue[] {
   if (list === 'output_parameters') {
     const given = Object.entries({ in: place, style, schema }).filter(([, value]) => value !== undefined);

@@ -22,7 +22,7 @@ export const types: Record<Parameter['type'], ValueRule> = {
   any: { holds: (value) => value !== undefined, problem: 'must be a value' },
 };
 
-/** What each bound measures, and how it is compared. Values of other kinds pass, as in JSON Schema. */
+/** How each bound is measured and compared. Values of other types pass, as in JSON Schema. */
 const bounds = {
   minimum: [toNumber, (order: number) => order >= 0, 'must be at least'],
   maximum: [toNumber, (order: number) => order <= 0, 'must be at most'],
@@ -48,7 +48,6 @@ function toCount(value: unknown): number | undefined {
   return Array.isArray(value) ? value.length : undefined;
 }
 
-/** A rule of values, and the problem of those that break it. */
 export interface ValueRule {
   holds: (value: unknown) => boolean;
   problem: string;
@@ -63,7 +62,7 @@ export function compileBound(name: BoundName, bound: Numeric): ValueRule {
   return { holds, problem: [words, numberText(bound), ...(unit === undefined ? [] : [unit])].join(' ') };
 }
 
-/** The canonical texts of the values that an `enum` allows, and the problem of all others. */
+/** The canonical texts of the allowed values, and the problem of all others. */
 export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<string>; problem: string } {
   const spellings = allowed.map(canonicalText);
   const all = spellings.join(', ');
@@ -71,13 +70,12 @@ export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<s
   return { texts: new Set(spellings), problem: `must be one of ${shown}${shown.length < all.length ? ' and others' : ''}` };
 }
 
-/** What a keyword of a parameter means. */
 interface Keyword<Value> {
-  /** the types to which it applies; all if not given */
+  /** types to which it applies; default: all */
   types?: readonly Parameter['type'][];
-  /** what is wrong with the keyword itself, as a sentence that begins with "must" */
+  /** what is wrong with the keyword itself, starting with "must" */
   findProblem?: (value: Value, definition: Parameter) => string | undefined;
-  /** the check of values; compiled once, and never for a keyword that has a problem */
+  /** compiled once, and never for a keyword with a problem */
   compile: (value: Value) => Check;
 }
 
@@ -94,7 +92,7 @@ const compileBoundCheck = (name: BoundName) => (bound: Numeric) => toCheck(compi
 const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
 const textual: readonly Parameter['type'][] = ['string', 'any'];
 
-/** Every keyword that says which values a parameter takes: registration checks definitions with it, and execution checks values. */
+/** Keywords that constrain values. Registration checks definitions with them, execution checks values. */
 const keywords: { readonly [Name in KeywordName]: Keyword<KeywordValue<Name>> } = {
   enum: { compile: compileEnumCheck },
   minimum: { types: numeric, findProblem: isAtMost('maximum'), compile: compileBoundCheck('minimum') },
@@ -107,7 +105,6 @@ const keywords: { readonly [Name in KeywordName]: Keyword<KeywordValue<Name>> } 
 
 export const keywordNames = Object.keys(keywords) as KeywordName[];
 
-/** A check for strings only. */
 const ofText = (holds: (text: string) => boolean, problem: string): Check =>
   toCheck({ holds: (value) => typeof value !== 'string' || holds(value), problem });
 
@@ -127,7 +124,7 @@ function compilePatternCheck(pattern: string): Check {
   };
 }
 
-/** What is wrong with a pattern, as a sentence that begins with "must"; undefined if it can be matched in linear time. */
+/** What is wrong with a pattern, starting with "must"; undefined if it can be matched in linear time. */
 export function findPatternProblem(pattern: string): string | undefined {
   try {
     compilePattern(pattern);
@@ -138,7 +135,7 @@ export function findPatternProblem(pattern: string): string | undefined {
   }
 }
 
-/** A keyword of one definition, with its value filled in; undefined if the definition does not have it. */
+/** A keyword of one definition; undefined if the definition does not have it. */
 function readKeyword<Name extends KeywordName>(name: Name, definition: Parameter) {
   const value = definition[name];
   if (value === undefined) return undefined;
@@ -156,13 +153,13 @@ export const keywordsOf = (definition: Parameter) =>
 
 export const mayBeHeader = (type: Parameter['type']): boolean => ['string', 'number', 'integer', 'boolean'].includes(type);
 
-/** Numbers, true and false are written as JSON, which is always the value of a field. */
+/** Numbers and booleans are written as JSON, which is always a valid field value. */
 const checkField = ofText(
   (text) => headerValue.safeParse(text).success,
   'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field',
 );
 
-/** All checks of one definition. A value of the wrong type gets that one problem, every other value all the problems that apply. */
+/** All checks of one definition. A value of the wrong type gets that one problem, any other all that apply. */
 export function compileDefinition(definition: Parameter): Check {
   const type = types[definition.type];
   const checks = [...(definition.in === 'header' ? [checkField] : []), ...keywordsOf(definition).map(({ compile }) => compile())];

@@ -6,7 +6,7 @@ import { describeUnknown, isObject, placeOf, pointer } from '../json.ts';
 import { boundNames, compileBound, compileEnum, findPatternProblem, types } from './keywords.ts';
 import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern.ts';
 
-/** Most issues of one value. */
+/** Maximum number of issues per value. */
 const maxIssues = 20;
 
 /**
@@ -17,13 +17,12 @@ const maxWork = 4_000_000;
 
 const visitWork = 4;
 
-/** Members of large objects take far longer to enumerate than items of lists. */
+/** Enumerating members of objects takes far longer than items of lists. */
 const memberWork = 20;
 
-/** An issue whose pointer is built only if it is shown. */
+/** An issue whose pointer is built only if needed. */
 type Found = () => Issue;
 
-/** What the inputs of one request share. */
 export interface NestedBudget {
   workLeft: number;
   matching: MatchingBudget;
@@ -33,7 +32,6 @@ export interface NestedBudget {
 
 export const openNestedBudget = (matching: MatchingBudget): NestedBudget => ({ workLeft: maxWork, matching, texts: new Map() });
 
-/** One validation of one value. */
 interface Run {
   found: Found[];
   budget: NestedBudget;
@@ -42,7 +40,7 @@ interface Run {
 type Path = readonly (string | number)[];
 type Visitor = (value: unknown, path: Path, run: Run) => void;
 
-/** How much there is to read of a value, without what is inside its items and members. */
+/** The size of a value, without what is inside its items and members. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (isRawNumber(value)) return value.rawJSON.length;
@@ -89,7 +87,6 @@ function compile(schema: NestedSchema): Visitor {
   };
 }
 
-/** A check of the value alone. */
 const simple =
   ({ holds, problem }: { holds: (value: unknown, run: Run) => boolean; problem: string }): Visitor =>
   (value, path, run) => {
@@ -124,7 +121,7 @@ const compileBounds = (schema: NestedSchema): Visitor[] =>
     return bound === undefined ? [] : simple(compileBound(name, bound));
   });
 
-/** 0.3 is a multiple of 0.1, though not in double precision; numbers that need more are left to the service. */
+/** 0.3 counts as a multiple of 0.1, despite double precision. Numbers that need more precision are left to the service. */
 function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefined {
   if (typeof step !== 'number' || step <= 0) return undefined;
   const holds = (value: unknown) => {
@@ -181,7 +178,6 @@ function compileInside({ items, properties, required, additionalProperties, anyO
   return checks;
 }
 
-/** Every pattern inside a schema that cannot be matched in linear time. */
 export function findNestedProblems(schema: NestedSchema, at: Path = []): Issue[] {
   const problem = schema.pattern === undefined ? undefined : findPatternProblem(schema.pattern);
   const inside: [Path, NestedSchema | undefined][] = [

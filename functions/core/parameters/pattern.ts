@@ -1,30 +1,29 @@
 import { createRequire } from 'node:module';
 import type { RE2JS } from 're2js';
 
-/** The engine is loaded when the first pattern is compiled: many intents have none, and reading it would delay every start. */
+/** Loaded with the first pattern: many intents have none, and loading would delay every start. */
 const load = createRequire(import.meta.url);
 
 /** Maximum size of a compiled pattern. Matching takes time proportional to this times the length of the text. */
 const maxProgramSize = 2500;
 
-/** A pattern that is longer than this with its repetitions written out is not compiled at all: that would take seconds. */
+/** Longer patterns (with repetitions written out) are not compiled, because that would take seconds. */
 const maxWrittenLength = 10_000;
 
-/** Longest text that a pattern is tried on, in UTF-16 units. */
+/** Longest text that is matched, in UTF-16 units. */
 export const maxMatchedLength = 16_384;
 
-/** What all texts of one request may take together: the size of each pattern times the length of its text. About a sixth of a second. */
+/** Work that all patterns of one request may take: size of the pattern times length of the text. About a sixth of a second. */
 const maxWork = 16_000_000;
 
 export interface Pattern {
   matches(text: string): boolean;
-  /** what matching a text takes for each UTF-16 unit of it */
+  /** work per UTF-16 unit of a text */
   size: number;
 }
 
-/** What is left of the work that one request may take. */
 export interface MatchingBudget {
-  /** Takes this much; false if not as much is left. */
+  /** @returns false if not enough work is left */
   spend(work: number): boolean;
 }
 
@@ -65,7 +64,7 @@ const tooLarge = 'is too large when its repetitions are written out; use smaller
 const needed =
   'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000 (nested ones multiplied), no surrogate pairs as escapes';
 
-/** What RE2JS would misread instead of refusing it: named back-references, and characters written as two surrogates. */
+/** Patterns that RE2JS would misread: named back-references, and characters written as two surrogates. */
 const misread = /(?:^|[^\\])(?:\\\\)*\\(?:k|u[dD][89a-fA-F])/;
 
 function compileLinear(source: string): RE2JS {
@@ -78,11 +77,11 @@ function compileLinear(source: string): RE2JS {
   }
 }
 
-/** What a valid pattern consists of: escapes, classes, openings of groups, counted repetitions and single characters. */
+/** The elements of a valid pattern: escapes, classes, group openings, counted repetitions and single characters. */
 const lexeme =
   /\\(?:[pPu]\{[^}]*\}|u[0-9a-f]{4}|x[0-9a-f]{2}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<\w+>|[a-z-]*:))?|\{(\d+),?(\d*)\}|./gisu;
 
-/** How many characters and classes a valid pattern has once its repetitions are written out. */
+/** Number of characters and classes in a valid pattern with its repetitions written out. */
 export function countAtoms(source: string): number {
   const groups = [0];
   let repeatable = 0;

@@ -3,7 +3,6 @@ import type { Intent } from '../../../schemas/intent.ts';
 import { invalidParameter } from '../api-error.ts';
 import { compileParameters } from './compile.ts';
 
-/** Compiled validators that an instance keeps. */
 const maxCached = 1_000;
 
 type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: number };

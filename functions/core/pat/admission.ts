@@ -32,5 +32,5 @@ export function openAdmission(readAgain: () => Promise<void>): () => Promise<boo
   };
 }
 
-/** Waits until every execution that has read its agent's status before now has sent its call, or must read again. */
+/** Waits until every execution that read its agent's status before now has sent its call, or must read again. */
 export const outwaitAdmissions = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + marginMs));

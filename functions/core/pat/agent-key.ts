@@ -5,11 +5,11 @@ import { thumbprintOf } from './thumbprint.ts';
 
 export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
 
-/** An agent's public key, whatever form it came in. */
+/** An agent's public key, in any encoding. */
 export interface AgentKey {
   kind: KeyKind;
   key: KeyObject;
-  /** RFC 7638; the same for every encoding of the key */
+  /** RFC 7638; independent of the encoding */
   thumbprint: string;
 }
 

@@ -5,13 +5,10 @@ import { ApiError, unavailable } from '../api-error.ts';
 import { invalidSignature } from './refusals.ts';
 
 export interface BindingRules {
-  /** agents have to be approved before their first PAT */
   isApprovalRequired: boolean;
-  /** several keys may use one agent_id */
   isSharingAllowed: boolean;
 }
 
-/** An application for a PAT. */
 interface Application {
   agentId: string;
   thumbprint: string;
@@ -43,7 +40,7 @@ export async function findAgent(agents: Applicants, application: Application, ru
   return { ...application, records };
 }
 
-/** Binds the agent_id to the key, or puts the agent on the list of those that wait for approval. */
+/** Binds the agent_id to the key, or puts the agent into the queue for approval. */
 export async function bindAgent(agents: Applicants, application: Application, seen: Found, rules: BindingRules): Promise<BoundAgent> {
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -58,7 +55,7 @@ export async function bindAgent(agents: Applicants, application: Application, se
   throw unavailable('Several requests change this agent at the same time. Try again after Retry-After.');
 }
 
-/** An attempt fails only if the agent has changed in the meantime. */
+/** Attempts fail only if the agent has changed in the meantime. */
 const maxAttempts = 5;
 
 const proofMissing = () =>

@@ -3,16 +3,16 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import type { BoundAgent } from '../activity/agent.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 
-/** How long before its issue a PAT is valid, because clocks differ. */
+/** How long before its issue a PAT is valid, to allow for clock differences. */
 const clockDifferenceSeconds = 10;
 
 export interface NewPat {
   baseUrl: string;
   agent: BoundAgent;
   policy: CurrentPolicy;
-  /** the PAT was issued with a proof of possession, so every use needs one */
+  /** every use of the PAT needs a proof of possession */
   hasProof: boolean;
-  /** the client that a person has signed in for; absent for agents with keys */
+  /** the client that a person signed in with; absent for agents with keys */
   clientId: string | undefined;
   nowMs: number;
   lifeSeconds: number;

@@ -11,9 +11,7 @@ export interface SingleUse {
 export interface FreshnessOptions {
   baseUrl: string;
   nowMs: number;
-  /** the agent_id of the request */
   agentId: string;
-  /** iat, exp, aud and jti are mandatory */
   isFreshRequired: boolean;
 }
 

@@ -28,9 +28,9 @@ export const toHolder = (agentId: string, thumbprint: string): Holder => ({
 
 export const holderOf = (claims: PatClaims): Holder => toHolder(claims.sub, 'cnf' in claims ? claims.cnf.jkt : claims.person);
 
-/** The host of a client that is named by an address; another client's own name. */
+/** The host of a client named by an address; otherwise the client's name. */
 const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
 
-/** The agent_id of a person with a client. Agents with keys cannot use it, and no two clients share one. */
+/** The agent_id of a person with a client: unavailable to agents with keys, and unique to the client. */
 export const signedInAgentId = (subject: string, clientId: string): string =>
   `${signedInPrefix}${subject}@${clientHost(clientId).slice(0, 150)}:${digest(clientId).slice(0, 16)}`;

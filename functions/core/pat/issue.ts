@@ -30,31 +30,27 @@ export interface IssuerParts {
 
 export interface Applicant<T> {
   request: ApiRequest;
-  /** the accepted policy, which is in force */
   policy: CurrentPolicy;
   nowMs: number;
   agentId: string;
   /** of the agent's key, or of a person: see {@link ./holder.ts} */
   thumbprint: string;
   hasProof: boolean;
-  /** the client that a person has signed in for; absent for agents with keys */
+  /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
-  /** whose PATs are limited, for the message */
   countedFor: string;
   /** Last check before anything is written, with the agent's current generation. */
   check?(generation: string | undefined): Promise<unknown>;
   /** Consumes single-use tokens. From here on, requests count. */
   useUp?(): Promise<unknown>;
-  /** Runs after signing; if it throws, nobody gets the PAT. */
+  /** Runs after signing; if it throws, the PAT is not handed out. */
   complete?(generation: string): Promise<T>;
 }
 
 export interface Issued<T> {
   pat: string;
   claims: PatClaims;
-  /** the rest of the limit */
   headers: Record<string, string>;
-  /** the result of {@link Applicant.complete} */
   completed: T | undefined;
 }
 

@@ -10,13 +10,12 @@ export interface Jws {
   signature: Buffer;
 }
 
-/** The bytes of a base64url text; undefined unless it is their only spelling (no padding, spare bits or other alphabets). */
+/** Decodes base64url; undefined for non-canonical spellings (padding, spare bits, other alphabets). */
 export function decodeCanonical(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
 }
 
-/** Parses strict JSON; undefined if it is invalid. */
 export function readJson(bytes: Buffer): JsonValue | undefined {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openSignedRequests, type Signing, serviceEndpoint } from '../signed-request.ts';
 
-/** The two operations of KMS that PATs need. The SDK's client, with all others, would be a fifteenth of each function that verifies PATs. */
+/** The KMS operations that PATs need. The SDK's client would be a fifteenth of each function that verifies PATs. */
 export interface Kms {
   /** @returns the key's ARN, and its public key in DER (SPKI) */
   getPublicKey(keyId: string): Promise<{ arn: string; publicKey: Buffer }>;
@@ -16,15 +16,15 @@ export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials
   endpoint?: string;
 }
 
-/** For one attempt, in milliseconds. */
+/** Per attempt, in milliseconds. */
 const requestTimeoutMs = 1_000;
 
 const maxAttempts = 3;
 
-/** The longest wait before the first repetition, in milliseconds; it doubles with each. */
+/** Longest wait before the first retry, in milliseconds; it doubles with each. */
 const firstPauseMs = 100;
 
-/** Answers after which the same request may succeed; their names are what the log shows. */
+/** Responses after which the same request may succeed. The log shows their names. */
 const isTransient = (status: number, name: string): boolean => status >= 500 || /Throttl|LimitExceeded|RequestTimeout/.test(name);
 
 /** `AWS_ENDPOINT_URL_KMS` redirects it. */

@@ -31,7 +31,7 @@ export function openPolicyRefusals(archive: PolicyArchive) {
         'The signature is genuine, but what it signs is not the policy in force. Read it with GET /api/policy, and sign that.',
         await detailsOf('not_current_policy', signed, current, baseUrl),
       ),
-    /** 403 at execution, for a PAT that was issued under another policy. */
+    /** 403 at execution, for a PAT issued under another policy. */
     refuseOldPolicy: async (pol: string, current: CurrentPolicy, baseUrl: string): Promise<ApiError> =>
       new ApiError(
         'FORBIDDEN',

@@ -34,7 +34,6 @@ export interface CheckedProof {
 
 interface Expected {
   thumbprint: string;
-  /** the PAT that the proof goes with */
   token?: string;
   nowMs: number;
   refuse: Refuse;
@@ -42,7 +41,6 @@ interface Expected {
 
 const what = 'DPoP proof';
 
-/** @param isRequired - every PAT is issued and used with a proof */
 export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   async function check(request: ApiRequest, proof: string, expected: Expected): Promise<CheckedProof> {
     const { refuse, thumbprint } = expected;
@@ -81,7 +79,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   };
 }
 
-/** The PAT of a signed-in person has no key, so no proof can go with it. */
+/** PATs of signed-in people have no key, so no proof can go with them. */
 function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequired: boolean): undefined {
   const [credential = ''] = request.headerValues('authorization');
   if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;

@@ -12,7 +12,7 @@ interface Algorithm {
 const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_AUTO } = constants;
 const ed25519: Algorithm = { kind: 'Ed25519', hash: null, options: {} };
 
-/** The JWS algorithms that agents may use (RFC 7518, RFC 8037, RFC 9864). jose cannot verify bare signatures, so node:crypto verifies both. */
+/** JWS algorithms for agents (RFC 7518, RFC 8037, RFC 9864). jose cannot verify bare signatures, so node:crypto verifies both. */
 const jwsAlgorithms: Record<string, Algorithm> = {
   RS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
   PS256: { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: 32 } },

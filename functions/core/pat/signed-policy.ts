@@ -11,13 +11,13 @@ import { jwsAlgorithmNames, verifyBareSignature, verifyJwsSignature } from './si
 
 export interface SignedPolicy {
   isCurrent: boolean;
-  /** reference to what was signed instead, if it has the uid of the current policy */
+  /** reference to the signed text, if it has the uid of the current policy */
   otherReference?: string;
   /** if the document has a jti */
   singleUse?: SingleUse;
 }
 
-/** Headers that bring a key of their own, or an address to fetch one from. */
+/** Headers that bring their own key, or an address of one. */
 const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'];
 const claimNames = ['iat', 'exp', 'aud', 'jti', 'iss', 'sub', 'nbf'] as const;
 const maxBareLength = 8_192;
@@ -42,13 +42,13 @@ export function verifySignedPolicy(text: string, key: AgentKey, current: Current
   return { isCurrent: true };
 }
 
-/** @throws ApiError INVALID_SIGNATURE if the signed policy has a jti that its signer has used before */
+/** @throws ApiError INVALID_SIGNATURE if the signer has used the jti of the signed policy before */
 export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint }: AgentKey, usedJtis: UsedJtis): Promise<void> {
   if (!singleUse || (await usedJtis.consume(`policy:${thumbprint}`, singleUse.jti, singleUse.expiresAt))) return;
   throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
 }
 
-/** All readings of the text: hexadecimal digits may be base64 as well. Tools break long lines. */
+/** All possible decodings: hexadecimal digits may be base64 as well. Tools break long lines. */
 function decodeBare(lines: string): Buffer[] {
   const text = lines.replace(/\s+/g, '');
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);

@@ -15,7 +15,7 @@ export interface VerifyingKey {
 }
 
 interface SigningKey extends VerifyingKey {
-  /** of the key itself: an alias may move to another key */
+  /** of the key itself, because an alias may move to another key */
   arn: string;
 }
 
@@ -37,10 +37,10 @@ export interface SigningKeys {
   jwks(): Promise<{ keys: JWK[] }>;
 }
 
-/** For one KMS call with all its retries. */
+/** Per call of KMS, with all its retries. */
 const callTimeoutMs = 2_500;
 
-/** After a failure, a key is not read again for this long. */
+/** How long a failed key is not read again. */
 const retryAfterMs = 1_000;
 
 const anotherKey = new Error('the kid is that of another key');
@@ -102,7 +102,7 @@ export const publicKeyPem = async (keys: Pick<SigningKeys, 'newest'>): Promise<s
 export const signingKeysFromEnvironment = (): SigningKeys =>
   openSigningKeys(openKms(), splitList(readEnvironment(['signingKeys']).signingKeys));
 
-/** Concurrent calls share one attempt. Keeps a success forever, and a failure for {@link retryAfterMs}. */
+/** Concurrent calls share one attempt. A success is kept forever, a failure for {@link retryAfterMs}. */
 function keepSuccess<T>(read: () => Promise<T>, now: () => number): () => Promise<T> {
   let attempt: Promise<T> | undefined;
   let failedAtMs: number | undefined;

@@ -9,11 +9,11 @@ import { decodeCanonical, readJson } from './jws.ts';
 import { headerSegment, maxPatBytes } from './token.ts';
 
 export interface PatVerifierParts {
-  /** finds a key among those of the deployment; see {@link ./signing-keys.ts} */
+  /** finds one of the deployment's keys; see {@link ./signing-keys.ts} */
   findKey(kid: string): Promise<KeyObject | undefined>;
 }
 
-/** Verifies text and claims of a PAT; the caller checks revocation and the policy in force. */
+/** Verifies the signature and claims of a PAT; the caller checks revocation and the policy in force. */
 export type VerifyPat = (token: string, at: { baseUrl: string; nowMs: number }) => Promise<PatClaims>;
 
 const grammar = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;

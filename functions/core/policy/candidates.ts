@@ -2,7 +2,7 @@ import { methods } from '../../../schemas/intent.ts';
 import { type Call, type Condition, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
 import { days } from './local-time.ts';
 
-/** Calls that include one that meets these conditions on a subject, if any call does: their constants, and values between and beyond them. */
+/** Example calls: if any call meets these conditions, one of them does. They use the constants and values between and beyond them. */
 export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
   const constants = conditions.flatMap(({ values }) => values);
   const call: Call = { intentUid: '', parameters: {}, account: '', nowMs: 0 };
@@ -31,7 +31,7 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
   }
 }
 
-/** Above this number of texts, not every subset is tried. */
+/** Beyond this number of texts, not every subset is tried. */
 const maxTexts = 10;
 
 /** Every subset; for many texts only the empty set, each text alone, and all of them. */
@@ -41,7 +41,7 @@ export function subsetsOf(texts: readonly string[]): string[][] {
   return Array.from({ length: 2 ** distinct.length }, (_, chosen) => distinct.filter((_text, at) => (chosen >> at) % 2 === 1));
 }
 
-/** Values around constants and between them, of the same kinds. */
+/** Values around and between constants, of the same kinds. */
 function neighbours(constants: readonly Scalar[]): Scalar[] {
   const around = (numbers: number[], step: number) => {
     const sorted = numbers.toSorted((a, b) => a - b);

@@ -5,17 +5,15 @@ import { describeRule } from './describe.ts';
 import { mayBeExecuted, openConditions, rulesFor } from './judge.ts';
 import type { Rule } from './reading.ts';
 
-/** The effect of a change of policy on the intents of a registry. */
 export interface RegistryChanges {
-  /** nobody could execute them before */
+  /** executable by somebody now, but by nobody before */
   gained: string[];
-  /** nobody can any more */
+  /** no longer executable by anybody */
   lost: string[];
-  /** permitted before and after, under other conditions, limits or prices */
+  /** still permitted, under other conditions, limits or prices */
   limitedOtherwise: { intent_uid: string; before: string[]; after: string[] }[];
 }
 
-/** The effect of a rule on one intent, independent of its place in the policy. */
 function effectOn(intent: JudgedIntent, rule: Rule): string {
   const { kind, charges, payments } = rule;
   const conditions = openConditions(rule, intent);
@@ -24,13 +22,12 @@ function effectOn(intent: JudgedIntent, rule: Rule): string {
   return canonicalText({ kind, asked, charges: charges.map(({ id, cost }) => ({ id, cost })), payments });
 }
 
-/** Without rules that never cover a call of the intent, because they have a condition on another one. */
+/** Omits rules that never cover a call of the intent, because they have a condition on another one. */
 const rulesOn = (compiled: CompiledPolicy, intent: JudgedIntent): Rule[] =>
   rulesFor(compiled.rules, intent).filter(
     ({ kind, conditions }) => kind === 'permission' || conditions.every((condition) => concerns(condition, intent.intentUid)),
   );
 
-/** How a new policy differs from an old one for these intents, in their order. */
 export function compareForRegistry(before: CompiledPolicy, after: CompiledPolicy, intents: readonly JudgedIntent[]): RegistryChanges {
   const changes: RegistryChanges = { gained: [], lost: [], limitedOtherwise: [] };
   for (const intent of intents) {

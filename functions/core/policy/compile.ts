@@ -10,16 +10,16 @@ import { coversEntry, isRuledOut } from './scope.ts';
 export interface CompiledPolicy {
   /** a PAT's `scope`: `<namespace>:<slug>:<version>:execute`, `*` standing for a whole segment */
   scope: string[];
-  /** entries of the same form that are subtracted, and win */
+  /** entries of the same form that are subtracted; they win */
   prohibited: string[];
-  /** the limit that covers everything that is permitted, the tightest if there are several */
+  /** the tightest limit that covers everything permitted */
   lmt?: RateLimit;
   bil?: Billing;
-  /** what calls are judged by; see {@link ./judge.ts} */
+  /** see {@link ./judge.ts} */
   rules: Rule[];
 }
 
-/** A scope beyond this many bytes would not leave room for the other claims of a PAT. */
+/** A larger scope would not leave enough room for the other claims of a PAT. */
 const maxScopeBytes = 3_000;
 
 /**
@@ -50,7 +50,6 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   };
 }
 
-/** Drops the entries that another one covers, and repetitions. */
 const withoutCovered = (entries: string[]): string[] => {
   const distinct = [...new Set(entries)];
   return distinct.filter((entry) => !distinct.some((other) => other !== entry && coversEntry(other, entry)));

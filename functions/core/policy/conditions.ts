@@ -10,33 +10,31 @@ export const comparisons = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'within'] as 
 
 export type Comparison = (typeof comparisons)[number];
 
-/** What a condition is about. */
 export type Subject =
-  /** a parameter of a call; of one intent if `uid` names it, else of every intent that the rule covers */
+  /** a parameter of one intent if `uid` is given, else of every intent that the rule covers */
   | { of: 'parameter'; name: string; uid?: string }
-  /** when the call is made; time of day and day of the week are those of `zone` (IANA) */
+  /** time of the call; time of day and day of the week are in `zone` (IANA) */
   | { of: 'dateTime' }
   | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
   /** of the holder, see `pat/holder.ts` */
   | { of: 'agentKey' }
-  /** of the intent: the HTTP method of its endpoint; each of its tags; its service, by id or name */
+  /** of the intent: its HTTP method; each of its tags; its service, by id or name */
   | { of: IntentSubject };
 
 export const intentSubjects = ['method', 'tag', 'service'] as const;
 
 export type IntentSubject = (typeof intentSubjects)[number];
 
-/** Compares a subject with constants. */
 export interface Condition {
   /** JSON pointer to the constraint */
   place: string;
   subject: Subject;
   comparison: Comparison;
-  /** one, or for `within` any number */
+  /** exactly one, unless the comparison is `within` */
   values: Scalar[];
 }
 
-/** What is known of an intent when a call is judged. What is unknown counts against the call. */
+/** The known facts about an intent. Unknown ones count against the call. */
 export interface JudgedIntent {
   intentUid: string;
   method?: string | undefined;
@@ -44,13 +42,11 @@ export interface JudgedIntent {
   service?: { service_id?: string | undefined; service_name?: string | undefined } | undefined;
 }
 
-/** The members of a registered intent that conditions may be about. */
 export const judgedIntent = (
   { intent_uid, endpoint, tags = [] }: { intent_uid: string; endpoint: { method: string }; tags?: readonly string[] | undefined },
   { service_id, service_name }: { service_id?: string | undefined; service_name: string },
 ): JudgedIntent => ({ intentUid: intent_uid, method: endpoint.method, tags, service: { service_id, service_name } });
 
-/** Everything that conditions may be about. */
 export interface Call extends JudgedIntent {
   /** after validation, defaults filled in */
   parameters: Record<string, unknown>;
@@ -63,7 +59,7 @@ export const isDate = (value: unknown): value is string => typeof value === 'str
 
 export const isInstant = (value: unknown): value is string => typeof value === 'string' && formats['date-time'].holds(value);
 
-/** Whether a condition says something about calls of this intent. */
+/** Whether a condition is relevant to calls of this intent. */
 export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
   subject.of !== 'parameter' || subject.uid === undefined || foldNamespace(subject.uid) === foldNamespace(intentUid);
 
@@ -88,10 +84,10 @@ export function holds({ subject, comparison, values }: Condition, call: Call): b
   return isNumeric(actual) && values.some((value, at) => isNumeric(value) && orders[at] === undefined) ? undefined : false;
 }
 
-/** Whether a condition is about the intent itself, and so holds for all of its calls or for none. */
+/** Whether a condition is about the intent itself, so that it holds for all of its calls or for none. */
 export const isOfIntent = (subject: Subject): subject is { of: IntentSubject } => intentSubjects.some((one) => one === subject.of);
 
-/** Whether an intent has this method, one of these tags, or one of these services; undefined if that is not known. */
+/** Whether an intent has this method, one of these tags, or one of these services; undefined if unknown. */
 function hasAny(subject: IntentSubject, values: readonly string[], { method, tags, service }: JudgedIntent): boolean | undefined {
   if (subject === 'method') return method === undefined ? undefined : values.some((value) => value.toUpperCase() === method);
   if (subject === 'tag') return tags?.some((tag) => values.some((value) => foldTag(value) === foldTag(tag)));
@@ -128,7 +124,7 @@ const compose = (value: unknown): unknown => (typeof value === 'string' ? value.
 
 const orderOf = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** Whole seconds, then what follows the point, whatever its length. A leap second is the first of the next minute. */
+/** Compares whole seconds, then fractions of any length. A leap second is the first of the next minute. */
 function orderOfInstants(a: string, b: string): number {
   const [[seconds, fraction], [otherSeconds, otherFraction]] = [instantOf(a), instantOf(b)];
   return seconds === otherSeconds ? orderOf(fraction, otherFraction) : seconds - otherSeconds;

@@ -15,22 +15,21 @@ import { days, isTimeOfDay, isTimeZone } from './local-time.ts';
 import type { Position } from './position.ts';
 import { coversEntry, oneIntent } from './scope.ts';
 
-/** The last segment or fragment of a URI: the term that it names in its vocabulary. */
+/** The last segment or fragment of a URI: the term in its vocabulary. */
 export const termOf = (uri: string): string => uri.split(/[/#:?]/).at(-1) ?? '';
 
-/** How many calls in how many seconds; `Infinity` seconds for as long as the limit stands in the policy. */
+/** `period` in seconds; `Infinity` for as long as the limit is in the policy. */
 export interface StatedLimit {
   rule: string;
   rate: number;
   period: number;
 }
 
-/** The rule that constraints belong to. */
 export interface Constrained {
   baseUrl: string;
   target: string;
   entry: string;
-  /** the operator that limits: a permission says lte, a prohibition gt */
+  /** permissions say lte, prohibitions gt */
   atMost: 'lte' | 'gt';
 }
 
@@ -47,7 +46,7 @@ export const periodNames = [...secondsOf.keys()];
 
 export const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey', ...intentSubjects] as const;
 
-/** What the constraints of a rule say: which calls it covers, and how many of them. */
+/** Reads which calls a rule covers, and how many of them. */
 export function readConstraints(constraints: readonly Constraint[], rule: Constrained, position: Position) {
   const conditions: Condition[] = [];
   const limits: StatedLimit[] = [];
@@ -79,7 +78,7 @@ function readLimit(
   return { rule: position.pointer, rate: isRate ? rate : 1, period: period ?? 1 };
 }
 
-/** @param owner - what precedes `/parameters/<name>`: the target of the rule, or one intent that it covers */
+/** @param owner - precedes `/parameters/<name>`: the target of the rule, or one intent that it covers */
 function readParameter(owner: string, name: string, { baseUrl, target, entry }: Constrained, position: Position): Subject | undefined {
   const decoded = decode(name)?.normalize('NFC');
   const uid = owner.startsWith(`${baseUrl}/api/intents/`) ? decode(owner.slice(baseUrl.length + '/api/intents/'.length)) : undefined;
@@ -137,7 +136,7 @@ const kindOf = (value: Scalar): string => (isInstant(value) ? 'instant' : isDate
 
 const ofText = (holds: (text: string) => boolean) => (value: Scalar) => typeof value === 'string' && holds(value);
 
-/** Which comparisons an operand allows, orders or the others, and with which values. */
+/** The comparisons (orders or others) and values that each operand allows. */
 const operandRules: Record<
   Exclude<Subject['of'], 'parameter'>,
   { isOrdered: boolean; accepts: (value: Scalar) => boolean; accepted: string }

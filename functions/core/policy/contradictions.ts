@@ -47,11 +47,11 @@ function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): strin
 
 const listPlaces = (stated: readonly { place: string }[]): string => stated.map(({ place }) => place).join(' and ');
 
-/** @param isOver - calls have met them, but none will */
+/** @param isOver - earlier calls have met them, but none will */
 const describeUnmet = ({ own, isOver }: { own: readonly Condition[]; isOver: boolean }): string =>
   `no call meets ${listPlaces(own)}${isOver ? ' any more' : ''}`;
 
-/** The conditions of a rule on one subject, and prohibitions with conditions on nothing else, if together they leave no value from `sinceMs` on. */
+/** The conditions on one subject, with prohibitions on nothing else, that together leave no value from `sinceMs` on. */
 function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: number) {
   for (const subject of subjectsOf([rule, ...prohibitions])) {
     const uid = subject.of === 'parameter' ? subject.uid : undefined;
@@ -75,7 +75,7 @@ const subjectsOf = (rules: readonly Rule[]): Subject[] => {
   return [...new Map(subjects.map((subject) => [canonicalText(subject), subject])).values()];
 };
 
-/** Whether a subject includes another one: a parameter of every intent includes that of each intent. */
+/** Whether a subject includes another: a parameter of every intent includes that of each intent. */
 const includes = (subject: Subject, other: Subject): boolean =>
   canonicalText(subject) === canonicalText(other) ||
   (subject.of === 'parameter' && other.of === 'parameter' && subject.name === other.name && subject.uid === undefined);

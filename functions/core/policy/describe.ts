@@ -70,7 +70,6 @@ function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent')
 
 const nameConditions = (conditions: readonly Condition[]): string => conditions.map(nameCondition).join(' and ');
 
-/** One sentence of a policy in words. */
 export function describeRule({ kind, entry, conditions, charges, payments, needsApproval }: Rule): string {
   const calls = charges.filter(({ currency }) => currency === undefined);
   const given = conditions.length > 0 ? ` if ${nameConditions(conditions)}` : '';
@@ -128,7 +127,7 @@ export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>,
     .map(describeRule);
 }
 
-/** What has changed from one policy to another, in plain sentences; empty if they say the same. */
+/** The changes between two policies in plain sentences; empty if they say the same. */
 export function describeChanges(before: Policy, after: Policy, baseUrl: string): string[] {
   const [earlier, now] = [describePolicy(before, baseUrl), describePolicy(after, baseUrl)];
   const changes = [

@@ -1,16 +1,14 @@
 const pattern = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
 
-/** A month counts as 31 days and a year as 366, so that no calendar month or year allows more than it should. */
+/** A month counts as 31 days and a year as 366, so that no calendar month or year allows too much. */
 const secondsOf = { year: 366 * 86_400, month: 31 * 86_400, day: 86_400, hour: 3_600, minute: 60, second: 1 };
 const units = Object.keys(secondsOf) as (keyof typeof secondsOf)[];
 
-/** The parts of an ISO 8601 duration that are not zero. */
 function partsOf(duration: string) {
   const [, ...amounts] = pattern.exec(duration) ?? [];
   return units.map((unit, at) => ({ amount: Number(amounts[at] ?? 0), unit })).filter(({ amount }) => amount > 0);
 }
 
-/** Seconds of an ISO 8601 duration. */
 export const toSeconds = (duration: string): number =>
   partsOf(duration).reduce((sum, { amount, unit }) => sum + amount * secondsOf[unit], 0);
 

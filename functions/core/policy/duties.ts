@@ -5,23 +5,22 @@ import { toSeconds } from './duration.ts';
 import { formatMoney, isCurrency, minorDigits, toMinorUnits } from './money.ts';
 import type { Position } from './position.ts';
 
-/** What a permission costs. */
 export interface Payment {
   amount: number;
   /** ISO 4217 code */
   currency: string;
-  /** ISO 8601 duration; without it the amount is due for each execution */
+  /** ISO 8601 duration; without it, the amount is due for each execution */
   every?: string | undefined;
-  /** the most that may be paid in any period `every` */
+  /** the maximum in any period `every` */
   budget?: { amount: number; every: string };
-  /** what is paid for or, of a budget that several permissions share, its name */
+  /** the subject of the payment or, of a shared budget, its name */
   target?: string | undefined;
 }
 
 /** A price and the budget that pays it, both in minor units of the currency. */
 export interface StatedBudget {
   rule: string;
-  /** names a budget that several permissions are paid from */
+  /** name of a shared budget */
   target?: string | undefined;
   price: number;
   budget: number;
@@ -30,17 +29,16 @@ export interface StatedBudget {
   period: number;
 }
 
-/** Longest time of a budget: five years. */
 const maxSeconds = toSeconds('P5Y');
 
-/** Whether a duty is to have each call approved by a person. It has nothing but its action. */
+/** Whether a duty requires a person's approval of each call. It has no members besides its action. */
 export function isApproval({ action, ...others }: Duty, position: Position): boolean {
   if (termOf(action) !== 'approve') return false;
   for (const name of Object.keys(others)) position.at(name).refuse('must be left out: an approval has no terms');
   return true;
 }
 
-/** Reads a duty to pay: a number is a price or a fee, which the gate only shows; an object is a price and a budget, which it enforces. */
+/** Reads a payment: a number is a price that the gate only shows, an object a price with a budget that it enforces. */
 export function readDuty(
   { action, amount, unit = '', timeInterval, target }: Duty,
   position: Position,
@@ -73,7 +71,6 @@ export function readDuty(
   };
 }
 
-/** What an invalid amount must be instead. */
 function describeAmount(value: unknown, currency: string): string {
   if (value === undefined) return 'is required';
   if (!isCurrency(currency)) return 'must be a number above 0';

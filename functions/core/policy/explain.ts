@@ -4,7 +4,6 @@ import { demandingApproval, findObstacle, judge, names } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 
-/** What one rule says about a call. */
 export interface RuleExplanation {
   /** JSON pointer */
   rule: string;
@@ -15,13 +14,12 @@ export interface RuleExplanation {
 
 export interface Explanation {
   isPermitted: boolean;
-  /** the JSON pointer of what decides, if anything does */
+  /** JSON pointer to the deciding rule or condition */
   decidedBy?: string;
-  /** every rule about the intent, in the order of the policy */
+  /** every rule about the intent, in policy order */
   rules: RuleExplanation[];
-  /** which limits the call counts in */
   charges: Charge[];
-  /** JSON pointer to what demands that a person approves the call, if anything does */
+  /** JSON pointer to the rule that requires approval */
   approvalBy?: string;
 }
 

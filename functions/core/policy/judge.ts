@@ -3,7 +3,6 @@ import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
 
-/** What a policy says about one call. */
 export type Judgement =
   /** `rules`: those that cover the call */
   { isPermitted: true; rules: Rule[] } | Refusal;
@@ -11,15 +10,15 @@ export type Judgement =
 export interface Refusal {
   isPermitted: false;
   reason: 'not_permitted' | 'prohibited' | 'condition';
-  /** the one that decides */
+  /** the deciding one */
   rule?: Rule;
-  /** the one of its conditions that decides, if it is one */
+  /** the deciding condition of `rule`, if there is exactly one */
   condition?: Condition | undefined;
-  /** if `rule` is a permission: the conditions that keep other permissions from covering the call */
+  /** if `rule` is a permission: the unmet conditions of other permissions */
   otherwise?: Condition[];
 }
 
-/** Whether a rule names the intent of a call. Prohibitions and limits apply whatever the letter case of the namespace. */
+/** Whether a rule names the intent. Prohibitions and limits ignore the letter case of the namespace. */
 export const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
   kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : isRuledOut([entry], oneIntent(intentUid));
 
@@ -33,11 +32,9 @@ export function isFulfilled({ kind }: Rule, condition: Condition, call: Call): b
   return holds(condition, call) ?? kind !== 'permission';
 }
 
-/** The first condition of a rule that keeps it from covering a call. */
 export const findObstacle = (rule: Rule, call: Call): Condition | undefined =>
   rule.conditions.find((condition) => !isFulfilled(rule, condition, call));
 
-/** Whether a rule covers a call: it names the intent, and its conditions are fulfilled. */
 const covers = (rule: Rule, call: Call): boolean => names(rule, call.intentUid) && findObstacle(rule, call) === undefined;
 
 /**
@@ -62,19 +59,19 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
 /** Conditions on the intent itself do not depend on these. */
 const noCall = { parameters: {}, account: '', nowMs: 0 };
 
-/** Whether a rule is about an intent: it names it, and its conditions on the intent itself are fulfilled or cannot be told. */
+/** Whether a rule names an intent, and none of its conditions on the intent itself fails. */
 const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
   names(rule, intent.intentUid) &&
   rule.conditions.every((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) !== false);
 
-/** The rules that say something about an intent, whatever the parameters. */
+/** The rules about an intent, whatever the parameters. */
 export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] => rules.filter((rule) => isAbout(rule, intent));
 
-/** The conditions of a rule that its intent alone does not decide. */
+/** The conditions that the intent alone does not decide. */
 export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>
   conditions.filter((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) === undefined);
 
-/** Whether some call of an intent may be permitted: a permission is about it, and nothing prohibits all of its calls. */
+/** Whether some call of an intent may be permitted. */
 export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boolean {
   const about = rulesFor(rules, intent);
   const isProhibited = about.some((rule) => rule.kind === 'prohibition' && openConditions(rule, intent).length === 0);
@@ -85,8 +82,7 @@ export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boo
 export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules: readonly Rule[] }): Rule[] =>
   rules.filter(({ entry, conditions }) => conditions.length === 0 && scope.every((one) => coversEntry(entry, one)));
 
-/** The charges of these rules, merged by limit. */
 export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));
 
-/** The rules that demand that a person approves the call. One is enough, whatever others permit. */
+/** The rules that require approval. One is enough. */
 export const demandingApproval = (rules: readonly Rule[]): Rule[] => rules.filter(({ needsApproval }) => needsApproval);

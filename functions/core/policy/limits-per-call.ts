@@ -8,7 +8,7 @@ import type { Rule } from './reading.ts';
 /** One write of an item below 1 KB updates all windows that a call counts in. */
 const maxLimitsPerCall = 8;
 
-/** The most different limits and budgets of a policy: an agent's counter grows by about 100 bytes for each that counts something. */
+/** Maximum number of limits and budgets in a policy: an agent's counter grows by about 100 bytes for each. */
 const maxLimits = 64;
 
 /** Beyond this number of combinations, the remaining conditions are assumed to be compatible. */
@@ -45,7 +45,7 @@ export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
   return [...found.values()];
 }
 
-/** Intents of which each stands for all that the rules treat alike, as uids: those that are named, one of each namespace, and one of no other. */
+/** Representative uids, one for each set of intents that the rules treat alike: each named intent, one per namespace, and one of no other. */
 function regionsOf(rules: readonly Rule[]): string[] {
   const named = rules.flatMap(({ entry, conditions }) => [
     entry.replace(/:execute$/, ''),
@@ -80,7 +80,7 @@ function findTogether(rules: readonly Rule[], intentUid: string): string[] | und
 
 const clocks: readonly Subject['of'][] = ['timeOfDay', 'dayOfWeek'];
 
-/** The conditions on one thing: a parameter whether or not the intent is named, and both that a clock of one zone shows. */
+/** Conditions grouped by subject: a parameter with or without its intent, and both values of one zone's clock. */
 const groupsOf = (rules: readonly Rule[]): Condition[][] => [
   ...Map.groupBy(
     rules.flatMap(({ conditions }) => conditions),
@@ -92,7 +92,7 @@ const groupsOf = (rules: readonly Rule[]): Condition[][] => [
 const forZone = (condition: Condition): Condition =>
   'zone' in condition.subject ? { ...condition, subject: { ...condition.subject, zone: 'UTC' } } : condition;
 
-/** Calls of which one meets each set of these conditions that can be met at once; undefined if they are too many to tell. */
+/** Example calls: every satisfiable set of these conditions is met by one of them; undefined if there are too many. */
 function callsOf(conditions: readonly Condition[], intentUid: string): Call[] | undefined {
   const [{ subject } = { subject: { of: 'agentKey' } as Subject }] = conditions;
   const constants = conditions.flatMap(({ values }) => values.map(String));

@@ -2,29 +2,29 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 
 /** At most `rate` calls, or minor units of a currency, in any window of `period` seconds. */
 export interface Limit extends RateLimit {
-  /** names its window in a counter: a limit that says the same has the same one, and keeps what has been counted */
+  /** names its window in a counter: equal limits share one, and keep what has been counted */
   id: string;
-  /** the largest rate that limits with this id may have, if they need not have the same */
+  /** the largest rate among limits with this id, if they differ */
   mostRate?: number;
-  /** what the headers of answers call it */
+  /** its name in response headers */
   name: string;
-  /** JSON pointer to what states it in the policy */
+  /** JSON pointer to its statement in the policy */
   rule?: string;
-  /** ISO 4217 code, for money. It is given back if nothing was sent. */
+  /** ISO 4217 code, for money, which is returned if nothing was sent */
   currency?: string;
 }
 
-/** A limit, and how much of it one call takes: 1, or its price in minor units. */
+/** A limit, and what one call takes of it: 1, or its price in minor units. */
 export interface Charge extends Limit {
   cost: number;
-  /** the cost of the most expensive kind of call, if that is more */
+  /** the cost of the most expensive kind of call, if higher */
   dearest?: number;
 }
 
-/** The cost by which the number of remaining calls is computed: that of the most expensive kind of call. */
+/** The cost used for the number of remaining calls: that of the most expensive kind. */
 export const unitOf = ({ cost, dearest = 0 }: Charge): number => Math.max(cost, dearest);
 
-/** Each limit once: counts of the same limit are one, prices paid from the same budget add up. */
+/** Each limit once. Equal counts are one; prices paid from the same budget add up. */
 export function mergeCharges(charges: readonly Charge[]): Charge[] {
   const merged = new Map<string, Charge>();
   for (const charge of charges) {
@@ -35,9 +35,9 @@ export function mergeCharges(charges: readonly Charge[]): Charge[] {
   return [...merged.values()];
 }
 
-/** The tightest of several limits: the fewest calls a second, and of equal ones the smaller burst. */
+/** The tightest limit: the fewest calls per second, then the smaller burst. */
 export const tightest = <T extends RateLimit>(limits: readonly T[]): T | undefined =>
   limits.toSorted((a, b) => a.rate * b.period - b.rate * a.period || a.rate - b.rate)[0];
 
-/** Whether a limit says how many calls may be made in how many seconds, as a PAT's `lmt` does. */
+/** Whether a limit is a number of calls in a number of seconds, like a PAT's `lmt`. */
 export const isRate = ({ currency, period }: Limit): boolean => currency === undefined && Number.isFinite(period);

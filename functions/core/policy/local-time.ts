@@ -1,11 +1,9 @@
 export const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 
-/** Whether a value is a time of day, such as 09:00. */
 export const isTimeOfDay = (value: unknown): value is string => typeof value === 'string' && /^([01]\d|2[0-3]):[0-5]\d$/.test(value);
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether a text names a time zone, such as Europe/Berlin. */
 export function isTimeZone(zone: string): boolean {
   try {
     return Boolean(formatOf(zone));
@@ -28,7 +26,6 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** The local time of a zone. */
 export function readLocalTime(nowMs: number, zone: string): { timeOfDay: string; dayOfWeek: string } {
   const parts = Object.fromEntries(
     formatOf(zone)

@@ -1,4 +1,4 @@
-/** The currencies of ISO 4217 that are in use, by the number of digits of their minor units. */
+/** ISO 4217 currencies in use, by the number of digits of their minor units. */
 const codes: Record<number, string> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
   2: [
@@ -14,10 +14,9 @@ const codes: Record<number, string> = {
 
 const digitsOf = new Map(Object.entries(codes).flatMap(([digits, list]) => list.split(' ').map((code) => [code, Number(digits)] as const)));
 
-/** Whether a text is the ISO 4217 code of a currency in use. */
 export const isCurrency = (code: string): boolean => digitsOf.has(code);
 
-/** How many digits the minor unit of a currency has: 2 for EUR, 0 for JPY. */
+/** Digits of a currency's minor unit: 2 for EUR, 0 for JPY. */
 export const minorDigits = (code: string): number => digitsOf.get(code) ?? 2;
 
 /**
@@ -32,7 +31,7 @@ export function toMinorUnits(amount: number, code: string): number | undefined {
   return Number.isSafeInteger(minor) ? minor : undefined;
 }
 
-/** An amount in minor units as a decimal: 50 of EUR is 0.50. */
+/** A decimal from minor units: 50 of EUR is 0.50. */
 export function formatMoney(minor: number, code: string): string {
   const digits = minorDigits(code);
   if (digits === 0) return String(minor);

@@ -3,12 +3,10 @@ import { type CompiledPolicy, compilePolicy } from './compile.ts';
 import { type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { PolicyTemplate } from './template.ts';
 
-/** The policy in force, for one address of the gate. */
 export interface CurrentPolicy extends PublishedPolicy {
   compiled: CompiledPolicy;
 }
 
-/** Finds the policy in force for the address that the gate is called by. */
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
 /** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
@@ -18,6 +16,5 @@ export const openPolicy = (template: PolicyTemplate, billing?: Billing): FindPol
     return { ...published, compiled: compilePolicy(published.policy, baseUrl, billing) };
   });
 
-/** The billing of `pay` duties, from the setting's JSON text. */
 export const parseBilling = (text?: string): Billing | undefined =>
   text === undefined ? undefined : billingSchema.parse(JSON.parse(text));

@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { pointer } from '../json.ts';
 
-/** A position in a policy, and the list to which its issues are added. */
+/** A position in a policy, with the list that collects its issues. */
 export class Position {
   readonly #issues: Issue[];
   readonly #segments: readonly PropertyKey[];
@@ -24,5 +24,4 @@ export class Position {
   }
 }
 
-/** Whether a JSON pointer leads to a position or to something inside it. */
 export const isWithin = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);

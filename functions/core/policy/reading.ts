@@ -16,40 +16,38 @@ import { type Charge, mergeCharges } from './limits.ts';
 import { isWithin, Position } from './position.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
-/** One sentence of a policy about executing. */
 export interface Rule {
   /** JSON pointer to it */
   place: string;
-  /** `limit`: neither permits nor forbids, but states how much is permitted at most */
+  /** `limit`: only states a maximum, without permitting or forbidding */
   kind: 'permission' | 'prohibition' | 'limit';
-  /** which intents it covers: a scope entry, see {@link ./scope.ts} */
+  /** the scope entry that it covers, see {@link ./scope.ts} */
   entry: string;
-  /** all have to hold, or the rule does not cover the call */
+  /** if one does not hold, the rule does not cover the call */
   conditions: Condition[];
-  /** what each covered call takes from which limits */
+  /** what each covered call takes of which limits */
   charges: Charge[];
-  /** prices and fees; the gate enforces only those with a budget */
+  /** prices and fees; only those with a budget are enforced */
   payments: Payment[];
-  /** of a permission: a person has to approve each call that it covers */
+  /** of a permission: a person has to approve each covered call */
   needsApproval: boolean;
 }
 
-/** An obligation to sign with the agent's key. The gate enforces it for the policy, and only shows it for other targets. */
+/** An obligation to sign with the agent's key. Enforced for the policy, and only shown for other targets. */
 export interface Signing {
-  /** what is to be signed, if not the policy */
+  /** the text to sign, if not the policy */
   target?: string;
   assignee?: string;
 }
 
-/** A policy in the gate's own terms. */
 export interface PolicyReading {
   rules: Rule[];
-  /** whether the policy says that the limit must not be exceeded, which is never possible */
+  /** whether the policy says that the limit must not be exceeded, which is impossible anyway */
   isExceedingProhibited: boolean;
   signings: Signing[];
 }
 
-/** A policy that the gate cannot keep to the letter. */
+/** A policy that the gate cannot enforce to the letter. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
   readonly issues: Issue[];
@@ -60,7 +58,6 @@ export class PolicyError extends Error {
   }
 }
 
-/** What the rules of one policy have in common. */
 interface Context {
   baseUrl: string;
   policyUid: string;
@@ -92,7 +89,6 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
   return reading;
 }
 
-/** @param atMost - the operator that limits */
 function readRule(
   { target, constraint = [] }: { target: string; constraint?: Constraint[] | undefined },
   kind: Rule['kind'],
@@ -121,7 +117,7 @@ function readPermission(permission: PolicyPermission, { baseUrl, reading }: Cont
   reading.rules.push({ ...rule, charges, payments: duties.map(({ payment }) => payment), needsApproval });
 }
 
-/** A prohibition of `execute` subtracts; one with a rate or a count states a limit. */
+/** A prohibition of `execute` subtracts; with a rate or a count, it states a limit. */
 function readProhibition(prohibition: Prohibition, { baseUrl, reading }: Context, position: Position): void {
   const action = termOf(prohibition.action);
   const rule = readRule(prohibition, 'prohibition', 'gt', baseUrl, position);
@@ -133,10 +129,10 @@ function readProhibition(prohibition: Prohibition, { baseUrl, reading }: Context
   else if (rule.conditions.length > 0) position.at('constraint').refuse('must state a rateLimit if it has conditions');
 }
 
-/** The terms for signing: the second is that of the protocol's own examples. */
+/** The second term is from the protocol's own examples. */
 const signingTerms = ['sign', 'signPayload'];
 
-/** The obligations that the gate holds agents to: signing the policy with the key that they present, and keeping a rate limit. */
+/** Obligations that the gate enforces: signing the policy with the presented key, and observing a rate limit. */
 function readObligation(obligation: Obligation, { baseUrl, policyUid, reading }: Context, position: Position): void {
   const { action, assignee, target, constraint = [] } = obligation;
   if (termOf(action) === 'observeRateLimit') {
@@ -168,7 +164,7 @@ function readTarget(target: string, baseUrl: string, position: Position): string
   return everyIntent;
 }
 
-/** The calls that a limit counts, independent of its place in the policy and the address of the gate. */
+/** The counted calls, independent of the limit's place in the policy and the address of the gate. */
 const scopeOf = (entry: string, conditions: readonly Condition[]) => [
   entry,
   ...conditions.map(({ place, ...condition }) => condition).toSorted((a, b) => orderOfTexts(JSON.stringify(a), JSON.stringify(b))),
@@ -188,7 +184,7 @@ const toCharge = ({ rule, rate, period }: StatedLimit, entry: string, conditions
   cost: 1,
 });
 
-/** Budgets of one name are one, whatever is paid from them. */
+/** Budgets with one name are one budget, whatever is paid from them. */
 function toBudgetCharge(
   { rule, target, price, budget, currency, period }: StatedBudget,
   { entry, conditions }: Rule,
@@ -199,7 +195,7 @@ function toBudgetCharge(
   return { id, name: target === undefined ? '' : termOf(target), rule, rate: budget, period, currency, cost: price };
 }
 
-/** A budget that several permissions name has to be the same one everywhere. */
+/** All statements of a shared budget must agree. */
 function checkBudgets(rules: readonly Rule[], issues: Issue[]): void {
   const ids = new Map<string, string>();
   for (const { name, id, rule = '' } of rules.flatMap(({ charges }) => charges)) {
@@ -226,13 +222,13 @@ function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
   }
 }
 
-/** An unconditional permission that covers everything that a conditional one does, and so makes its conditions void. */
+/** An unconditional permission that covers everything a conditional one does, which voids its conditions. */
 export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
   rule.kind !== 'permission' || rule.conditions.length === 0
     ? undefined
     : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
 
-/** Names each limit after what its rule covers: `execute` if that is every intent. Further limits of the same are numbered. */
+/** Names limits after what their rules cover: `execute` for every intent. Further limits of the same are numbered. */
 function nameLimits(rules: readonly Rule[]): void {
   const names = new Map<string, string>();
   const taken = new Set<string>();

@@ -2,16 +2,12 @@ import { intentUidPattern, splitIntentUid } from '../../../schemas/intent-uid.ts
 
 const anySegment = '*';
 
-/** The scope entry that permits every intent. */
 export const everyIntent = `${anySegment}:${anySegment}:${anySegment}:execute`;
 
-/** The scope entry that permits exactly one intent. */
 export const oneIntent = (intentUid: string): string => `${intentUid}:execute`;
 
-/** The scope entry that permits all intents of a namespace. */
 export const oneNamespace = (namespace: string): string => `${namespace}:${anySegment}:${anySegment}:execute`;
 
-/** Whether `entry` permits whatever `other` permits. */
 export function coversEntry(entry: string, other: string): boolean {
   const segments = entry.split(':');
   const otherSegments = other.split(':');
@@ -20,7 +16,7 @@ export function coversEntry(entry: string, other: string): boolean {
   );
 }
 
-/** Whether a PAT's scope names the intent: segment by segment, exactly, `*` standing for a whole segment. */
+/** Whether a PAT's scope names the intent: exact segments, `*` stands for a whole one. */
 export const isPermitted = (scope: readonly string[], intentUid: string): boolean =>
   intentUidPattern.test(intentUid) && scope.some((entry) => coversEntry(entry, oneIntent(intentUid)));
 
@@ -30,10 +26,8 @@ export const foldNamespace = (entry: string): string => {
   return namespace.toLowerCase() + entry.slice(namespace.length);
 };
 
-/** Whether `prohibitions` reach whatever `entry` permits. */
 export const isRuledOut = (prohibitions: readonly string[], entry: string): boolean =>
   prohibitions.some((prohibited) => coversEntry(foldNamespace(prohibited), foldNamespace(entry)));
 
-/** Whether the policy's prohibitions name the intent. They win over every permission. */
 export const isProhibited = ({ prohibited }: { prohibited: readonly string[] }, intentUid: string): boolean =>
   isRuledOut(prohibited, oneIntent(intentUid));

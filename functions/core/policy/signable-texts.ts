@@ -1,7 +1,7 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import { isObject } from '../json.ts';
 
-/** What Python writes for a number that it has read from our JSON: fractions below 0.0001 have an exponent, of at least two digits. */
+/** Python's spelling of a number from our JSON: fractions below 0.0001 have an exponent of at least two digits. */
 function pythonNumber(value: number): string {
   const text = JSON.stringify(value);
   const isFraction = /[.e]/.test(text);

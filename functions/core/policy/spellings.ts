@@ -54,7 +54,7 @@ const list = (value: unknown): unknown[] => {
   return Array.isArray(within) ? within : Array.isArray(value) ? value : [value];
 };
 
-/** What a text, an object with `@id`, or a list of one of them refers to; anything else as it is. */
+/** The target of a text, an object with `@id`, or a list of one of them; anything else unchanged. */
 function reference(value: unknown): unknown {
   if (Array.isArray(value) && value.length === 1) return reference(value[0]);
   if (!isObject(value)) return value;
@@ -62,7 +62,6 @@ function reference(value: unknown): unknown {
   return more.length === 0 && (name === '@id' || name === 'uid') ? id : value;
 }
 
-/** The URI of a term of the gate's vocabulary that stands alone. */
 const vocabulary = (term: string): string => `${placeholder}/vocabulary/${term}`;
 
 const term: Read = (value) => {
@@ -70,7 +69,7 @@ const term: Read = (value) => {
   return typeof text === 'string' && /^[A-Za-z]\w*$/.test(text) ? vocabulary(text) : text;
 };
 
-/** A unit that stands alone: a period, a currency, or a time zone. */
+/** A bare unit: a period, a currency, or a time zone. */
 const unit: Read = (value, position) => {
   const text = reference(value);
   if (typeof text !== 'string') return text;
@@ -79,7 +78,7 @@ const unit: Read = (value, position) => {
   return text === 'UTC' || /^[A-Z][A-Za-z]+(\/[A-Z][\w+-]*)+$/.test(text) ? vocabulary(`timeZone#${text}`) : term(text, position);
 };
 
-/** The members of an object under their own names, each as it is read. */
+/** The members of an object by their canonical names. */
 function members(object: Members, position: Position, reads: Record<string, Read> = {}): Members {
   const result: Members = {};
   for (const [given, value] of Object.entries(object)) {
@@ -90,7 +89,7 @@ function members(object: Members, position: Position, reads: Record<string, Read
   return result;
 }
 
-/** Drops the id and kind of an object, which its place says already. */
+/** Drops the id and type of an object, which its place already says. */
 function dropIdentity({ uid, type, ...rest }: Members, position: Position, kinds: readonly string[]): Members {
   const kind = reference(type);
   if (kind !== undefined && !(typeof kind === 'string' && kinds.includes(bare(kind))))
@@ -134,7 +133,7 @@ const operator: Read = (value) => {
   return typeof text === 'string' ? (operatorSynonyms[bare(text)] ?? bare(text)) : text;
 };
 
-/** @param target - of the rule, whose parameters `parameters/<name>` stands for */
+/** @param target - of the rule, for bare `parameters/<name>` */
 function constraint(value: unknown, position: Position, target?: unknown): unknown[] {
   if (!isObject(value)) return [value];
   const read = members(value, position, { leftOperand: term, operator, rightOperand: literal, unit });
@@ -151,7 +150,6 @@ function constraint(value: unknown, position: Position, target?: unknown): unkno
   return [rest];
 }
 
-/** An action or a target, and the constraints that refine it. */
 function refined(value: unknown, position: Position, of: 'value' | 'source', kinds: readonly string[]) {
   const one = reference(value);
   if (!isObject(one)) return { name: one, refinement: [] };
@@ -166,7 +164,7 @@ const refinable = [
   ['action', 'value', ['Action']],
 ] as const;
 
-/** The refinements of a target or action become constraints of the rule. */
+/** Turns the refinements of a target or action into constraints of the rule. */
 const rule =
   (kinds: readonly string[]): Read =>
   (value, position) => {
@@ -186,7 +184,7 @@ const rule =
     return read;
   };
 
-/** What ODRL says by refinements of the action `compensate`, the gate says by members. */
+/** Turns the refinements of the action `compensate` into members. */
 const duty: Read = (value, position) => {
   if (!isObject(value)) return value;
   const amount: Read = (given, at) => (isObject(given) && '@value' in given ? literal(given, at) : given);

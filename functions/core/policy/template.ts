@@ -9,7 +9,7 @@ import { isWithin } from './position.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
 import { respellPolicy } from './spellings.ts';
 
-/** A policy whose URIs still hold the placeholder. */
+/** A policy with unfilled placeholders. */
 export type PolicyTemplate = Policy;
 
 /**
@@ -29,7 +29,7 @@ export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.exampl
   return value as PolicyTemplate;
 }
 
-/** Keeps the well-formed parts of a policy. Others become values that the gate does not understand, or are left out. */
+/** Keeps the well-formed parts of a policy. Other parts are dropped, or become values that the gate does not understand. */
 const readable = (intents: string) => {
   const list = <T extends z.ZodType>(element: T) => z.array(element).optional().catch(undefined);
   const text = z.string().catch('');
@@ -50,7 +50,7 @@ const readable = (intents: string) => {
   return z.object({ uid: text, permission: list(rule), prohibition: list(rule), obligation: list(obligation) });
 };
 
-/** What else the gate does not understand of a policy that is not well-formed. */
+/** Further issues of a malformed policy that the gate does not understand. */
 function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Issue[]): Issue[] {
   const { success, data } = readable(`${baseUrl}/api/intents`).safeParse(filled);
   if (!success) return [];
@@ -66,7 +66,6 @@ function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Iss
   }
 }
 
-/** The issues of all values inside a value, and of itself. */
 function findIn(value: unknown, problemOf: (value: unknown) => string | undefined, place: readonly PropertyKey[] = []): Issue[] {
   const problem = problemOf(value);
   const inside = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
@@ -79,13 +78,13 @@ function findIn(value: unknown, problemOf: (value: unknown) => string | undefine
 /** People sign what they read. */
 const describeInvisible = (value: unknown) => (typeof value === 'string' ? describeHidden(value, false) : undefined);
 
-/** A condition with a rounded constant would not be the one that people read and sign. */
+/** A rounded constant would not be the one that people read and sign. */
 const describeRounded = (value: unknown) =>
   isRawNumber(value) && toDouble(value) === undefined
     ? 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits'
     : undefined;
 
-/** Stricter than `JSON.parse`, which drops all but the last of several members of one name. */
+/** Stricter than `JSON.parse`, which drops all but the last member of one name. */
 function parseText(text: string): { value: unknown; issues: Issue[] } {
   try {
     const value = parseJson(text);
@@ -100,7 +99,7 @@ function parseText(text: string): { value: unknown; issues: Issue[] } {
   }
 }
 
-/** The policy as it reads for callers of the gate at `baseUrl` (without a trailing slash). */
+/** The policy for callers of the gate at `baseUrl` (without a trailing slash). */
 export const fillTemplate = (template: PolicyTemplate, baseUrl: string): Policy => fillIn(template, baseUrl) as Policy;
 
 const fillIn = (value: unknown, baseUrl: string): unknown =>

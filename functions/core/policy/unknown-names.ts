@@ -5,12 +5,11 @@ import { concerns, type JudgedIntent } from './conditions.ts';
 import { names } from './judge.ts';
 import type { Rule } from './reading.ts';
 
-/** An intent of a registry, and what its parameters are called. */
 export interface KnownIntent extends JudgedIntent {
   parameters: readonly string[];
 }
 
-/** What the names of a policy may refer to. */
+/** The names that a policy may refer to. */
 export interface KnownNames {
   intents: readonly KnownIntent[];
   services: readonly { service_id?: string | undefined; service_name: string }[];
@@ -60,13 +59,11 @@ export function findUnknownNames(rules: readonly Rule[], { intents, services }: 
   return rules.flatMap(ofRule);
 }
 
-/** Says that a name is unknown, and which one is nearest. */
 export function describeUnknown(kind: string, name: string, of: readonly string[]): string {
   const near = findNearest(name, of);
   return `names the ${kind} ${JSON.stringify(name)}, which does not exist${near === undefined ? '' : `; the nearest is ${JSON.stringify(near)}`}`;
 }
 
-/** The text with the smallest edit distance. */
 function findNearest(name: string, of: readonly string[]): string | undefined {
   const distances = of.map((other) => ({ other, distance: editDistance(name.toLowerCase(), other.toLowerCase()) }));
   return distances.toSorted((a, b) => a.distance - b.distance)[0]?.other;

@@ -10,20 +10,17 @@ import type { Item, Table, Write } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
 import { digestOf, type Head, openLog, toHead, usualDays } from './log.ts';
 
-/** A change, planned from what has been read. */
 export interface Planned<T> {
-  /** the result for the caller, given the number of the entry */
   result: (seq: number) => T;
-  /** if empty, nothing is written */
+  /** empty: nothing is written */
   changes: LoggedChange[];
   namespace?: string | undefined;
-  /** in addition to the head and the entry; at most 98 */
+  /** at most 98, besides the head and the entry */
   writes: (seq: number) => Write[];
 }
 
 export const noChange = <T>(result: T): Planned<T> => ({ result: () => result, changes: [], writes: () => [] });
 
-/** Reads items, as {@link Table.getAll}. */
 export type Read = <T extends Item>(keys: readonly Key[]) => Promise<(T | undefined)[]>;
 
 /**
@@ -66,7 +63,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     ];
   }
 
-  /** Logs each record that was changed. Operators' programs print their own output instead. */
+  /** Logs each changed record. Operators' programs print their own output instead. */
   function report(by: Admin, { seq, request_id, changes }: LogEntry): void {
     if (by === operator) return;
     for (const { action, kind, id } of changes) log.info('changed', { actor: by.actor, request_id, action, kind, id, seq });

@@ -15,7 +15,7 @@ import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
 
-/** One of the changes to a service's intents in one transaction. */
+/** One change in a transaction. */
 export type IntentStep = (
   | { action: 'create'; intent: IntentInput }
   | { action: 'update'; intent: IntentInput; isKnown?: (seen: LiveIntent) => boolean }
@@ -25,7 +25,6 @@ export type IntentStep = (
   place?: string;
 };
 
-/** Throws if an intent does not suit its service. */
 type Check = (intent: IntentInput, service: ServiceRecord) => void;
 
 const uidOf = (step: IntentStep): string => (step.action === 'delete' ? step.uid : step.intent.intent_uid);
@@ -72,7 +71,7 @@ function refusalOf(attempt: () => void): ApiError | undefined {
 
 const issuesOf = ({ details }: ApiError): Issue[] => (details.issues ?? []) as Issue[];
 
-/** Adds the place of its step in the request to a refusal. */
+/** Adds the place of its step to a refusal. */
 function placed(refusal: ApiError, { place }: IntentStep): ApiError {
   if (place === undefined) return refusal;
   const { code, message, status, details } = refusal;
@@ -81,7 +80,7 @@ function placed(refusal: ApiError, { place }: IntentStep): ApiError {
   return new ApiError(code, message, { status, details: { ...details, issues } });
 }
 
-/** The first refusal, with the issues of all refusals of its kind. */
+/** The first refusal, with the issues of all with its code. */
 function together(first: ApiError, others: readonly ApiError[]): ApiError {
   const { code, message, status, details } = first;
   const issues = [first, ...others.filter((other) => other.code === code)].flatMap(issuesOf);
@@ -178,7 +177,6 @@ export function openIntents(
       if (!(step.isKnown ?? (() => true))({ intent: toIntentRecord(seen), service })) throw recordChanged();
     }
 
-    /** Changes an intent in whichever service it is. */
     async function applyOne(
       uid: string,
       step: IntentStep,

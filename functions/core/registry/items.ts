@@ -4,10 +4,9 @@ import { type Key, keys } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 import type { IntentRecord, RegistryRecord, ServiceRecord } from './records.ts';
 
-/** The item of a service. */
 export type ServiceItem = ServiceRecord & Item;
 
-/** The item of an intent. Its definition is JSON text, because DynamoDB's numbers are narrower than JSON's. */
+/** The definition is JSON text, because DynamoDB's numbers are narrower than JSON's. */
 export interface IntentItem extends Item {
   intent_uid: string;
   service_id: string;

@@ -5,7 +5,6 @@ import { pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import type { ServiceRecord } from './records.ts';
 
-/** The members of an intent that a list shows. */
 export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>;
 
 /**
@@ -72,7 +71,6 @@ interface Walk {
   isBackward?: true;
 }
 
-/** The first entries of several lists in one order, without the `skipped` first ones. */
 async function take(table: Table, lists: string[], walk: Walk, skipped: number, count: number): Promise<ListItem[]> {
   const found = (await Promise.all(lists.map((list) => first(table, list, walk, skipped + count)))).flat();
   const sign = walk.isBackward ? -1 : 1;
@@ -89,7 +87,6 @@ async function first(table: Table, list: string, walk: Walk, count: number): Pro
   return found;
 }
 
-/** The entries of a list, page by page. */
 export const pages = (table: Table, list: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<ListItem[]> =>
   pagesOf<ListItem>(table, partitions.listEntry.prefix + list, {
     ...(after !== undefined && { range: ['>', after] }),
@@ -97,12 +94,10 @@ export const pages = (table: Table, list: string, { after, isBackward }: Walk = 
     limit,
   });
 
-/** The entries of both lists of a service, page by page. */
 export async function* allPages(table: Table, serviceId: string): AsyncGenerator<ListItem[]> {
   for (const isDraft of [false, true]) yield* pages(table, listOf(serviceId, isDraft));
 }
 
-/** How many intents of a deleted service are removed in parallel. */
 const removedAtOnce = 25;
 
 /**

@@ -14,10 +14,10 @@ export interface LiveIntent {
   service: ServiceRecord;
 }
 
-/** The entity tag of one view of an intent: it changes with the intent and with its service, whose name it shows. */
+/** The entity tag of one view of an intent. It depends on the service, whose name the view shows. */
 export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
 
-/** The refusal of a request whose `If-Match` holds neither the intent's digest nor one of its entity tags. */
+/** The refusal if `If-Match` contains neither the intent's digest nor one of its entity tags. */
 export function findMismatch(
   request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
   live: LiveIntent,
@@ -28,9 +28,9 @@ export function findMismatch(
   return intentChanged(request.header('if-match')?.trim().replace(/^"|"$/g, '') ?? '', digest);
 }
 
-/** Live intents, for reading. Drafts are left out where the comment says so. */
+/** Reads live intents, including drafts except where noted. */
 export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) {
-  /** The records that were last read with an intent, so that one read can fetch them all; the guess is always checked. */
+  /** The records last read with an intent, so that one read can fetch them all; the guess is verified. */
   const lastRead = new QuickLRU<string, readonly Key[]>({ maxSize: 10_000 });
 
   /**
@@ -61,7 +61,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
     find,
     findWith,
 
-    /** Every live version of the uid's namespace and slug, oldest first, without drafts. */
+    /** Live versions of the uid's namespace and slug, oldest first, without drafts. */
     async versions(uid: string): Promise<IntentRecord[]> {
       const { items } = await table.query<IntentItem>(keys.intent(uid).pk);
       if (items.length === 0) return [];
@@ -73,7 +73,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
         .sort((a, b) => compareVersions(splitIntentUid(a.intent_uid).version, splitIntentUid(b.intent_uid).version));
     },
 
-    /** The live intents among some of a service's, in their order, without drafts. */
+    /** The live intents among some uids, in their order, without drafts. */
     async read(uids: readonly string[]): Promise<IntentRecord[]> {
       const items = await table.getAll<IntentItem>(uids.map(keys.intent));
       return items
@@ -84,7 +84,6 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
   };
 }
 
-/** Whether agents may see an intent. */
 const isPublic = ({ draft }: Pick<IntentRecord, 'draft'>): boolean => !draft;
 
 export type LiveIntents = ReturnType<typeof openLiveIntents>;

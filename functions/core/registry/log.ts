@@ -4,21 +4,17 @@ import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 
-/** The newest entry of the log. */
 export interface Head {
   /** 0 before the first change */
   seq: number;
   digest: string | null;
-  /** later entries never have an earlier time */
+  /** never earlier than that of an earlier entry */
   at?: string;
 }
 
 export interface LogQuery {
-  /** how many entries at most */
   count: number;
-  /** older entries are left out */
   since?: string | undefined;
-  /** only entries with a smaller number */
   before?: number | undefined;
   /** filters entries; a page may then be short or empty although more follow */
   isWanted?: ((entry: LogEntry) => boolean) | undefined;
@@ -27,7 +23,7 @@ export interface LogQuery {
 /** Default retention of the log, in days. */
 export const usualDays = 400;
 
-/** How many entries a page with a filter examines, and how many each of its queries reads. */
+/** Entries that a filtered page examines, and entries per query. */
 const maxExamined = 1_000;
 const examinedAtOnce = 250;
 
@@ -54,7 +50,7 @@ export function openLog(table: Table, days: number = usualDays) {
       return item && toEntry(item);
     },
 
-    /** Entries with a greater number, oldest first, page by page: one query if there are none. */
+    /** Later entries, oldest first, page by page: one query if there are none. */
     async *after(seq: number): AsyncGenerator<LogEntry[]> {
       for await (const items of pagesOf<Item>(table, partitions.log.prefix, { range: ['>', keys.log(seq).sk] }))
         if (items.length > 0) yield items.map(toEntry);
@@ -88,7 +84,6 @@ export function openLog(table: Table, days: number = usualDays) {
   };
 }
 
-/** The filter for these members; undefined if it would match every entry. */
 export function selectEntries(wanted: {
   kind?: LoggedChange['kind'] | undefined;
   id?: string | undefined;

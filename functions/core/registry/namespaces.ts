@@ -6,14 +6,13 @@ import type { Item, Write } from '../table/table.ts';
 /** Default limit of services, and of intents with drafts, in one namespace. */
 export const usualMost = 20_000;
 
-/** How many services and intents a change adds to a namespace; negative if it removes them. */
+/** Negative for removals. */
 interface Growth {
   services?: number;
-  /** drafts included */
+  /** including drafts */
   intents?: number;
 }
 
-/** The key of the item that counts a namespace's services and intents; empty without a namespace. */
 export const namespaceKeys = (namespace: string | undefined): Key[] => (namespace === undefined ? [] : [keys.namespace(namespace)]);
 
 /**

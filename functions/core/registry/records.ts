@@ -6,9 +6,9 @@ export interface ServiceRecord extends Service {
   kind: 'service';
   /** the number of the log entry that wrote the record */
   rev: number;
-  /** calls of its intents at the credential's origins carry it, and are not made without it; absent if the service has none */
+  /** absent without a credential; otherwise calls at the credential's origins carry it, and are not made without it */
   credential?: StoredCredential;
-  /** how many intents it has, besides its drafts; changes of this leave `rev` as it is */
+  /** without drafts; changes leave `rev` as it is */
   intents: number;
   drafts: number;
 }
@@ -21,7 +21,6 @@ export interface IntentRecord extends Intent {
 
 export type RegistryRecord = ServiceRecord | IntentRecord;
 
-/** Names a record of the registry. */
 export interface RecordName {
   kind: RegistryRecord['kind'];
   /** service_id or intent_uid */

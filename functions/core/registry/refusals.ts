@@ -13,7 +13,7 @@ export const recordChanged = () =>
     { details: { reason: 'etag_mismatch' } },
   );
 
-/** @param known - the digest, or whatever the caller sent instead */
+/** @param known - the caller's digest, or whatever was sent instead */
 export function intentChanged(known: string, digest: string): ApiError {
   const changed = isIntentDigest(known) ? changedMembers(known, digest) : [];
   return new ApiError(

@@ -5,7 +5,6 @@ import { openChangeLog } from './change-log.ts';
 import { openIntents } from './intents.ts';
 import { openServices } from './services.ts';
 
-/** The registry of this deployment, for endpoints that change it. */
 export function registryFromEnvironment() {
   const { historyDays, maxPerNamespace } = readEnvironment(['historyDays', 'maxPerNamespace']);
   const table = tableFromEnvironment();

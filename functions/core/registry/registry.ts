@@ -6,26 +6,23 @@ import { pages } from './lists.ts';
 import { openLog } from './log.ts';
 import type { RecordName, RegistryRecord } from './records.ts';
 
-/** How many reads run in parallel while the whole registry is read. */
 const parallelReads = 16;
 
-/** How many records one read fetches. */
 const batchSize = 100;
 
-/** How far a reading of the whole registry has come: the sort key of a service's name, and the last of its intents. */
+/** Progress of a reading: the sort key of a service's name, and its last intent. */
 interface Position {
   name: string;
   uid?: string;
 }
 
-/** Some records of the registry. */
 export interface RegistryPart {
   records: RegistryRecord[];
-  /** continues a reading after these records */
+  /** continues after these records */
   cursor: string;
 }
 
-/** The registry as search reads it: its log, single records, and all records. Drafts are left out. */
+/** The registry as search reads it, without drafts: its log, single records, and all records. */
 export function openRegistry(table: Table) {
   const log = openLog(table);
 
@@ -34,14 +31,14 @@ export function openRegistry(table: Table) {
     return record?.kind === 'intent' && record.draft ? undefined : record;
   };
 
-  /** The ids of services, in the order of their names, from one on. */
+  /** Services in the order of their names, from a name on. */
   async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
     const range = name === undefined ? {} : ({ range: ['>=', name] } as const);
     for await (const items of pagesOf<Key & Item & { service_id: string }>(table, partitions.serviceName.prefix, range))
       for (const { sk, service_id } of items) yield { name: sk, serviceId: service_id };
   }
 
-  /** The keys of services and of all that belongs to them. */
+  /** The keys of services, each followed by those of its intents. */
   async function* keysFrom(from: Partial<Position>): AsyncGenerator<{ key: Key; at: Position }> {
     const begin = async ({ name, serviceId }: { name: string; serviceId: string }) => {
       const walk = pages(table, serviceId, name === from.name && from.uid !== undefined ? { after: from.uid } : {});
@@ -60,7 +57,7 @@ export function openRegistry(table: Table) {
     findEntry: log.find,
     entriesAfter: log.after,
 
-    /** The records of these names, in their order; undefined where there is none. */
+    /** The named records, in order; undefined where there is none. */
     async readRecords(names: readonly RecordName[]): Promise<(RegistryRecord | undefined)[]> {
       return (
         await getMany<Item>(
@@ -70,7 +67,6 @@ export function openRegistry(table: Table) {
       ).map(show);
     },
 
-    /** The uids of a service's intents. */
     uidsOf: async (serviceId: string): Promise<string[]> =>
       (await Array.fromAsync(pages(table, serviceId))).flat().map(({ intent_uid }) => intent_uid),
 
@@ -97,7 +93,7 @@ async function* inBatches<T>(all: AsyncIterable<T>): AsyncGenerator<T[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Runs ahead of its reader, and yields results in the order of the items. */
+/** Runs ahead of its reader, and yields results in order. */
 async function* inParallel<T, R>(items: AsyncIterable<T>, run: (item: T) => Promise<R>): AsyncGenerator<R> {
   const running: Promise<R>[] = [];
   for await (const item of items) {

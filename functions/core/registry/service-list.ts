@@ -7,11 +7,9 @@ import type { ServiceRecord } from './records.ts';
 
 export interface ServicePage {
   services: ServiceRecord[];
-  /** the `after` of the next page, if there is one */
   next?: string;
 }
 
-/** How many names one request searches. */
 const maxSearched = 1_000;
 
 /**
@@ -41,13 +39,11 @@ export async function listServices(
   return { services, ...(next !== undefined && { next }) };
 }
 
-/** The services among these ids. */
 export async function findServices(table: Table, serviceIds: readonly string[]): Promise<ServiceRecord[]> {
   const items = await getMany<ServiceItem>(table, serviceIds.map(keys.service));
   return items.filter((item) => item !== undefined).map(toServiceRecord);
 }
 
-/** Up to `count` names and the ids of the services that have them, in order. */
 async function readNames(table: Table, after: string | undefined, count: number): Promise<(Key & { service_id: string })[]> {
   const names: (Key & { service_id: string })[] = [];
   let start: Key | undefined;

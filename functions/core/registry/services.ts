@@ -16,10 +16,10 @@ import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 
-/** Whether the writer knew the current record, according to `If-Match`; always true without it. */
+/** Whether `If-Match`, if present, has the current record. */
 export type IfMatch = (record: ServiceRecord) => boolean;
 
-/** The digests in the log: of the definition, and of the credential without when it was set and by whom. */
+/** Digests for the log; the credential's excludes when it was set and by whom. */
 const definitionDigest = (record: ServiceRecord): string => digestOf(toService(record));
 const credentialDigest = ({ credential }: ServiceRecord): string | undefined =>
   credential && digestOf(Object.fromEntries(Object.entries(credential).filter(([name]) => !name.startsWith('set_'))));
@@ -42,7 +42,7 @@ const nameTaken = (serviceId: string) =>
     { details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: serviceId } },
   );
 
-/** The condition that a service has not changed since it was read, including its counts, which change without its revision. */
+/** Holds while the service is unchanged, including its counts, which change without its revision. */
 const isUnchanged = (seen: ServiceRecord): Condition[] => (['rev', 'intents', 'drafts'] as const).map((name) => ['=', name, seen[name]]);
 
 const putService = (record: ServiceRecord, seen: ServiceRecord | undefined): Write => ({
@@ -50,7 +50,6 @@ const putService = (record: ServiceRecord, seen: ServiceRecord | undefined): Wri
   when: seen ? isUnchanged(seen) : [['absent', 'pk']],
 });
 
-/** Takes a name for a service, in the transaction that writes its record. */
 const putName = (name: string, serviceId: string): Write => ({
   put: { ...keys.serviceName(name), service_id: serviceId },
   when: [['absent', 'pk']],
@@ -74,7 +73,6 @@ export function openServices(
 
   /** Changes by an admin: each is one transaction, and is refused outside of the admin's namespaces. */
   function changesBy(by: Admin) {
-    /** Changes a service that exists and that the writer knew. */
     async function changeKnown<T>(
       serviceId: string,
       ifMatch: IfMatch,

@@ -6,7 +6,7 @@ export interface SpecialRange {
   source: string;
 }
 
-/** IANA IPv4 Special-Purpose Address Registry, and multicast. None of it can be an intent's endpoint, whatever reachability the registry states. */
+/** IANA IPv4 Special-Purpose Address Registry, and multicast. No intent may have such an endpoint, whatever reachability the registry states. */
 export const specialIPv4: readonly SpecialRange[] = [
   { cidr: '0.0.0.0/8', name: 'this network', source: 'RFC 791' },
   { cidr: '10.0.0.0/8', name: 'private use', source: 'RFC 1918' },
@@ -28,10 +28,10 @@ export const specialIPv4: readonly SpecialRange[] = [
   { cidr: '240.0.0.0/4', name: 'reserved, limited broadcast', source: 'RFC 1112' },
 ];
 
-/** The part of IPv6 from which global unicast addresses are assigned (RFC 4291 section 2.4). Everything else is refused without a closer look. */
+/** The global unicast addresses of IPv6 (RFC 4291 section 2.4). All others are refused. */
 const globalIPv6 = '2000::/3';
 
-/** The rows of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Those that embed an IPv4 address are refused as a whole. */
+/** Rows of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Ranges that embed IPv4 addresses are refused as a whole. */
 export const specialIPv6: readonly SpecialRange[] = [
   { cidr: '2001::/23', name: 'IETF protocol assignments, Teredo', source: 'RFC 2928' },
   { cidr: '2001:db8::/32', name: 'documentation', source: 'RFC 3849' },
@@ -40,10 +40,10 @@ export const specialIPv6: readonly SpecialRange[] = [
   { cidr: '3fff::/20', name: 'documentation', source: 'RFC 9637' },
 ];
 
-/** What the networks of a home, an office or a container engine use. */
+/** Networks of homes, offices and container engines. */
 const localNetworks = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
 
-/** Where clouds serve metadata within these networks (AWS, Google Cloud, Alibaba Cloud); elsewhere it is link local. */
+/** Metadata services of clouds within these networks (AWS, Google Cloud, Alibaba Cloud); elsewhere they are link local. */
 const metadataNetworks = ['100.100.100.200/32', 'fd00:ec2::/32', 'fd20:ce::/32'];
 
 interface Address {
@@ -51,7 +51,6 @@ interface Address {
   family: 'ipv4' | 'ipv6';
 }
 
-/** Whether an address is in one of these ranges. */
 function matcherOf(cidrs: readonly string[]): (address: Address) => boolean {
   const ranges = new BlockList();
   for (const cidr of cidrs) {
@@ -81,7 +80,7 @@ export function classifyAddress(text: string): AddressKind {
   return isGlobal && !isSpecial(address) ? 'public' : 'special';
 }
 
-/** Whether an address belongs to a local network, but not to a cloud's metadata service. */
+/** Whether an address is on a local network, and not a metadata service. */
 export function isOnLocalNetwork(text: string): boolean {
   const address = readAddress(text);
   return address !== undefined && isLocal(address) && !isMetadata(address);

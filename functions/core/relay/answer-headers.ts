@@ -4,10 +4,10 @@ import type { Cut } from './cut.ts';
 /** Longest value of a header field, in bytes. */
 const maxFieldBytes = 1_024;
 
-/** A JSON pointer in visible ASCII: all other characters, commas and quotation marks are percent-encoded, as is the percent sign. */
+/** A JSON pointer in visible ASCII. Other characters, commas, quotation marks and percent signs are percent-encoded. */
 const toField = (pointer: string): string => pointer.replace(/[^\x21-\x24\x26-\x2b\x2d-\x7e]|["\\]/gu, encodeURIComponent);
 
-/** `Answer-Issues`: JSON pointers to what does not match the output_parameters, separated by commas; `...` if there are more than fit. */
+/** `Answer-Issues`: JSON pointers to mismatches with the output_parameters, separated by commas; `...` if some do not fit. */
 export function describeIssues(issues: readonly Issue[]): { 'Answer-Issues': string } {
   const pointers = [...new Set(issues.map(({ path }) => toField(path)))];
   let field = pointers.join(', ');
@@ -15,5 +15,5 @@ export function describeIssues(issues: readonly Issue[]): { 'Answer-Issues': str
   return { 'Answer-Issues': field };
 }
 
-/** `Answer-Cut`: where an answer was cut, and how many items or members there are in all (a dictionary of RFC 9651). */
+/** `Answer-Cut`: where an answer was cut, and the total number of items or members (a dictionary of RFC 9651). */
 export const describeCut = ({ at, total }: Cut): { 'Answer-Cut': string } => ({ 'Answer-Cut': `at="${toField(at)}", total=${total}` });

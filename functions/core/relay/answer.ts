@@ -11,18 +11,15 @@ import { selectAllowed } from './select-fields.ts';
 
 type Outputs = Pick<Intent, 'output_parameters' | 'fields' | 'strict'>;
 
-/** What an agent gets of an answer in the 200s. */
+/** What the agent gets of a 2xx answer. */
 export interface MappedAnswer {
-  /** no more than may leave the gate */
   body: JsonObject;
-  /** what does not match the output_parameters */
   issues: Issue[];
 }
 
-/** Largest answer that a refusal passes on, in bytes. */
 const maxShownBytes = 4096;
 
-/** Maximum number of seconds that callers of a busy upstream are told to wait; also used if the upstream says nothing useful. */
+/** Longest `Retry-After` that is passed on, and the default. */
 const maxRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
@@ -47,7 +44,7 @@ const brokenJson: Issue = {
   problem: 'is a text, because it is not JSON that all readers read alike, with at most 200 levels',
 };
 
-/** The refusal of an answer that is not what a strict intent promises. */
+/** The refusal of an answer that a strict intent does not allow. */
 export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: Outputs): ApiError =>
   executed(answer, "does not match the intent's output_parameters", { issues, ...shownBody(answer, intent) });
 
@@ -124,7 +121,7 @@ const refused = (
 const failed = (answer: UpstreamAnswer, message: string, details: Record<string, unknown> = {}) =>
   refused(answer, 'INTENT_EXECUTION_FAILED', message, { details });
 
-/** The answer of a refusal, as far as it may leave the gate. */
+/** The answer inside a refusal, as far as it may leave the gate. */
 function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: JsonValue } {
   if (answer.body.length > maxShownBytes) return {};
   const content = read(answer, intent);
@@ -132,10 +129,9 @@ function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: J
   return narrowShownBody({ upstream_body: content.kind === 'json' ? content.value : content.text }, intent);
 }
 
-/** Longest address that is shown, in characters. */
 const maxLocationLength = 2048;
 
-/** Where a redirect leads, without what may be a secret: name and password, query and fragment. */
+/** The target of a redirect without possible secrets: user information, query and fragment. */
 function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?: string } {
   // hidden before it is read, which may write it otherwise, and after it
   const target = location === undefined ? null : URL.parse(redactor.hide(location), url);

@@ -5,13 +5,11 @@ import { isObject, pointer } from '../json.ts';
 import { isFormType, isJsonType, isMultipartType } from './endpoint.ts';
 import { encode, fieldsOf, type NameValuePair, partsOf, type Style, write } from './fields.ts';
 
-/** A body and its media type. */
 export interface Body {
   contentType: string;
   body: string | Buffer;
 }
 
-/** A parameter that a body carries. */
 export interface Member {
   name: string;
   value: unknown;
@@ -21,7 +19,7 @@ export interface Member {
 export const formEncode = (fields: readonly NameValuePair[]): string =>
   fields.map(({ name, value, encoded = encode(value) }) => `${encode(name)}=${encoded}`).join('&');
 
-/** Puts bytes in place of the texts in base64 (RFC 4648, either alphabet) that stand for them, and adds to `issues` the texts that do not. */
+/** Replaces base64 texts (RFC 4648, either alphabet) by their bytes, and adds invalid ones to `issues`. */
 export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member[] =>
   members.map((member) => {
     if (member.style !== 'base64') return member;
@@ -58,17 +56,17 @@ export function writeBody(
   return { contentType, body: isJsonType(contentType) ? JSON.stringify(value) : write(value) };
 }
 
-/** A parameter that is the whole form has its members written as they most likely are read. */
+/** A parameter that is the whole form is written as its members. */
 function fieldsToWrite(members: readonly Member[], whole: IntentEndpoint['body']): readonly Member[] {
   const value = members[0]?.value;
   if (typeof whole !== 'string' || !isObject(value)) return members;
   return Object.entries(value).map(([name, item]) => ({ name, value: item, style: 'brackets' as const }));
 }
 
-/** A name inside the quotes of a part's head, as HTML writes it. */
+/** A name inside quotes, as in HTML forms. */
 const quotable = (name: string): string => name.replace(/["\r\n]/g, encodeURIComponent);
 
-/** RFC 7578. The boundary is a digest of the parts, so that none of them can contain it. */
+/** RFC 7578. The boundary is a digest of the parts, so no part contains it. */
 function writeMultipart(mediaType: string, fields: readonly NameValuePair[]): Body {
   const parts = fields.map(({ name, value, contentType, bytes }) => {
     const file = bytes === undefined ? '' : `; filename="${quotable(name)}"`;

@@ -10,9 +10,8 @@ const openMs = 10_000;
 export interface Breaker {
   /** @returns 0 if a call may be made, else the seconds to wait. A half-open circuit lets one call through, the probe. */
   secondsToWait(host: string, call: object): number;
-  /** Reports whether the host answered in time, whatever the answer. */
   record(host: string, hasAnswered: boolean): void;
-  /** Reports that the call says nothing about the host: if it was the probe, the next call becomes the probe. */
+  /** Reports that the call says nothing about the host. If it was the probe, the next call becomes the probe. */
   release(host: string, call: object): void;
 }
 

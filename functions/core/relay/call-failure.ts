@@ -84,18 +84,18 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
-/** Why the gate itself did not make a call, which is not counted against the upstream. */
+/** Decisions of the gate, which do not count against the upstream. */
 const gateReasons: readonly CallFailure[] = ['no_credential', 'resting', 'crowded', 'late', 'refused_address'];
 
-/** Failures of the gate, which alarms count. A pause after failures of the upstream is the upstream's. */
+/** Faults of the gate, which alarms count. An open circuit is the upstream's fault. */
 const gateFaults: readonly CallFailure[] = ['no_credential', 'late'];
 
-/** A call without an answer, as the agent sees it. `Retry-After` is given if trying again can help. */
+/** A call without an answer, as the agent sees it. It has `Retry-After` if trying again can help. */
 export class CallFailed extends ApiError {
   readonly reason: CallFailure;
-  /** whether the upstream may have acted on the call; the agent reads the same in `details.outcome` */
+  /** also in `details.outcome` */
   readonly outcome: FailureRule['outcome'];
-  /** whether the upstream failed, rather than the gate decided not to call it */
+  /** the upstream failed, rather than the gate refused to call it */
   readonly isOfUpstream: boolean;
 
   constructor(reason: CallFailure, cause?: unknown, retryAfterSeconds = 5) {

@@ -12,28 +12,26 @@ import { type HeldRequest, openHttpClient } from './http-client.ts';
 import { openRedactor, type Redactor } from './redact.ts';
 import type { UpstreamCall } from './request.ts';
 
-/** What an upstream answered. */
 export interface UpstreamAnswer {
   status: number;
-  /** the `Retry-After` field as it was sent */
+  /** as sent */
   retryAfter?: string;
-  /** the `Content-Type` field as it was sent */
+  /** as sent */
   contentType?: string;
-  /** the `Location` field as it was sent */
+  /** as sent */
   location?: string;
-  /** the address that was called, without the credential */
+  /** without the credential */
   url: string;
   body: Buffer;
-  /** why there is no body */
   lost?: LostContent;
-  /** takes the credential that the call carried out of what is passed on */
+  /** removes the call's credential from what is passed on */
   redactor: Redactor;
-  /** the upstream did not accept the credential any more, but the one that was to come next */
+  /** the upstream rejected the credential, and accepted its next values */
   isByNext?: true;
   durationMs: number;
 }
 
-/** A call whose upstream is connected, and of which nothing has been sent yet. */
+/** A connected call; nothing has been sent yet. */
 export interface ConnectedCall {
   /**
    * Makes the call, once, without following redirects. It is sent again only if the upstream has not acted: over a new connection if a reused
@@ -44,7 +42,6 @@ export interface ConnectedCall {
    * acted, `unknown` if it may have
    */
   send(beforeResend: () => Promise<void>): Promise<UpstreamAnswer>;
-  /** Ends it without sending anything. */
   drop(): void;
 }
 
@@ -66,17 +63,16 @@ export interface RelayOptions {
   rules: EgressRules;
   resolve?: Resolve;
   breaker?: Breaker;
-  /** the credentials of services that have one */
   credentials: Pick<Credentials, 'read'>;
   trustedCertificate?: string;
-  /** longest call in milliseconds; default: 20 seconds */
+  /** maximum duration of a call in milliseconds; default: 20 seconds */
   maxDeadlineMs?: number;
 }
 
 const connectTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
 
-/** Which failures say that the host answers, and which that it does not; the others say neither. */
+/** Whether a failure shows that the host answers; the others do not tell. */
 const answers: Partial<Record<CallFailure, boolean>> = {
   no_address: false,
   unreachable: false,
@@ -104,7 +100,7 @@ export function openRelay({
 
   const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
 
-  /** Credentials of which the upstream has taken the next values before the others. */
+  /** Credentials whose next values were accepted first. */
   const switched = new WeakSet<Credential>();
 
   async function credentialOf({ service }: UpstreamCall, { origin }: URL): Promise<Credential | undefined> {
@@ -129,7 +125,7 @@ export function openRelay({
     return held;
   }
 
-  /** The values that a service is called with, and those that it is called with if it does not accept them. */
+  /** The values to call with, and the fallback if they are rejected. */
   async function credentialsOf(call: UpstreamCall, url: URL) {
     const credential = await credentialOf(call, url);
     if (credential?.next === undefined) return { credential, first: credential };
@@ -148,10 +144,10 @@ export function openRelay({
       const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
       const leftMs = () => Math.max(0, endMs - performance.now());
 
-      /** what it means if the time is up: the upstream knows of the call while it is sent, and until it has said 401 */
+      /** what a timeout means: the upstream may know of the call from sending until it answers 401 */
       let timeUp: CallFailure = 'late';
 
-      /** Runs a step of the call, within the time that is left for all of it, and takes note of what its failure says about the host. */
+      /** Runs a step within the remaining time, and tells the breaker what its failure says about the host. */
       async function run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
         try {
           return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
@@ -170,7 +166,7 @@ export function openRelay({
       });
       const connectedMs = performance.now() - startedMs;
 
-      /** Sends the call over another connection; undefined if the agent may not call any more. */
+      /** Sends the call over another connection; undefined if the agent may no longer call. */
       async function sendAgain(values: typeof first, { signal, beforeResend, isNew = false }: Sending & { isNew?: boolean }) {
         timeUp = 'late';
         const other = await hold(call, values, signal, isNew);
@@ -244,7 +240,7 @@ export function openRelay({
   };
 }
 
-/** The client observes a signal only once it is connected. It first tells what it has of an answer. */
+/** The client observes a signal only once connected. The answer received so far is reported first. */
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 
-/** Why an answer whose head has arrived has no content that can be passed on. */
+/** Why an answer has no usable content although its head has arrived. */
 export type LostContent = 'answer_too_large' | 'broken_answer' | 'encoded_answer' | 'deadline';
 
 type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
@@ -23,7 +23,7 @@ const decoders: Record<string, Decode> = {
   zstd: (bytes, options) => promisify(zstdDecompress)(bytes, { ...options, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
 };
 
-/** More codings than one are hardly ever used, and each could be another bomb. */
+/** More are hardly ever used, and each could be another bomb. */
 const maxCodings = 2;
 
 /**

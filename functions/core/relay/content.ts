@@ -3,21 +3,20 @@ import { isObject, type JsonObject, type JsonValue, parseJson } from '../json.ts
 import { essenceOf, isJsonContent, isTextType } from './media-type.ts';
 import type { Redactor } from './redact.ts';
 
-/** What an upstream answered with, read as far as it can be. */
 export type Content =
   | { kind: 'none' }
   | { kind: 'json'; value: JsonValue }
-  /** `isBrokenJson`: it was to be JSON */
+  /** `isBrokenJson`: invalid, although declared as JSON */
   | { kind: 'text'; text: string; mediaType: string; isBrokenJson: boolean }
   | { kind: 'bytes'; bytes: Buffer; mediaType: string };
 
-/** Largest text that is passed on as text, in bytes; a longer one is passed on as bytes. */
+/** Longest text in bytes; longer ones are passed on as bytes. */
 const maxTextBytes = 256 * 1024;
 
-/** Deepest nesting of an answer. Requests may be less deep: they are validated. */
+/** Requests may be less deep, because they are validated. */
 const maxDepth = 200;
 
-/** What frameworks say if nobody tells them that an answer is JSON. */
+/** Default types of frameworks, which may hide JSON. */
 const careless = ['text/plain', 'text/html'];
 
 /**
@@ -41,7 +40,7 @@ export function readContent(bytes: Buffer, field: string | undefined, outputs: r
   return { kind: 'text', text, mediaType: mediaType ?? 'text/plain', isBrokenJson: isJson && mediaType !== undefined };
 }
 
-/** Text in the encoding that its type names, or in UTF-8; undefined if it is not. */
+/** Decodes text in its declared encoding or UTF-8; undefined if that fails. */
 function decodeText(bytes: Buffer, field = ''): string | undefined {
   const [, charset = 'utf-8'] = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(field) ?? [];
   try {
@@ -62,7 +61,6 @@ function readJson(text: string): JsonValue | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what tells bytes from text
 const isPrintable = (text: string | undefined): boolean => text !== undefined && !/[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text);
 
-/** Takes the values of the credential out of content. */
 export function redact(content: Content, { hide, hideBytes }: Redactor): Content {
   switch (content.kind) {
     case 'none':
@@ -86,7 +84,6 @@ function redactValue(value: JsonValue, hide: (text: string) => string): JsonValu
   return hidden === text ? value : hidden;
 }
 
-/** The object that an agent gets for content. */
 export function toBody(content: Content, outputs: readonly Parameter[]): JsonObject {
   switch (content.kind) {
     case 'none':

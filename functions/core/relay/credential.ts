@@ -5,7 +5,7 @@ import { isFormType } from './endpoint.ts';
 import { encode } from './fields.ts';
 import type { UpstreamCall, UpstreamRequest } from './request.ts';
 
-/** Whether calls at an origin carry the service's credential: only where an admin wanted it to go, and only over https or within this machine. */
+/** Whether calls at an origin carry the service's credential: only at allowed origins, and only over https or within this machine. */
 export const carriesCredential = (service: UpstreamCall['service'], origin: string): boolean =>
   (origin.startsWith('https:') || isLoopbackHost(new URL(origin).hostname)) &&
   service.credential !== undefined &&
@@ -30,7 +30,7 @@ export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<Cr
   };
 }
 
-/** No part holds the boundary, so that a body can be taken apart by it. */
+/** No part contains the boundary, so a body can be split at it. */
 function withoutParts(body: Buffer, boundary: string, names: ReadonlySet<string>): Buffer {
   const delimiter = `--${boundary}`;
   // one character for each byte, so that files stay what they are
@@ -47,6 +47,6 @@ function withoutParts(body: Buffer, boundary: string, names: ReadonlySet<string>
 const without = (form: string, names: ReadonlySet<string>): string[] =>
   form.split('&').filter((pair) => pair !== '' && ![...new URLSearchParams(pair).keys()].some((name) => isReadAs(name, names)));
 
-/** Servers read `key[]` and `key.x` as parts of `key`, and some `ke y` and `ke.y` as `ke_y`. */
+/** Some servers read `key[]` and `key.x` as parts of `key`, and `ke y` and `ke.y` as `ke_y`. */
 export const isReadAs = (name: string, names: ReadonlySet<string>): boolean =>
   [name, name.replace(/[[.\0].*$/s, ''), name.replaceAll('[', '_')].some((reading) => names.has(foldQueryName(reading)));

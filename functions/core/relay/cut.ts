@@ -1,16 +1,15 @@
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 
-/** What was left out of an answer. */
 export interface Cut {
-  /** JSON pointer to the first item or member that was left out; of a text, to the text */
+  /** JSON pointer to the first dropped item or member, or to a cut text */
   at: string;
-  /** how many items or members there are in all; of a text, how many characters */
+  /** number of items or members in all; of a text, characters */
   total: number;
 }
 
 type Container = JsonObject | JsonValue[];
 
-/** Longest pointer that is followed, in characters: it takes a part of what the answer may have. */
+/** Longest pointer to follow, in characters: it uses part of the answer's space. */
 const maxPointerLength = 200;
 
 const isContainer = (value: JsonValue | undefined): value is Container => Array.isArray(value) || isObject(value);
@@ -46,7 +45,7 @@ function shorten(answer: JsonObject, maxBytes: number): { body: JsonObject; cut:
   return { body: shortened as JsonObject, cut: { at: pointer(at), total } };
 }
 
-/** The beginning of a text that takes at most `maxBytes` between its quotation marks. */
+/** The beginning of a text with at most `maxBytes` between its quotation marks. */
 function shortenText(text: string, maxBytes: number): string {
   let [left, end] = [maxBytes, 0];
   for (const character of text) {
@@ -59,7 +58,7 @@ function shortenText(text: string, maxBytes: number): string {
 
 interface Shortened {
   shortened: Container;
-  /** path to what was left out */
+  /** path to the first dropped entry */
   at: PropertyKey[];
   total: number;
 }
@@ -75,7 +74,7 @@ function shortenContainer(container: Container, maxBytes: number, path: readonly
     return Array.isArray(container) ? values : Object.fromEntries(indexes.map((index, at) => [names[index], values[at] ?? null]));
   };
 
-  /** What is inside of one entry, shortened by so many bytes; undefined if it is not that large. */
+  /** Shortens the inside of one entry by so many bytes; undefined if it is too small. */
   const shortenEntry = (index: number, byBytes: number): Shortened | undefined => {
     const value = valueAt(index);
     const innerPath = [...path, names[index] ?? ''];

@@ -9,7 +9,6 @@ export interface ResolvedAddress {
   family: number;
 }
 
-/** Every address of a host name. */
 export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
 
 export const resolveBySystem: Resolve = (hostname) => lookup(hostname, { all: true, order: 'verbatim' });
@@ -30,9 +29,9 @@ export class DialError extends Error {
 export interface DialOptions {
   rules: EgressRules;
   resolve: Resolve;
-  /** certificates to trust besides the usual ones, in PEM; for tests and local development */
+  /** additional certificates in PEM, for tests and local development */
   trustedCertificate?: string;
-  /** longest wait for address, connection and TLS together, in milliseconds */
+  /** limit for look-up, connection and TLS together, in milliseconds */
   connectTimeoutMs: number;
 }
 
@@ -63,7 +62,7 @@ async function resolveAllowed(target: Target, { rules, resolve }: DialOptions): 
   return addresses;
 }
 
-/** After how long the next address is tried while those before it have not answered yet, in milliseconds (RFC 8305 section 8). */
+/** Delay before the next address is tried in parallel, in milliseconds (RFC 8305 section 8). */
 const attemptDelayMs = 250;
 
 /**
@@ -93,7 +92,7 @@ async function connectFirst({ port }: Target, addresses: ResolvedAddress[], sign
   }
 }
 
-/** The addresses in their order, one of each family in turn (RFC 8305 section 4). */
+/** Alternates address families (RFC 8305 section 4). */
 function alternateFamilies(addresses: ResolvedAddress[]): ResolvedAddress[] {
   const family = addresses[0]?.family;
   const first = addresses.filter((address) => address.family === family);

@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { readEnvironment, splitList } from '../environment.ts';
 import { classifyAddress, isOnLocalNetwork } from './addresses.ts';
 
-/** What a connection is opened to. */
 export interface Target {
   protocol: string;
   /** without the brackets of an IPv6 literal */
@@ -16,21 +15,19 @@ export const targetOf = ({ protocol, hostname, port }: URL): Target => ({
   port: Number(port || (protocol === 'https:' ? 443 : 80)),
 });
 
-/** Where intents may be called. */
 export interface EgressRules {
-  /** ports that may be called over https */
+  /** for https */
   ports: number[];
-  /** also allows http, every port, and loopback addresses; for local development only */
+  /** also allows http, every port, and loopback addresses; local development only */
   allowLoopback: boolean;
-  /** hosts on the developer's own network, which may be called over http, too, and at any port; for local development only */
+  /** hosts on the developer's network, callable over http and at any port; local development only */
   localUpstreams?: readonly string[];
-  /** the only origins that may lead to private addresses in production; each names its port */
+  /** the only origins that may resolve to private addresses in production, with their ports */
   privateOrigins?: readonly string[];
-  /** the gate's own hosts, with their ports unless these are the usual ones; never called */
+  /** the gate's own hosts, with non-default ports; never called */
   ownHosts: string[];
 }
 
-/** @throws TypeError if a port is not valid */
 export function readEgressRules(variables: {
   egressPorts?: string;
   egressLoopback?: string;
@@ -53,13 +50,13 @@ export function readEgressRules(variables: {
 export const egressRulesFromEnvironment = (): EgressRules =>
   readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'localUpstreams', 'privateOrigins', 'baseUrl']));
 
-/** The rules, with the address at which the gate was just called among its own hosts. */
+/** The rules, with the host that was just called among the gate's own. */
 export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules => ({
   ...rules,
   ownHosts: [...rules.ownHosts, new URL(baseUrl).host],
 });
 
-/** Whether the settings name a target as one that may be on a private network. */
+/** Whether the settings allow a target on a private network. */
 const mayBePrivate = ({ localUpstreams = [], privateOrigins = [] }: EgressRules, target: Target): boolean =>
   localUpstreams.includes(target.hostname) || privateOrigins.some((origin) => isSameTarget(targetOf(new URL(origin)), target));
 
@@ -101,7 +98,7 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   return problems;
 }
 
-/** Whether a host is this machine by its name or address, so that http to it goes over no network. */
+/** Whether a host is this machine, so that http to it crosses no network. */
 export function isLoopbackHost(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
   return isIP(address) === 0 ? /(^|\.)localhost$/.test(hostname) : classifyAddress(address) === 'loopback';

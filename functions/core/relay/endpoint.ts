@@ -4,27 +4,25 @@ import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
 import { parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
-/** The characters that RFC 3986 allows in a URL, and the braces of places. */
+/** Characters of URLs (RFC 3986), and the braces of places. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
-/** The media types in which parameters can be sent. */
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json$/i.test(contentType);
 export const isFormType = (contentType: string): boolean => /^application\/x-www-form-urlencoded$/i.test(contentType);
 export const isMultipartType = (contentType: string): boolean => /^multipart\/form-data$/i.test(contentType);
 
-/** Unless they say otherwise, GET and DELETE carry parameters in the query, the others in the body. */
+/** By default, GET and DELETE carry parameters in the query, other methods in the body. */
 export const hasBody = (method: IntentEndpoint['method']): boolean => method !== 'GET' && method !== 'DELETE';
 
-/** What carries a parameter that has no place in the URL. */
 export function carrierOf({ name, in: carrier }: Pick<Parameter, 'name' | 'in'>, { method, body }: IntentEndpoint) {
   if (body !== undefined) return body === name ? 'body' : (carrier ?? 'query');
   return carrier ?? (hasBody(method) ? 'body' : 'query');
 }
 
-/** Whether a call has a body even if no parameter is in it: an empty object or form. */
+/** Whether a call has a body without parameters: an empty object or form. */
 export const sendsBodyAnyway = ({ method, body }: IntentEndpoint): boolean => body === undefined && hasBody(method);
 
-/** What is wrong with an endpoint, for registration: its URL template, where it leads, its body, and what carries each input. */
+/** Problems of an endpoint at registration: its URL template, target, body, and the carriers of its inputs. */
 export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
   const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
   const template = parseUrlTemplate(endpoint.url);

@@ -6,7 +6,7 @@ import { openHttpClient } from './http-client.ts';
 
 export interface DocumentOptions extends Pick<DialOptions, 'rules'>, Partial<Pick<DialOptions, 'resolve' | 'trustedCertificate'>> {
   maxBytes: number;
-  /** longest time for the whole request */
+  /** limit for the whole request */
   timeoutMs: number;
 }
 

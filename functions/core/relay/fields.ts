@@ -1,35 +1,34 @@
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { isObject } from '../json.ts';
 
-/** One name and its value, as a query or a form carries them. */
 export interface NameValuePair {
   name: string;
   value: string;
-  /** the value in a query or URL-encoded form, if a separator in it must stay as it is */
+  /** the encoded value, if it contains separators that must stay unencoded */
   encoded?: string;
-  /** of a part in a multipart form; text if not given */
+  /** of a multipart part; default: text */
   contentType?: string;
-  /** of a file in a multipart form, in place of the value */
+  /** of a multipart file, instead of the value */
   bytes?: Buffer;
 }
 
-/** How a value is written; `repeated` if a parameter does not say. */
+/** Default: `repeated`. */
 export type Style = NonNullable<Parameter['style']> | 'repeated';
 
 /** Percent-encodes all but RFC 3986's unreserved characters, as in RFC 6570 section 3.2.2. */
 export const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A value as text: a string as it is, anything else as JSON. */
+/** A string unchanged, anything else as JSON. */
 export const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** The items of a list; an object is its names and values in turn. */
+/** The items of a list, or the names and values of an object in turn. */
 export const itemsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : isObject(value) ? Object.entries(value).flat() : [value]).map(write);
 
 const separators = { commas: [',', ','], spaces: [' ', '%20'], pipes: ['|', '%7C'] } as const;
 
-/** The fields that a parameter of a query or URL-encoded form becomes. */
+/** The fields of a parameter in a query or URL-encoded form. */
 export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<NameValuePair> {
   if (style === 'brackets') yield* bracketed(name, value);
   else if (style === 'json') yield { name, value: JSON.stringify(value) };
@@ -45,13 +44,13 @@ const joined = (name: string, items: string[], [plain, encoded]: readonly [strin
   encoded: items.map(encode).join(encoded),
 });
 
-/** `a[b]=c` and `a[0][b]=c`, however deep. */
+/** `a[b]=c` and `a[0][b]=c`, at any depth. */
 function* bracketed(name: string, value: unknown): Generator<NameValuePair> {
   if (!Array.isArray(value) && !isObject(value)) yield { name, value: write(value) };
   else for (const [member, item] of Object.entries(value)) yield* bracketed(`${name}[${member}]`, item);
 }
 
-/** The parts that a parameter of a multipart form becomes: each item of a list is one, and an object is JSON. */
+/** The multipart parts of a parameter: one per list item; objects are JSON. */
 export function* partsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<NameValuePair> {
   if (style !== 'repeated') {
     const contentType = style === 'json' ? { contentType: 'application/json' } : {};

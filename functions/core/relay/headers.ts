@@ -6,7 +6,7 @@ import { signCall } from './signature.ts';
 
 type Fields = Record<string, string>;
 
-/** Header fields take visible ASCII; all other characters of an id are percent-encoded, as is the percent sign. */
+/** Percent-encodes everything but visible ASCII, and the percent sign. */
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
 
 /**
@@ -41,6 +41,6 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
   return override(request.headers ?? {}, service.headers ?? {}, credential?.headers ?? {}, carried);
 }
 
-/** The fields of all: of those that a server could take for one, the last. */
+/** Merges fields; of names that servers may confuse, the last wins. */
 const override = (...all: Fields[]): Fields =>
   Object.fromEntries(new Map(all.flatMap(Object.entries<string>).map((field) => [foldHeaderName(field[0]), field])).values());

@@ -17,15 +17,15 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** without its content codings; empty if it was lost */
+  /** decoded; empty if it was lost */
   body: Buffer;
-  /** why there is no body although the head of the answer has arrived */
+  /** why there is no body, although the head has arrived */
   lost?: LostContent;
 }
 
-/** A request that has its connection, and of which nothing has been sent yet. */
+/** A request with a connection; nothing has been sent yet. */
 export interface HeldRequest {
-  /** the connection has been kept from an earlier request, so that it may be lost although the upstream is there */
+  /** an earlier request has used the connection, so it may be lost although the upstream is up */
   readonly isReused: boolean;
   /**
    * Sends it and reads its answer. Nothing is sent twice, no redirect is followed. Once the head of the answer has arrived, it is returned, whatever
@@ -34,11 +34,10 @@ export interface HeldRequest {
    * @throws CallFailed `lost` if the connection was lost before, so that nothing was sent; `broken_answer`, or `answer_too_large` for the head
    */
   send(signal: AbortSignal): Promise<HttpAnswer>;
-  /** Closes its connection. */
   drop(): void;
 }
 
-/** HTTP/1.1 over connections that the caller opens, and that are reused. */
+/** HTTP/1.1 over reusable connections that the caller opens. */
 export interface HttpClient {
   /**
    * Finds a connection for a request.
@@ -56,10 +55,10 @@ export interface HttpClient {
 
 const maxHeaderBytes = 16 * 1024;
 
-/** Longest time that a connection may have been idle when it is reused, in milliseconds: common servers keep theirs for two seconds. */
+/** Longest idle time of a reused connection, in milliseconds: common servers close theirs after two seconds. */
 const maxIdleMs = 1_500;
 
-/** How long before its announced closing an idle connection is no longer reused, in milliseconds. */
+/** How long before its announced closing a connection is no longer reused, in milliseconds. */
 const closingMarginMs = 1_000;
 
 /**
@@ -179,13 +178,13 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
   };
 }
 
-/** How long a connection may be idle: `Keep-Alive: timeout=<seconds>` announces when its upstream closes it. */
+/** The allowed idle time: `Keep-Alive: timeout=<seconds>` announces when the upstream closes the connection. */
 function idleMs(announced: string): number {
   const [, seconds] = /\btimeout=(\d+)/i.exec(announced) ?? [];
   return seconds === undefined ? maxIdleMs : Math.min(maxIdleMs, Number(seconds) * 1_000 - closingMarginMs);
 }
 
-/** For anything that breaks a connection: once the request is sent, the upstream may have seen it. */
+/** Once a request is sent, the upstream may have seen it, whatever breaks the connection. */
 function describeFailure(error: (Error & { code?: string }) | undefined, isSent: boolean): Error {
   if (error instanceof DialError) return error;
   if (error?.name === 'AbortError' && error.cause) return error.cause as Error;

@@ -12,7 +12,7 @@ function readings(name: string): string[] {
   return [folded.replace(/[[.].*$/s, ''), folded.replaceAll(/[\s.[]/g, '_')];
 }
 
-/** The members that a name in brackets or with full stops leads through: `a[b].c` leads through a, b and c. */
+/** The path of a name with brackets or dots: `a[b].c` is a, b, c. */
 const steps = (name: string): string[] =>
   name
     .trim()
@@ -22,7 +22,6 @@ const steps = (name: string): string[] =>
 
 const isPart = (steps: readonly string[], whole: readonly string[]): boolean => steps.every((step, at) => step === whole[at]);
 
-/** A parameter that is written as fields of a query or form. */
 export interface Written extends Pick<Parameter, 'name' | 'style'> {
   value: unknown;
 }
@@ -49,7 +48,7 @@ export function checkMembers(written: readonly Written[], declared: readonly str
   });
 }
 
-/** What is written in brackets must stay a part of its parameter, and must not be what another parameter is called. */
+/** Bracketed names must stay within their parameter, and must not collide with other parameters. */
 function checkBracketed(name: string, value: unknown, declared: readonly string[]): Issue[] {
   const path = pointer(['parameters', name]);
   if (!hasPlainNames(value)) {

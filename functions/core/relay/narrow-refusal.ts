@@ -3,7 +3,7 @@ import type { ApiError } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
 import { selectAllowed } from './select-fields.ts';
 
-/** The details of a refusal with no more of the upstream's answer than may leave the gate. */
+/** Limits the shown upstream body to what may leave the gate. */
 export function narrowShownBody<T extends { upstream_body?: unknown }>(details: T, { fields }: Pick<Intent, 'fields'>): T {
   const { upstream_body: body, ...others } = details;
   if (body === undefined || fields === undefined) return details;
@@ -12,7 +12,7 @@ export function narrowShownBody<T extends { upstream_body?: unknown }>(details: 
   return (isNothing ? others : { ...others, upstream_body: selected }) as T;
 }
 
-/** A refusal with no more of the upstream's answer than may leave the gate: of a scalar, which no pointer leads into, nothing. */
+/** The same for a whole refusal. Nothing is left of a scalar, because no pointer leads into it. */
 export function narrowRefusal(error: ApiError, intent: Pick<Intent, 'fields'>): ApiError {
   const details: Record<string, unknown> = narrowShownBody(error.details, intent);
   return details === error.details ? error : error.with({ details });

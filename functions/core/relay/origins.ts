@@ -3,7 +3,6 @@ import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
 import { checkOrigin, type EgressRules, isLoopbackHost, withOwnHost } from './egress.ts';
 
-/** What is wrong with the origins of a credential. */
 const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: string): Issue[] =>
   origins.flatMap((origin, index) => {
     const path = pointer(['origins', index]);

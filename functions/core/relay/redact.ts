@@ -1,20 +1,18 @@
 import type { Credential, CredentialValues } from '../credentials/credentials.ts';
 
-/** Shortest value that is hidden, in characters: shorter ones stand in texts by chance. */
+/** Shortest value that is hidden, in characters: shorter ones occur in texts by chance. */
 const minHiddenLength = 8;
 
-/** What stands in place of a value. */
 const replacement = '[credential]';
 
-/** Takes the values of one credential out of what an upstream answered. */
+/** Removes the values of one credential from an upstream's answer. */
 export interface Redactor {
   hide(text: string): string;
   hideBytes(bytes: Buffer): Buffer;
-  /** whether a value has been found so far */
   readonly hasFound: boolean;
 }
 
-/** A value as an Authorization field, with what Basic (RFC 7617) encodes; what it does not have is empty. */
+/** The parts of an Authorization field, decoded if it is Basic (RFC 7617); missing parts are empty. */
 function splitValue(value: string) {
   const [, scheme = '', token = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
   const isBasic = scheme.toLowerCase() === 'basic';
@@ -33,7 +31,7 @@ export function partsOf(value: string): string[] {
   return [value, token, decoded, name, password, ...parameters].filter((part) => part !== '');
 }
 
-/** All texts here have one character for each byte of UTF-8, so that percent-encoding and binary content need no treatment of their own. */
+/** Texts here have one character per UTF-8 byte, so that percent-encoding and binary content need no special treatment. */
 const toBytes = (text: string): string => Buffer.from(text).toString('latin1');
 const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
 
@@ -60,7 +58,7 @@ function secretOf(value: string): string {
   return password || name || (/^(?:bearer|basic|token|api-?key)$/i.test(scheme) ? token : value);
 }
 
-/** Base64 in both alphabets, wherever in the encoded bytes a text begins: without the characters that its neighbours have a part in. */
+/** Base64 in both alphabets at every alignment, without the characters shared with neighbours. */
 const base64Of = (bytes: string): string[] =>
   [0, 1, 2].flatMap((before) => {
     const all = Buffer.from('\0'.repeat(before) + bytes, 'latin1');
@@ -97,7 +95,7 @@ const readCode = (code: number): string | undefined => (code <= 0x10ffff ? toByt
 
 const secretsByCredential = new WeakMap<CredentialValues, string[]>();
 
-/** The bytes of a text in UTF-16, little end first and big end first. */
+/** UTF-16, little- and big-endian. */
 function wideOf(text: string): string[] {
   const bytes = Buffer.from(text, 'utf16le');
   return [bytes.toString('latin1'), bytes.swap16().toString('latin1')];
@@ -126,13 +124,13 @@ function secretsOf(credential: Credential): string[] {
   return secrets;
 }
 
-/** A text, and where in the original text each of its characters begins, and the last one ends. */
+/** A text, and the start of each of its characters in the original text, plus the end. */
 interface View {
   text: string;
   starts: Uint32Array;
 }
 
-/** Reads every character that is spelt so; undefined if there is none. */
+/** Decodes one spelling; undefined if it does not occur. */
 function readOnce({ text, starts }: View, spelling: RegExp): View | undefined {
   const parts: string[] = [];
   const offsets = new Uint32Array(text.length + 1);
@@ -154,10 +152,10 @@ function readOnce({ text, starts }: View, spelling: RegExp): View | undefined {
   return { text: parts.join(''), starts: offsets.subarray(0, length + 1) };
 }
 
-/** How often a value may have been encoded, one encoding over the other. */
+/** Maximum number of nested encodings. */
 const maxEncodings = 3;
 
-/** A text as it is, and with up to {@link maxEncodings} encodings read, in whatever order they were applied. */
+/** A text, and its decodings up to {@link maxEncodings} deep, in any order of encodings. */
 function* viewsOf(text: string): Generator<View> {
   const seen = new Set([text]);
   let views: View[] = [{ text, starts: Uint32Array.from({ length: text.length + 1 }, (_, at) => at) }];
@@ -189,7 +187,7 @@ function findRanges(text: string, secrets: readonly string[]): [start: number, e
   return ranges.sort(([one], [other]) => one - other);
 }
 
-/** @param credential - what the call carried; without it, nothing is hidden */
+/** @param credential - of the call; without it, nothing is hidden */
 export function openRedactor(credential: Credential | undefined): Redactor {
   const secrets = credential ? secretsOf(credential) : [];
   const shortest = Math.min(...secrets.map(({ length }) => length));

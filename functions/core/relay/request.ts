@@ -10,22 +10,19 @@ import { encode, fieldsOf, itemsOf, type NameValuePair, write } from './fields.t
 import { checkMembers, type Written } from './members.ts';
 import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
 
-/** A call of an intent's endpoint, ready to be sent. */
 export interface UpstreamRequest {
   method: IntentEndpoint['method'];
   url: string;
   /** both or neither */
   contentType?: string;
   body?: string | Buffer;
-  /** the inputs that are header fields */
   headers?: Record<string, string>;
 }
 
-/** One execution of an intent, as its upstream sees it. */
 export interface UpstreamCall {
   request: UpstreamRequest;
   intentUid: string;
-  /** the intent's; with `credential` if calls at its origins carry one, and are not made without it */
+  /** with `credential` if calls at its origins carry one, and are not made without it */
   service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
   /** of the holder, see `pat/holder.ts` */
@@ -33,18 +30,17 @@ export interface UpstreamCall {
   requestId: string;
   executionId: string;
   idempotencyKey?: string;
-  /** the address at which this gate was called */
   baseUrl: string;
-  /** longest time that the call may take, in milliseconds */
+  /** maximum duration of the call, in milliseconds */
   deadlineMs: number;
 }
 
 type Values = Record<string, unknown>;
 
-/** Longest URL in characters, once its places are filled. */
+/** Longest URL with filled places, in characters. */
 const maxUrlLength = 8192;
 
-/** Longest fields of a query or form in characters: those of an object repeat its name for every value in it. */
+/** Longest query or form in characters: objects repeat their name for every value. */
 const maxFieldsLength = 1024 * 1024;
 
 /** A value as comma-separated text (RFC 6570 without the explode modifier). */
@@ -89,7 +85,7 @@ export function buildRequest(
   return sent.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, sent, collect) } : call;
 }
 
-/** The members of an object that is a whole form are its fields. */
+/** The members of an object that is a whole form. */
 const writtenAsFields = (body: readonly Written[], { content_type, body: whole }: Intent['endpoint']): readonly Written[] =>
   isMultipartType(content_type)
     ? body.filter(({ style }) => style !== undefined)
@@ -97,7 +93,7 @@ const writtenAsFields = (body: readonly Written[], { content_type, body: whole }
       ? body.map(({ name, value }) => ({ name, value }))
       : body;
 
-/** Takes fields one by one until they are too long, since few values can make many. */
+/** Collects fields until they are too long: few values can produce many. */
 function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
   let length = 0;
   return (fields) => {
@@ -113,7 +109,7 @@ function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
   };
 }
 
-/** Fills the places, and adds to `issues` the values that may not appear in the path. Query expansions are kept apart, to be joined as needed. */
+/** Fills the places, and adds values that may not appear in the path to `issues`. Query expansions are kept apart. */
 function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path: string; query: string[] } {
   let text = '';
   const expansions: string[] = [];
@@ -142,7 +138,7 @@ function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path
 const expandQuery = ({ names }: Place, values: Values): string[] =>
   names.filter((name) => Object.hasOwn(values, name)).map((name) => `${encode(name)}=${list(values[name])}`);
 
-/** The names of parameters in the query of the URL itself. */
+/** Parameter names in the literal query of the URL. */
 function literalNames({ parts }: UrlTemplate): string[] {
   const [, ...literalQuery] = parts
     .map((part) => (typeof part === 'string' ? part : ''))
@@ -151,13 +147,13 @@ function literalNames({ parts }: UrlTemplate): string[] {
   return [...new URLSearchParams(literalQuery.join('?')).keys()];
 }
 
-/** The names that a member of an object must not take over: those of parameters and of the query in the URL itself. */
+/** Names that members of objects must not take: those of parameters and of the literal query. */
 const declaredNames = (template: UrlTemplate, inputs: Intent['input_parameters']): string[] => [
   ...inputs.filter((input) => input.in !== 'header').map(({ name }) => name),
   ...literalNames(template),
 ];
 
-/** The names that calls of an intent write into the query, or into a form, as far as its registration tells. */
+/** Names that calls write into the query or form, as far as known at registration. */
 export function writtenNames(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
   template: UrlTemplate,

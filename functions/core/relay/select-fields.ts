@@ -1,6 +1,5 @@
 import { isObject, type JsonValue } from '../json.ts';
 
-/** A JSON pointer (RFC 6901) as the names that it consists of. */
 const segmentsOf = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -16,16 +15,16 @@ const segmentsOf = (pointer: string): string[] =>
 export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsPlaces = false): JsonValue =>
   pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsPlaces) ?? (Array.isArray(value) ? [] : {}));
 
-/** What may leave the gate of an answer. It may be applied again: to an answer that was kept, or after it has been applied already. */
+/** Selects what may leave the gate. Idempotent: stored answers may be narrowed again. */
 export const selectAllowed = (value: JsonValue, { fields }: { fields?: readonly string[] | undefined }): JsonValue =>
   selectFields(value, fields, true);
 
-/** Pointers by their segments, so that an answer is walked once, however many they are and however long. */
+/** Pointers by segment, so that an answer is walked once, however many they are. */
 interface Tree {
   /** a pointer ends here */
   isWhole: boolean;
   members: Map<string, Tree>;
-  /** the same without members that are numbers: what holds for every element of an array; absent if there is none */
+  /** the same without numeric members: it applies to every element of an array; absent if empty */
   named?: Tree;
 }
 

@@ -14,7 +14,7 @@ export interface UrlTemplate {
 const start = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
 const place = /\{([?&]?)([\w-]+(?:[.,][\w-]+)*)\}/;
 
-/** The origin of a URL template, in its one spelling; undefined if it is none. */
+/** The origin of a URL template in its canonical spelling; undefined if there is none. */
 export const originOf = (url: string): string | undefined => URL.parse(start.exec(url)?.[0] ?? '')?.origin;
 
 /**

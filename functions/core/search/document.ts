@@ -16,12 +16,11 @@ export type SearchField = keyof typeof fieldWeights;
 
 export const fields = Object.keys(fieldWeights) as SearchField[];
 
-/** The words of an intent's fields, separated by spaces. */
 export type SearchDocument = Record<SearchField, string>;
 
 const join = (...texts: (string | undefined)[]): string => texts.flatMap((text) => wordsOf(text ?? '')).join(' ');
 
-/** Words that many parameters share would drown the others, so each counts once. */
+/** Each word once, because words shared by many parameters would drown the others. */
 const joinDistinct = (...texts: string[]): string => [...new Set(texts.flatMap(wordsOf))].join(' ');
 
 const parameterTexts = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
@@ -37,14 +36,13 @@ export function toDocument(intent: IntentInput, serviceName: string): SearchDocu
   };
 }
 
-/** Characters of a description that go into its vector: the beginning says what an operation is about. */
+/** Characters of a description that are embedded: the beginning says what an operation does. */
 const maxDescribed = 600;
 
-/** The text that an intent's vector is computed from. */
 export const embeddedText = ({ intent_name, description, tags = [] }: IntentInput, serviceName: string): string =>
   [intent_name, serviceName, plainText(description).slice(0, maxDescribed), ...tags].join('\n');
 
-/** What it takes to choose an intent, but not to execute it. */
+/** Enough to choose an intent, but not to execute it. */
 export const toBriefIntent = ({ intent_uid, intent_name, description, input_parameters }: IntentDetails): BriefIntent => ({
   intent_uid,
   intent_name,

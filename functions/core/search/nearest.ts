@@ -19,13 +19,13 @@ const maxNearest = 3;
 /** Longest wait for suggestions; enough for a cold start. */
 const timeoutMs = 2_000;
 
-/** Greatest share of a uid, without its version, in which a misspelling may differ. */
+/** Maximum share of a uid (without its version) that a misspelling changes. */
 const misspelt = 1 / 4;
 
 const found = z.object({ intents: z.array(z.object({ intent_uid: z.string(), intent_name: z.string() })) });
 
 export interface NearestDeps {
-  /** the action of `GET /api/intents/search`: only its results are suggested */
+  /** the action of `GET /api/intents/search`; only its results are suggested */
   search: Action;
   findPolicy: FindPolicy;
 }
@@ -77,7 +77,6 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
 
 const withoutVersion = (uid: string): string => uid.slice(0, uid.lastIndexOf(':')).toLowerCase();
 
-/** The share of a uid that differs from the other, from 0 to 1. */
 function changedShare(uid: string, other: string): number {
   const [a, b] = [withoutVersion(uid), withoutVersion(other)];
   return editDistance(a, b) / Math.max(a.length, b.length);

@@ -15,13 +15,12 @@ const stopWords: ReadonlySet<string> = new Set(
 
 export const isStopWord = (word: string): boolean => stopWords.has(word);
 
-/** Drops the stop words, unless there are no other words. */
 export function withoutStopWords(words: string[]): string[] {
   const others = words.filter((word) => !isStopWord(word));
   return others.length > 0 ? others : words;
 }
 
-/** The words that a question is ranked by, without repetitions and in order; at most the first 100. */
+/** The distinct words for ranking a question, in order; at most the first 100. */
 export const questionWords = (question: string): string[] => withoutStopWords([...new Set(wordsOf(question))]).slice(0, maxQuestionWords);
 
 /** The tags of a comma-separated list, folded for comparison. */

@@ -10,7 +10,6 @@ export interface RankingWeights {
   overlapAbove: number;
 }
 
-/** docs/search.md has what they achieve. */
 export const rankingWeights: RankingWeights = { similarity: 2, name: 1, sentence: 0.5, overlapAbove: 0.4 };
 
 export interface Features {

@@ -6,20 +6,16 @@ import type { Registry } from '../registry/registry.ts';
 /** The registry as search reads it. All reads are strongly consistent. */
 export type RegistrySource = Pick<Registry, 'head' | 'entriesAfter' | 'readRecords' | 'uidsOf' | 'readAll'>;
 
-/** The last log entry that was read. */
 export type Seen = Pick<Head, 'seq' | 'digest'>;
 
 /** Entries per page: an interrupted reader repeats one page at most. */
 const pageSize = 500;
 
-/** The changes of some log entries, each record once. */
 export interface LogPage {
   entries: LogEntry[];
-  /** services that were deleted */
   deleted: RecordName[];
   /** services before intents */
   names: RecordName[];
-  /** the last entry of this page */
   seen: Seen;
 }
 

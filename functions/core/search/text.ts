@@ -14,7 +14,6 @@ export interface Token {
   parts: string[];
 }
 
-/** Removes differences of case and accents. */
 const fold = (text: string): string =>
   text
     .normalize('NFKD')

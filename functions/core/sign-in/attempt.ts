@@ -8,13 +8,12 @@ import { redirect } from './pages.ts';
 import { readCookie, writeCookie } from './session.ts';
 import type { Attempt, UserPool } from './user-pool.ts';
 
-/** How long a person may take at the user pool's sign-in page, in seconds. */
+/** Time for signing in at the user pool, in seconds. */
 const attemptSeconds = 15 * 60;
 
 /** Browsers keep cookies of 4,096 bytes with their attributes. */
 const maxCookieLength = 3_800;
 
-/** What the cookie holds while the person is at the user pool. */
 const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), verifier: z.string() });
 
 /**

@@ -54,5 +54,4 @@ export function answerAddress(asked: AuthorizationRequest, baseUrl: string, answ
   return `${asked.redirect_uri}${asked.redirect_uri.includes('?') ? '&' : '?'}${query}`;
 }
 
-/** The request as the query of an address. */
 export const toQuery = (asked: AuthorizationRequest): URLSearchParams => new URLSearchParams(JSON.parse(JSON.stringify(asked)));

@@ -9,7 +9,7 @@ import { OAuthError } from './oauth-error.ts';
 import { isRedirectUri } from './redirect-uri.ts';
 import { readRegistration } from './registration.ts';
 
-/** A program that gets PATs for people. All are public clients, without a secret. */
+/** A program that gets PATs for people. All clients are public (without a secret). */
 export interface Client {
   clientId: string;
   name: string;
@@ -19,7 +19,7 @@ export interface Client {
 }
 
 export interface Clients {
-  /** A client that is known without reading a document: the one of the deployment, or one that has registered itself. */
+  /** A client without a document: the deployment's own, or a registered one. */
   findRegistered(clientId: string): Client | undefined;
   /**
    * A registered client, or one that a document describes (OAuth Client ID Metadata Document).
@@ -34,7 +34,6 @@ const registeredClientId = 'intent-gate-public';
 
 const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
 
-/** Documents are cached for this long. */
 const cacheMs = 5 * 60 * 1_000;
 const maxCached = 200;
 

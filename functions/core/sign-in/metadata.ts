@@ -1,7 +1,6 @@
-/** The path of the MCP server for hosts that sign people in. */
 export const signInPath = '/mcp/sign-in';
 
-/** Where such a host reads how to get a token (RFC 9728 section 3.1). */
+/** Where a host learns how to get a token (RFC 9728 section 3.1). */
 export const resourceMetadataPath = `/.well-known/oauth-protected-resource${signInPath}`;
 
 /**
@@ -20,7 +19,7 @@ export const describeResource = (baseUrl: string) => ({
   resource_policy_uri: `${baseUrl}/docs#policy`,
 });
 
-/** The one way of signing in that is supported (RFC 8414 section 2). */
+/** The supported way to sign in (RFC 8414 section 2). */
 export const describeAuthorizationServer = (baseUrl: string) => ({
   issuer: issuerOf(baseUrl),
   authorization_endpoint: `${baseUrl}/oauth/authorize`,

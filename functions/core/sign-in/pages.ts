@@ -97,7 +97,6 @@ export const showErrors =
     }
   };
 
-/** Leads the browser on, without telling the next page where it came from. */
 export const redirect = (address: string, headers: Record<string, string> = {}): ApiResponse => ({
   status: 302,
   headers: { Location: address, 'Referrer-Policy': 'no-referrer', ...headers },

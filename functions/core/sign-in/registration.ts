@@ -51,7 +51,6 @@ export function register(request: unknown): { clientId: string; registration: Re
   return { clientId, registration };
 }
 
-/** Reads an id that {@link register} wrote; undefined for other texts. */
 export function readRegistration(clientId: string): Registration | undefined {
   if (!clientId.startsWith(prefix) || clientId.length > maxIdLength) return undefined;
   const content = decode(clientId.slice(prefix.length));

@@ -16,7 +16,6 @@ export interface Attempt {
 /** The gate is a client of the user pool, by authorization code with PKCE. */
 export interface UserPool {
   begin(): Attempt;
-  /** The address of the sign-in page. */
   signInAddress(attempt: Attempt, baseUrl: string): string;
   /**
    * @throws OAuthError if the code is invalid, ApiError SERVICE_UNAVAILABLE if the pool does not answer

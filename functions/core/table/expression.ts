@@ -9,7 +9,7 @@ export type Condition =
   | readonly ['fewer', Path, number]
   | readonly ['any', ...Condition[]];
 
-/** A write takes place only if all its conditions hold for the current item. */
+/** A write takes effect only if all its conditions hold. */
 export interface Conditional {
   when?: readonly Condition[];
 }
@@ -31,7 +31,6 @@ export interface Update extends Conditional {
   remove?: readonly string[];
 }
 
-/** DynamoDB's form of a condition, an update or a projection. */
 export interface Compiled {
   ConditionExpression?: string;
   UpdateExpression?: string;
@@ -103,7 +102,6 @@ export const given = <P extends Path = string>(
 ): (readonly [P | string, unknown])[] =>
   (Array.isArray(members) ? members : Object.entries(members)).filter(([, value]) => value !== undefined);
 
-/** The conditions of a put, a delete or a check. */
 export function compileConditions({ when }: Conditional): Compiled {
   const to = new Placeholders();
   return { ...writeConditions(when, to), ...to.all };

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { foldName } from '../../../schemas/text.ts';
 
-/** The two tables: what admins register, and what agents cause to be written. */
 export type TableName = 'registry' | 'activity';
 
 /**
@@ -38,7 +37,6 @@ export const partitions = {
 
 export type RecordKind = keyof typeof partitions;
 
-/** The primary key of an item. */
 export interface Key {
   pk: string;
   sk: string;
@@ -46,7 +44,6 @@ export interface Key {
 
 const tables = new Map<string, TableName>(Object.values(partitions).map(({ prefix, table }) => [prefix, table]));
 
-/** @throws TypeError if no kind of record has such partition keys */
 export function tableOf(pk: string): TableName {
   const table = tables.get(pk.slice(0, pk.indexOf('#') + 1));
   if (!table) throw new TypeError('no table holds partitions of this kind');
@@ -56,7 +53,7 @@ export function tableOf(pk: string): TableName {
 /** Longest sort key, in bytes of UTF-8. */
 const maxSortKeyBytes = 1024;
 
-/** A text as a sort key; the end of one that is too long (folding makes some letters longer) is replaced by its digest. */
+/** A text as a sort key. The end of a long one is replaced by its digest (folding makes some letters longer). */
 function toSortKey(text: string, prefixBytes = 0): string {
   if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
@@ -76,48 +73,38 @@ export const keys = {
   },
   /** @param list - one of a service's, see `listOf` in `lists.ts` */
   listEntry: (list: string, intentUid: string): Key => key('listEntry', list, intentUid),
-  /** counts of services and intents */
   namespace: (namespace: string): Key => key('namespace', namespace, 'NAMESPACE'),
   /** the number of the newest log entry */
   head: (): Key => key('head', '', 'HEAD'),
   /** all entries are in one partition, in their order */
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
-  /** a policy that PATs were issued under, to show what has changed since */
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
-  /** the progress of the feed of a search collection */
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),
   agentKey: (thumbprint: string): Key => key('agentKey', thumbprint, 'KEY'),
-  /** lists an agent under its state */
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
-  /** lists an agent_id under its key */
   idOfKey: (thumbprint: string, agentId: string): Key => key('agentKey', thumbprint, `AGENT#${toSortKey(foldName(agentId), 6)}`),
-  /** a request for approval of an agent_id and a key */
   waiting: (agentId: string, thumbprint: string): Key => key('agent', foldName(agentId), `WAITS#${thumbprint}`),
   /** a place in the queue for approval */
   waitingPlace: (place: number): Key => key('agentList', 'pending', String(place).padStart(4, '0')),
   /** the number of requests for approval, which determines the next place */
   waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
-  /** @param caller - the account of the holder, see `pat/holder.ts` */
+  /** @param caller - the holder's account */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
-  /** leads from a deferred call's id to its record */
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
-  /** a place among the calls that wait for approval */
   approvalPlace: (place: number): Key => key('approval', '', String(place).padStart(4, '0')),
-  /** a place among those of one holder */
   holderPlace: (account: string, place: number): Key => key('approval', account, String(place).padStart(4, '0')),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
-  /** the slow calls that a function makes to an origin */
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**
    * An execution that is counted
    * @param minuteMs - beginning of its minute
    */
   executed: (minuteMs: number, shard: number, executionId: string): Key => key('usage', `${toSlot(minuteMs)}#${shard}`, executionId),
-  /** says that the totals of a minute are out of date */
+  /** marks the totals of a minute as out of date */
   changedMinute: (shard: number, minuteMs: number): Key => key('usage', `CHANGED#${shard}`, toSlot(minuteMs)),
-  /** the same of an hour or a day */
+  /** the same for an hour or a day */
   changedSlot: (level: 'hour' | 'day', slotMs: number): Key => key('stats', 'CHANGED', `${level}#${toSlot(slotMs)}`),
   /**
    * The totals of a service, an intent or an agent in one slot: the slots of one level that make up one of the next level share a partition
@@ -130,10 +117,7 @@ export const keys = {
   },
   /** @param digest - of the secret in the person's cookie */
   session: (digest: string): Key => key('session', digest, 'SESSION'),
-  /** the policy that a person has accepted for a client */
   consent: (person: string, clientId: string): Key => key('consent', person, toSortKey(clientId)),
-  /** @param digest - of an authorization code */
   signInCode: (digest: string): Key => key('signInCode', digest, 'CODE'),
-  /** @param digest - of the family's id */
   refreshFamily: (digest: string): Key => key('refreshFamily', digest, 'REFRESH'),
 };

@@ -1,7 +1,7 @@
 import type { Key } from './keys.ts';
 import type { Item, Query, Table } from './table.ts';
 
-/** Reads the items of a query page by page, as long as its reader goes on. */
+/** Reads a query page by page, as long as its reader continues. */
 export async function* pagesOf<T extends Item>(table: Pick<Table, 'query'>, pk: string, query: Query = {}): AsyncGenerator<T[]> {
   let start: Key | undefined;
   do {
@@ -11,10 +11,8 @@ export async function* pagesOf<T extends Item>(table: Pick<Table, 'query'>, pk: 
   } while (start);
 }
 
-/** The most items that one {@link Table.getAll} reads. */
 const batchSize = 100;
 
-/** Reads any number of items, in the order of their keys. */
 export async function getMany<T extends Item>(table: Pick<Table, 'getAll'>, keys: readonly Key[]): Promise<(T | undefined)[]> {
   const found: (T | undefined)[] = [];
   for (let at = 0; at < keys.length; at += batchSize) found.push(...(await table.getAll<T>(keys.slice(at, at + batchSize))));

@@ -6,13 +6,13 @@ import { bounded, currentSignal } from '../invocation.ts';
 /** How long writes that conflict with a transaction are retried. */
 const conflictMs = 5_000;
 
-/** The longest wait between two attempts, so that early callers do not wait much longer than late ones. */
+/** Longest wait between attempts, so that early callers do not wait much longer than late ones. */
 const longestWaitMs = 250;
 
 /** Cancellation reasons other than failed conditions. */
 const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** Whether a write conflicted with a transaction or was throttled: it wrote nothing, and may be sent again. */
+/** Whether a write conflicted or was throttled: nothing was written, and it may be sent again. */
 function isConflict(error: unknown): boolean {
   if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
   return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
@@ -75,7 +75,7 @@ const requestFaults = new Set([
 /** Errors which mean that nothing was written. */
 const nothingWritten = new Set(['TransactionCanceledException', 'TransactionConflictException', 'TransactionInProgressException']);
 
-/** Whether a request was sent: then the SDK adds `$metadata` to its error. Earlier failures, such as a value that no item can hold, are our own. */
+/** Whether a request was sent: then the SDK adds `$metadata` to its error. Earlier failures are our own. */
 const wasSent = (error: unknown): boolean =>
   error instanceof Error && ('$metadata' in error || error.name === 'TimeoutError' || error.name === 'AbortError');
 

@@ -12,10 +12,10 @@ export interface TableClock {
   observe(answer: { sentMs: number; receivedMs: number; headers: Readonly<Record<string, string>> }): void;
 }
 
-/** How much the dates of the table's many servers may differ, in milliseconds. */
+/** Maximum difference between the clocks of the table's servers, in milliseconds. */
 const toleranceMs = 100;
 
-/** The largest relative drift between the two clocks: NTP slews each by at most 0.05 %. */
+/** Maximum relative drift of the two clocks: NTP slews each by at most 0.05 %. */
 const maxDrift = 0.001;
 
 /**
@@ -25,7 +25,7 @@ const maxDrift = 0.001;
  * @param monotonicMs - a clock that is never set
  */
 export function openTableClock(monotonicMs: () => number = () => performance.now()): TableClock {
-  /** bounds of how far the table's time is ahead of this clock, as of `atMs` */
+  /** bounds of the table's lead over this clock, as of `atMs` */
   let [least, most, atMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
   const widen = (nowMs: number) => {
     const driftMs = Math.max(0, nowMs - atMs) * maxDrift;

@@ -31,9 +31,7 @@ export interface Query {
   range?: readonly ['<' | '<=' | '>' | '>=', string];
   isBackward?: boolean;
   limit?: number | undefined;
-  /** the last key of the page before */
   start?: Key | undefined;
-  /** the members to read, if not all */
   only?: readonly string[];
 }
 
@@ -44,10 +42,10 @@ export type Write =
   | ({ delete: Key } & Conditional)
   | ({ check: Key } & Conditional);
 
-/** Default time limit of one operation with all its retries, so that a request can be answered with 503 within 3 seconds. */
+/** Time limit of one operation with its retries, so that a request can be answered with 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
-/** How often in a row a batch may be answered without any item. */
+/** Consecutive batch responses without any item. */
 const batchAttempts = 3;
 
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
@@ -58,12 +56,11 @@ const unprocessed = <T extends object>(left: T | undefined): T | undefined => (l
  */
 export interface Table {
   readonly clock?: TableClock;
-  /** waits before a change is planned again, if not as {@link backOff} does */
+  /** replaces {@link backOff} */
   readonly pause?: Pause;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: readonly Key[]): Promise<(T | undefined)[]>;
-  /** a page of a partition */
   query<T extends Item>(pk: string, input?: Query): Promise<{ items: T[]; lastKey: Key | undefined }>;
   put(item: Key & Item, condition?: Conditional): Promise<boolean>;
   /** @returns the item as the update left it */
@@ -77,10 +74,10 @@ export interface Table {
   transact(writes: readonly Write[], token?: string): Promise<true | number[]>;
 }
 
-/** The SDK's own waits after throttling, up to 1 and 2 seconds, would let one item that is written too often keep every environment. */
+/** The SDK's waits after throttling, up to 1 and 2 seconds, would let one hot item block every environment. */
 const retryStrategy = () => new ConfiguredRetryStrategy(3, (attempt) => Math.random() * 50 * 2 ** attempt);
 
-/** The document client with bounded waits: a hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects it. */
+/** A hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects the client. */
 const documentClient = (): DynamoDBDocumentClient =>
   new LeanDocumentClient(new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), retryStrategy: retryStrategy() }));
 
@@ -98,7 +95,6 @@ export function openTable(
   const clock = openTableClock();
   readDates(client, clock);
 
-  /** Returns `false` if the conditions of the write did not hold. */
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
       return await pastConflicts(() => reach(write));
@@ -198,7 +194,6 @@ function toTransactItem(write: Write, nameOf: (key: Key) => string): NonNullable
   return { ConditionCheck: { TableName: nameOf(write.check), Key: write.check, ConditionExpression, ...compiled } };
 }
 
-/** Passes the dates of all responses to the clock, including errors. */
 function readDates({ middlewareStack }: DynamoDBDocumentClient, clock: TableClock): void {
   middlewareStack.add(
     (next) => async (call) => {

@@ -1,7 +1,7 @@
 import type { RegistryRecord } from '../../../functions/core/registry/records.ts';
 import { type Document, toRecords } from '../search-corpus.ts';
 
-/** The same numbers in each run (a linear congruential generator), from 0 to 1. */
+/** Reproducible numbers from 0 to 1 (a linear congruential generator). */
 export function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -10,7 +10,6 @@ export function numbers(seed: number): () => number {
   };
 }
 
-/** How many intents a page has, unless it is the last. */
 export const pageSize = 1_000;
 
 /**
@@ -23,7 +22,6 @@ export const pageSize = 1_000;
 export const multiply = (documents: readonly Document[], size: number, from: number): RegistryRecord[] =>
   numberRecords(toRecords(mix(documents, size, from)), from);
 
-/** The operations of such a page. */
 export function mix(documents: readonly Document[], size: number, from: number): Document[] {
   const next = numbers(from + 1);
   const pick = () => documents[Math.floor(next() * documents.length)] as Document;
@@ -38,7 +36,7 @@ export function mix(documents: readonly Document[], size: number, from: number):
   });
 }
 
-/** Makes ids and uids of a page those of no other page. */
+/** Makes the ids and uids of a page unique. */
 const numberRecords = (records: RegistryRecord[], from: number): RegistryRecord[] =>
   records.map((record) => ({
     ...record,

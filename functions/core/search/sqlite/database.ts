@@ -6,7 +6,6 @@ const advice =
 /** Loaded at run time, so that a Node.js without it gets a clear message. */
 const sqlite = process.getBuiltinModule?.('node:sqlite');
 
-/** @throws Error that names what this Node.js lacks */
 export function requireFullTextSearch(): void {
   if (!sqlite) throw new Error(`search needs the module node:sqlite, which Node.js ${process.version} lacks. ${advice}`);
   const database = new sqlite.DatabaseSync(':memory:');

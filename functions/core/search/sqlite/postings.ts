@@ -102,7 +102,6 @@ export function openPostings(blobs: Blobs): Postings {
     return end - start + (added.get(word)?.ids.length ?? 0) - (goneFrom.get(word) ?? 0);
   }
 
-  /** Applies the changes to the lists. */
   function merge(): void {
     const words = [...new Set([...places.keys(), ...added.keys()])].filter((word) => count(word) > 0);
     const nextEnds = new Uint32Array(words.length);

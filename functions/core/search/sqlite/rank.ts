@@ -45,7 +45,7 @@ interface RankedEntry extends Candidate {
 /** How many of the best entries by BM25 are ranked again by all features. */
 const maxReranked = 200;
 
-/** How many entries whose name is the question come first; if there are more, the best by BM25. */
+/** Maximum number of exact name matches that come first; if there are more, the best by BM25. */
 const maxNamed = 200;
 
 /** Entries that a question finds by similarity alone. Questions of fewer words are search terms, which must match literally. */
@@ -66,7 +66,6 @@ function select({ ids, scores }: Scored, isSelected: (id: number) => boolean): S
 
 const compareCandidates = (a: Candidate, b: Candidate): number => b.score - a.score || (a.uid < b.uid ? -1 : 1);
 
-/** The embeddings of a question, and of each of its sentences. */
 function embedQuestion(question: string): { whole: Float32Array; sentences: Float32Array[] } | undefined {
   const { embed } = wordVectors();
   const [whole, ...sentences] = splitQuestion(question).map(embed);
@@ -74,9 +73,7 @@ function embedQuestion(question: string): { whole: Float32Array; sentences: Floa
 }
 
 export interface RankingOptions {
-  /** what comes last among the best */
   isForbidden?: ((id: number, uid: string) => boolean) | undefined;
-  /** default: as shipped */
   weights?: RankingWeights | undefined;
 }
 
@@ -92,7 +89,6 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     return (id) => (withDeprecated || id > 0) && ids.has(id);
   }
 
-  /** The best entries by score, equal ones by uid. */
   const topOf = ({ ids, scores }: Scored, count: number): Candidate[] =>
     selectTopK(scores, count)
       .map((at) => ({ id: ids[at] as number, uid: uidOf(ids[at] as number), score: scores[at] as number }))

@@ -30,7 +30,6 @@ function matchEvery(column: string, text: string): string | undefined {
   return `${column} : (${[...new Set(alternatives)].join(' AND ')})`;
 }
 
-/** @returns undefined if no intent can match */
 function filtersOf(query: SearchQuery): Filter[] | undefined {
   const filters: Filter[] = [];
   for (const field of ['service_name', 'intent_name', 'description'] as const) {
@@ -45,7 +44,6 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
   return filters;
 }
 
-/** One page in order of uid. */
 function list(database: DatabaseSync, filters: Filter[], { uid, after, page, page_size }: SearchQuery): Ranking {
   const listed = uid === undefined ? ['id > 0'] : [];
   const conditions = [...listed, ...filters.map(({ ids }) => `id IN (${ids})`)].join(' AND ');

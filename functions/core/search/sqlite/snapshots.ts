@@ -7,11 +7,9 @@ import * as z from 'zod';
 import { followLog, LogMismatch, type RegistrySource, type Seen } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 
-/** Named files. */
 export interface SnapshotStore {
   /** undefined if there is no file of that name */
   read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** replaces the file as a whole */
   write(name: string, content: AsyncIterable<Uint8Array>, bytes: number): Promise<void>;
   remove(name: string): Promise<void>;
 }

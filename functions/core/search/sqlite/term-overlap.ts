@@ -34,11 +34,9 @@ export type TermHashes = Int32Array;
 
 const textCount = 4;
 
-/** The terms of a question as a whole, and of each of its sentences. */
 export interface QuestionTerms {
   /** the parts that contain each term, by its hash */
   partsOf: Map<number, number[]>;
-  /** how many terms each part has */
   sizes: number[];
 }
 
@@ -123,9 +121,7 @@ function compare(question: QuestionTerms, hashes: TermHashes): Pick<Features, 'n
 export interface TermOverlaps {
   set(id: number, uid: string, hashes: TermHashes): void;
   remove(id: number): void;
-  /** @param id - of an existing entry */
   uidOf(id: number): string;
-  /** @param id - of an existing entry */
   compare(question: QuestionTerms, id: number): ReturnType<typeof compare>;
   save(): void;
 }
