@@ -35,6 +35,7 @@ const kindNames: Record<RecordKind, string> = {
   intent: 'intents',
   head: 'head of the log',
   log: 'log of changes',
+  versions: 'earlier versions of records',
   agent: 'agents',
   agentKey: 'keys of agents',
   agentList: 'lists of agents',

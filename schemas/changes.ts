@@ -71,6 +71,30 @@ const logEntry = z
   })
   .meta({ id: 'LogEntry', description: 'One change of the registry or of its agents by an admin, whole.' });
 
+/** What a replaced or deleted record said. */
+export const recordVersions = z.strictObject({
+  kind: z.enum(['service', 'intent']),
+  id: z.string(),
+  service_id: z.string().describe('of the service that the record is, or belongs to'),
+  before: z.record(z.string(), z.unknown()),
+  after: z.record(z.string(), z.unknown()).optional().describe('absent if the record was deleted'),
+});
+
+/** One entry of the log, with what its records said. */
+export const changeDetails = z
+  .strictObject({
+    entry: logEntry,
+    versions: z
+      .array(recordVersions)
+      .optional()
+      .describe(
+        'of the services and intents that the entry replaced or deleted; absent if it did neither, or if they are too large to keep',
+      ),
+  })
+  .meta({ id: 'ChangeDetails', description: 'One change, with what its records said before and after it.' });
+
+export type ChangeDetails = z.infer<typeof changeDetails>;
+
 export type LogEntry = z.infer<typeof logEntry>;
 
 export const changePage = z

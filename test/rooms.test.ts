@@ -28,6 +28,7 @@ const ground = [
   'json',
   'json-error',
   'log',
+  'pack',
   'signed-request',
   'trace',
   'ulid',

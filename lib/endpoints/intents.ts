@@ -3,15 +3,18 @@ import { digestIntent } from '../../schemas/intent-digest.ts';
 import { listQuery } from '../../schemas/pagination.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { intent, intentUid, revised, serviceId } from './fixtures.ts';
-import { changes } from './needs.ts';
+import { changes, recordChanges } from './needs.ts';
 
-const changingIntents = {
+const creatingIntents = {
   ...changes,
   service: ['get', 'getAll', 'update', 'check'],
   intent: ['getAll', 'put', 'delete'],
   listEntry: ['put', 'delete'],
   namespace: ['getAll', 'update'],
 } as const;
+
+/** What replacing and deleting intents takes. */
+const changingIntents = { ...creatingIntents, ...recordChanges };
 
 const saved = {
   intent_id: intentUid,
@@ -54,7 +57,7 @@ export const intents = {
     body: intentInput,
     answer: savedIntent,
     headers: ['Location'],
-    needs: { table: changingIntents, addressRules: true },
+    needs: { table: creatingIntents, addressRules: true },
     example: { path: { service_id: serviceId }, body: intent, answer: saved },
   },
   'change-intents': {

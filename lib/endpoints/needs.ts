@@ -46,3 +46,6 @@ export const followed = { head: ['get'], log: ['query'] } as const;
 
 /** Needed by every change, besides its records. */
 export const changes = { head: ['get', 'getAll', 'update'], log: ['get', 'put'] } as const;
+
+/** What a change of a service or intent takes, which keeps what the record said. */
+export const recordChanges = { ...changes, versions: ['put'] } as const;

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { canonicalDigest } from '../../schemas/canonical.ts';
-import { changePage, changesQuery } from '../../schemas/changes.ts';
+import { changeDetails, changePage, changesQuery } from '../../schemas/changes.ts';
 import { credentialInput, savedCredential } from '../../schemas/credential.ts';
 import { savedService, serviceInput, serviceList, servicesQuery, serviceUpdate, shownService } from '../../schemas/service.ts';
 import { stats, statsByAgent, statsByIntent, statsQuery } from '../../schemas/stats.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { currency, intent, intentUid, renamed, revised, saved, service, serviceId } from './fixtures.ts';
-import { changes } from './needs.ts';
+import { changes, recordChanges } from './needs.ts';
 
 const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
 
@@ -19,6 +19,26 @@ const counted = {
   drift: 0,
   upstream_ms: 85,
   latency: [1, 0, 0, 0, 0, 0],
+};
+
+/** An intent of the examples as the registry holds it. */
+const stored = (one: typeof intent) => ({ ...one, endpoint: { ...one.endpoint, content_type: 'application/json' } });
+
+const exampleEntry = {
+  seq: 1712,
+  at: '2027-03-01T11:05:00.000Z',
+  actor: { subject: 'd2c5f4a4-6091-70c2-8d1f-3a5b9e7c1f20', user_name: 'admin' },
+  request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
+  changes: [
+    {
+      kind: 'intent',
+      id: intentUid,
+      action: 'update',
+      digest_before: digestOf(stored(intent)),
+      digest_after: digestOf(stored(revised)),
+    },
+  ],
+  previous: 'sha-256=4Uq1ZzPmN0s8o7b1w1c3dYQeQm8i7Zc0n8m1p2q3r4s',
 };
 
 export const services = {
@@ -51,7 +71,7 @@ export const services = {
     headers: ['ETag'],
     needs: {
       table: {
-        ...changes,
+        ...recordChanges,
         serviceName: ['getAll', 'put', 'delete'],
         service: ['getAll', 'put'],
         listEntry: ['query'],
@@ -71,7 +91,7 @@ export const services = {
     requestHeaders: ['If-Match'],
     needs: {
       table: {
-        ...changes,
+        ...recordChanges,
         serviceName: ['delete'],
         service: ['getAll', 'delete'],
         listEntry: ['query', 'delete'],
@@ -161,25 +181,25 @@ export const services = {
     example: {
       query: { page_size: '1' },
       answer: {
-        entries: [
-          {
-            seq: 1712,
-            at: '2027-03-01T11:05:00.000Z',
-            actor: { subject: 'd2c5f4a4-6091-70c2-8d1f-3a5b9e7c1f20', user_name: 'admin' },
-            request_id: '2f6c1f0e-8d0b-4f5e-9a57-6c1f8a2b7d3e',
-            changes: [
-              {
-                kind: 'intent',
-                id: intentUid,
-                action: 'update',
-                digest_before: digestOf({ ...intent, endpoint: { ...intent.endpoint, content_type: 'application/json' } }),
-                digest_after: digestOf({ ...revised, endpoint: { ...revised.endpoint, content_type: 'application/json' } }),
-              },
-            ],
-            previous: 'sha-256=4Uq1ZzPmN0s8o7b1w1c3dYQeQm8i7Zc0n8m1p2q3r4s',
-          },
-        ],
+        entries: [exampleEntry],
         head: { seq: 1712, digest: 'sha-256=Zk0yV1m2b8d3c5e7f9a1q2w3e4r5t6y7u8i9o0p1a2s' },
+      },
+    },
+  },
+  'get-change': {
+    method: 'GET',
+    path: '/api/changes/{seq}',
+    summary: 'Read one change, with what its records said before and after it',
+    description:
+      'An entry of the log, and the earlier and later versions of the services and intents that it replaced or deleted, so that it can be compared and undone. Versions of more than 300 KB compressed are not kept.',
+    credential: 'admin',
+    answer: changeDetails,
+    needs: { table: { log: ['get'], versions: ['get'] } },
+    example: {
+      path: { seq: '1712' },
+      answer: {
+        entry: exampleEntry,
+        versions: [{ kind: 'intent', id: intentUid, service_id: serviceId, before: stored(intent), after: stored(revised) }],
       },
     },
   },

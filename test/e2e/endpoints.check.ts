@@ -163,6 +163,7 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     CONFLICT: async () =>
       api.asAdmin('DELETE', `/api/services/${await api.createService()}/credential`, undefined, { 'If-Match': '"stale"' }),
   },
+  'get-change': { NOT_FOUND: () => api.asAdmin('GET', '/api/changes/999999') },
   'list-changes': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/changes?page_size=0') },
   'clear-waiting-agents': { INVALID_PARAMETER: () => api.asAdmin('DELETE', '/api/agents') },
   'get-agent': {

@@ -109,6 +109,7 @@ test('the partitions are those of the keys', () => {
     namespace: keys.namespace('a.example'),
     head: keys.head(),
     log: keys.log(1),
+    versions: keys.versions(1),
     agent: keys.agent('1'),
     agentKey: keys.agentKey('1'),
     agentList: keys.waitingAgents(),

@@ -30,6 +30,7 @@ import { createAction as deleteIntent } from '../../functions/delete-intent.ts';
 import { createAction as deleteService } from '../../functions/delete-service.ts';
 import { createAction as deleteServiceCredential } from '../../functions/delete-service-credential.ts';
 import { createAction as getAgent } from '../../functions/get-agent.ts';
+import { createAction as getChange } from '../../functions/get-change.ts';
 import { createAction as getStats } from '../../functions/get-stats.ts';
 import { createAction as listAgents } from '../../functions/list-agents.ts';
 import { createAction as listApprovals } from '../../functions/list-approvals.ts';
@@ -233,6 +234,13 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
       return { path: { id }, headers: { 'If-Match': `"${digest}"` }, body: { decision: 'deny' } };
     },
     entry: { kind: 'execution', action: 'deny' },
+  },
+  'get-change': {
+    open: getChange,
+    prepare: async (world, namespace) => {
+      await newService(world, namespace);
+      return { path: { seq: String((await world.changeLog.head()).seq) } };
+    },
   },
   'list-changes': { open: listChanges, prepare: async () => ({}) },
   'get-stats': { open: getStats, prepare: async () => ({}) },

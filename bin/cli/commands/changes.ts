@@ -12,7 +12,7 @@ const quote = (value: unknown): string => {
   return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength - 1)}…`;
 };
 
-function showDifferences(terminal: Terminal, differences: readonly Difference[]): void {
+export function showDifferences(terminal: Terminal, differences: readonly Difference[]): void {
   for (const { path, before, after } of differences) terminal.say(`      ${path}: ${quote(before)} -> ${quote(after)}`);
 }
 

@@ -3,8 +3,11 @@ import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { openChainCheck } from '../../../registry/log-chain.ts';
 import { readPages } from '../../../registry/read.ts';
+import { type ChangedRecord, compareVersions, findObstacle, readChange, undoChange } from '../../../registry/undo.ts';
 import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
 import { openContext } from '../context.ts';
+import type { Terminal } from '../terminal.ts';
+import { showDifferences } from './changes.ts';
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
@@ -26,6 +29,13 @@ const rowsOf = (entry: LogEntry, isWanted: (change: LoggedChange) => boolean): s
     return [String(entry.seq), entry.at, nameOf(entry), action, kind, id + more];
   });
 
+function showRecords(terminal: Terminal, records: readonly ChangedRecord[]): void {
+  for (const { action, kind, id, differences = [] } of records) {
+    terminal.say(`  ${action} ${kind} ${id}`);
+    if (action === 'update') showDifferences(terminal, differences);
+  }
+}
+
 function readExpected(text: string): LogHead {
   const [, seq, digest = ''] = /^([1-9][0-9]{0,11}):(sha-256=[\w-]{43})$/.exec(text) ?? [];
   if (seq === undefined) throw usageFailure('--expect takes the number and digest of an entry, as printed by "history verify".');
@@ -33,7 +43,7 @@ function readExpected(text: string): LogHead {
 }
 
 export function addHistory(program: CommandUnknownOpts): void {
-  const history = program.command('history').description('Show and verify the log of changes');
+  const history = program.command('history').description('Show, undo and verify changes: list, show, undo, verify');
   history
     .command('list', { isDefault: true })
     .description('List changes, newest first; with --json, complete entries, one per line')
@@ -61,6 +71,30 @@ export function addHistory(program: CommandUnknownOpts): void {
         shown.flatMap((entry) => rowsOf(entry, (one) => (kind === undefined || one.kind === kind) && (id === undefined || one.id === id))),
       );
       if (left < 0) terminal.remark('There are more entries. Raise --limit, or filter with --since, --kind, --id or --actor.');
+    });
+  history
+    .command('show <number>')
+    .description('Show one change, with the members of services and intents that it changed')
+    .action(async (number, _, command) => {
+      const { api, terminal } = openContext(command);
+      const details = await readChange(api, number);
+      terminal.json(details);
+      terminal.say(`Entry ${details.entry.seq}, ${details.entry.at}, by ${nameOf(details.entry)}`);
+      showRecords(terminal, compareVersions(details));
+    });
+  history
+    .command('undo <number>')
+    .description('Undo one change of services or intents, if they have not been changed since')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .action(async (number, { yes }, command) => {
+      const { api, terminal } = openContext(command);
+      const details = await readChange(api, number);
+      const obstacle = findObstacle(details);
+      if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
+      if (!yes) showRecords(terminal, compareVersions(details));
+      await terminal.requireConfirmation('Undo this change?', yes);
+      await undoChange(api, details);
+      terminal.result({ undone: details.entry.seq }, `Entry ${details.entry.seq} is undone.`);
     });
   history
     .command('verify')

@@ -2,12 +2,13 @@ import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { unavailable } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
+import { pack, unpack } from '../pack.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
 import { type CallItem, describeCall, type HeldCall, isFree, type KeyedRequest, newCall, outcomeMembers } from './idempotent-call.ts';
-import { type Outcome, pack, unpack } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import { type Place, requirePlace } from './waiting-places.ts';
 
 /** Everything needed to make a deferred call. */

@@ -1,16 +1,9 @@
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
 import type { ErrorCode } from '../../../schemas/errors.ts';
-import { parseExact } from '../../../schemas/number.ts';
 import { ApiError, type ApiErrorOptions } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
+import { pack, unpack } from '../pack.ts';
 
 export type Outcome = ApiResponse | ApiError;
-
-/** Gzipped JSON that keeps every digit of numbers. */
-export const pack = (value: unknown): Promise<Uint8Array> => promisify(gzip)(JSON.stringify(value));
-
-export const unpack = async (bytes: Uint8Array): Promise<unknown> => parseExact((await promisify(gunzip)(bytes)).toString('utf8'));
 
 type PackedOutcome = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
 

@@ -4,22 +4,28 @@ import { operator } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
 import { log } from '../log.ts';
+import { pack } from '../pack.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
-import { digestOf, type Head, openLog, toHead, usualDays } from './log.ts';
+import { digestOf, type Head, openLog, type RecordVersions, toHead, usualDays } from './log.ts';
 
 export interface Planned<T> {
   result: (seq: number) => T;
   /** empty: nothing is written */
   changes: LoggedChange[];
+  /** kept so that the change can be shown and undone */
+  versions?: readonly RecordVersions[];
   namespace?: string | undefined;
-  /** at most 98, besides the head and the entry */
+  /** at most 97, besides the head, the entry and the versions */
   writes: (seq: number) => Write[];
 }
 
 export const noChange = <T>(result: T): Planned<T> => ({ result: () => result, changes: [], writes: () => [] });
+
+/** Maximum size of packed versions, in bytes: an item holds 400 KB. */
+const maxVersionsBytes = 300_000;
 
 export type Read = <T extends Item>(keys: readonly Key[]) => Promise<(T | undefined)[]>;
 
@@ -50,9 +56,10 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     };
   }
 
-  function writesOf(before: Head, entry: LogEntry): Write[] {
+  async function writesOf(before: Head, entry: LogEntry, versions: readonly RecordVersions[] = []): Promise<Write[]> {
     const { seq, at } = entry;
     const expires_at = Math.floor(Date.parse(at) / 1000) + days * 24 * 3600;
+    const packed = versions.length > 0 ? await pack(versions) : undefined;
     return [
       {
         update: keys.head(),
@@ -60,6 +67,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
         when: [before.seq === 0 ? ['absent', 'pk'] : ['=', 'seq', before.seq]],
       },
       { put: { ...keys.log(seq), ...entry, expires_at }, when: [['absent', 'pk']] },
+      ...(packed && packed.length <= maxVersionsBytes ? [{ put: { ...keys.versions(entry.seq), packed, expires_at } }] : []),
     ];
   }
 
@@ -93,7 +101,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
         if (planned.changes.length === 0) return { value: planned.result(before.seq) };
         const entry = enter(by, before, requestId, planned);
         const outcome = await table
-          .transact([...writesOf(before, entry), ...planned.writes(entry.seq)])
+          .transact([...(await writesOf(before, entry, planned.versions)), ...planned.writes(entry.seq)])
           .catch(async (error: unknown): Promise<true> => {
             // either the response was lost or the request never arrived: the log tells which
             if (!(error instanceof ApiError) || digestOf((await find(entry.seq)) ?? null) !== digestOf(entry)) throw error;

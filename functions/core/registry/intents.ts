@@ -10,7 +10,7 @@ import { type ChangeLog, noChange, openChangeLog, type Planned } from './change-
 import { type IntentItem, readDefinition, type ServiceItem, toIntentItem, toIntentRecord, toServiceRecord } from './items.ts';
 import { listOf, putListEntry } from './lists.ts';
 import { type LiveIntent, openLiveIntents } from './live-intents.ts';
-import { digestOf } from './log.ts';
+import { digestOf, type RecordVersions } from './log.ts';
 import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
@@ -58,6 +58,19 @@ function logged(step: IntentStep, seen: IntentItem | undefined): LoggedChange {
     ...(step.action !== 'delete' && { digest_after: digestOf(step.intent) }),
   };
 }
+
+const versionsOf = (step: IntentStep, seen: IntentItem | undefined): RecordVersions[] =>
+  step.action === 'create' || !seen
+    ? []
+    : [
+        {
+          kind: 'intent',
+          id: uidOf(step),
+          service_id: seen.service_id,
+          before: readDefinition(seen),
+          ...(step.action === 'update' && { after: step.intent }),
+        },
+      ];
 
 function refusalOf(attempt: () => void): ApiError | undefined {
   try {
@@ -157,6 +170,7 @@ export function openIntents(
             ),
           }),
           changes: known.map(({ step, seen }) => logged(step, seen)),
+          versions: known.flatMap(({ step, seen }) => versionsOf(step, seen)),
           namespace,
           writes: (rev) => [counts, ...known.flatMap(({ step, seen }) => writesOf(step, service, seen, rev)), ...inNamespace],
         };

@@ -1,5 +1,7 @@
+import type * as z from 'zod';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import type { LogEntry, LoggedChange } from '../../../schemas/changes.ts';
+import type { LogEntry, LoggedChange, recordVersions } from '../../../schemas/changes.ts';
+import { unpack } from '../pack.ts';
 import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -11,6 +13,9 @@ export interface Head {
   /** never earlier than that of an earlier entry */
   at?: string;
 }
+
+/** What one record said before and after an entry. */
+export type RecordVersions = z.infer<typeof recordVersions>;
 
 export interface LogQuery {
   count: number;
@@ -48,6 +53,15 @@ export function openLog(table: Table, days: number = usualDays) {
     async find(seq: number): Promise<LogEntry | undefined> {
       const item = await table.get(keys.log(seq));
       return item && toEntry(item);
+    },
+
+    /**
+     * What the replaced and deleted records of an entry said before and after it.
+     * @returns undefined if it has only created records, if its versions are too large to keep, or if they have expired
+     */
+    async findVersions(seq: number): Promise<RecordVersions[] | undefined> {
+      const item = await table.get<Item & { packed: Uint8Array }>(keys.versions(seq));
+      return item && ((await unpack(item.packed)) as RecordVersions[]);
     },
 
     /** Later entries, oldest first, page by page: one query if there are none. */

@@ -11,7 +11,7 @@ import { isUlid, newUlid } from '../ulid.ts';
 import { type ChangeLog, noChange, openChangeLog, type Planned, type Read } from './change-log.ts';
 import { type ServiceItem, toServiceRecord } from './items.ts';
 import { allPages, removeLeftovers } from './lists.ts';
-import { digestOf } from './log.ts';
+import { digestOf, type RecordVersions } from './log.ts';
 import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
@@ -34,6 +34,10 @@ const changed = (action: LoggedChange['action'], id: string, digest_before?: str
   ...(digest_before !== undefined && { digest_before }),
   ...(digest_after !== undefined && { digest_after }),
 });
+
+const versions = (service_id: string, before: ServiceRecord, after?: ServiceRecord): RecordVersions[] => [
+  { kind: 'service', id: service_id, service_id, before: toService(before), ...(after && { after: toService(after) }) },
+];
 
 const nameTaken = (serviceId: string) =>
   new ApiError(
@@ -163,6 +167,7 @@ export function openServices(
           return {
             result: toRecord,
             changes: [changed('update', serviceId, definitionDigest(seen), definitionDigest(toRecord(0)))],
+            versions: versions(serviceId, seen, toRecord(0)),
             namespace,
             writes: (rev) => [
               putService(toRecord(rev), seen),
@@ -210,6 +215,7 @@ export function openServices(
           return {
             result: () => true,
             changes: [changed('delete', serviceId, definitionDigest(seen))],
+            versions: versions(serviceId, seen),
             namespace: seen.namespace,
             writes: () => [
               { delete: keys.service(serviceId), when: isUnchanged(seen) },

@@ -16,6 +16,7 @@ export const partitions = {
   namespace: { table: 'registry', prefix: 'NAMESPACE#' },
   head: { table: 'registry', prefix: 'HEAD#' },
   log: { table: 'registry', prefix: 'LOG#' },
+  versions: { table: 'registry', prefix: 'VERSIONS#' },
   feed: { table: 'registry', prefix: 'FEED#' },
   policy: { table: 'activity', prefix: 'POLICY#' },
   agent: { table: 'activity', prefix: 'AGENT#' },
@@ -78,6 +79,7 @@ export const keys = {
   head: (): Key => key('head', '', 'HEAD'),
   /** all entries are in one partition, in their order */
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
+  versions: (seq: number): Key => key('versions', String(seq), 'VERSIONS'),
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
   feed: (collection: string): Key => key('feed', collection, 'FEED'),
   agent: (agentId: string): Key => key('agent', foldName(agentId), 'AGENT'),

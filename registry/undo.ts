@@ -1,0 +1,85 @@
+import { Refusal } from '../client/errors.ts';
+import { type ChangeDetails, changeDetails, type LoggedChange, recordVersions } from '../schemas/changes.ts';
+import { intentsChanged } from '../schemas/intent.ts';
+import { savedService } from '../schemas/service.ts';
+import { type Api, readAnswer } from './api.ts';
+import { type Difference, findDifferences } from './differences.ts';
+import { CliFailure } from './failure.ts';
+import { servicePath } from './read.ts';
+
+type Versions = NonNullable<ChangeDetails['versions']>[number];
+
+/** A record of a change, with its members that differ: those of a new record are not kept. */
+export type ChangedRecord = LoggedChange & { differences?: Difference[] };
+
+/** @throws Refusal NOT_FOUND if there is no such entry, or it has expired */
+export const readChange = async (api: Pick<Api, 'call'>, seq: number | string): Promise<ChangeDetails> =>
+  readAnswer(changeDetails, await api.call('GET', `/api/changes/${encodeURIComponent(seq)}`, { isAdmin: true }));
+
+export function compareVersions({ entry, versions = [] }: ChangeDetails): ChangedRecord[] {
+  return entry.changes.map((change) => {
+    const own = versions.find(({ kind, id }) => kind === change.kind && id === change.id);
+    return { ...change, ...(own && { differences: findDifferences(own.before, own.after) }) };
+  });
+}
+
+/** Why an entry cannot be undone, as a sentence; undefined if it can. */
+export function findObstacle({ entry, versions = [] }: ChangeDetails): string | undefined {
+  const { changes } = entry;
+  if (
+    !changes.every(
+      ({ kind, action }) => recordVersions.shape.kind.safeParse(kind).success && ['create', 'update', 'delete'].includes(action),
+    )
+  )
+    return 'Changes of credentials, agents and calls cannot be undone here.';
+  if (changes.some(({ kind, action }) => kind === 'service' && action === 'create')) return 'Delete the service to undo its registration.';
+  if (changes.some(({ kind, action }) => kind === 'service' && action === 'delete'))
+    return 'A deleted service is restored from a copy of the table: see docs/operations.md.';
+  if (changes.every(({ action }) => action === 'create')) return 'Delete the intents to undo their creation.';
+  const isComplete = changes.every(
+    ({ kind, id, action }) => action === 'create' || versions.some((one) => one.kind === kind && one.id === id),
+  );
+  return isComplete ? undefined : 'The earlier versions were too large to keep.';
+}
+
+/**
+ * Undoes a change as one new change, if its records have not been changed since.
+ * @throws CliFailure if it cannot be undone, or a record has been changed since
+ */
+export async function undoChange(api: Api, details: ChangeDetails): Promise<void> {
+  const obstacle = findObstacle(details);
+  if (obstacle !== undefined) throw new CliFailure('failure', obstacle);
+  const { entry, versions = [] } = details;
+  try {
+    const [first] = versions;
+    if (first?.kind === 'service') await replaceService(api, first, entry.seq);
+    else if (first) await changeIntents(api, first.service_id, details);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 409) throw error;
+    throw changedSince(entry.seq);
+  }
+}
+
+const changedSince = (seq: number) =>
+  new CliFailure(
+    'failure',
+    `Nothing was undone: a record of entry ${seq} has changed since. Compare it with its later entries, and edit it by hand.`,
+  );
+
+async function replaceService(api: Api, { id, before }: Versions, seq: number): Promise<void> {
+  // the entity tag of a record is the number of the entry that wrote it
+  readAnswer(savedService, await api.call('PUT', servicePath(id), { body: before, headers: { 'If-Match': `"${seq}"` }, isAdmin: true }));
+}
+
+async function changeIntents(api: Api, serviceId: string, { entry: { seq, changes }, versions = [] }: ChangeDetails): Promise<void> {
+  const beforeOf = (id: string) => versions.find((one) => one.id === id)?.before;
+  const idsOf = (action: LoggedChange['action']) => changes.filter((change) => change.action === action).map(({ id }) => id);
+  const known = [...idsOf('update'), ...idsOf('create')];
+  const body = {
+    create: idsOf('delete').map(beforeOf),
+    replace: idsOf('update').map(beforeOf),
+    delete: idsOf('create'),
+    if_match: Object.fromEntries(known.map((id) => [id, `"${seq}."`])),
+  };
+  readAnswer(intentsChanged, await api.call('POST', `${servicePath(serviceId)}/changes`, { body, isAdmin: true }));
+}
