@@ -170,7 +170,7 @@ describe('the next search, from any instance,', () => {
     expect(started.operations).toEqual(['Query']);
   });
 
-  test('reads after ten thousand changes only what it has not seen, and the one after that makes a single empty query', async () => {
+  test('reads after five thousand changes only what it has not seen, and the one after that makes a single empty query', async () => {
     const big = await startTable();
     const [its, uids] = [openIntents(big.table), Array.from({ length: 300 }, (_, n) => `big.example:number-${n}:v1`)];
     const { service_id } = await openServices(big.table).create(serviceNamed('Big'));
@@ -184,14 +184,13 @@ describe('the next search, from any instance,', () => {
       return intentPage.parse((await ask({ description }, engine)).body).pagination.total_results;
     };
     expect(await foundAfter('country')).toBe(300);
-    for (let round = 0; round < 34; round++) {
+    for (let round = 0; round < 17; round++) {
       for (const from of batches) await its.apply(service_id, steps('update', from, { description: `Round ${round}` }));
     }
     await its.apply(service_id, steps('update', 0, { description: 'Round last' }));
     expect(await foundAfter('round')).toBe(300);
     // the entries, 1 MB at a time, and with each megabyte the 300 records once, however often they changed
-    const withEach = ['Query', 'BatchGetItem', 'BatchGetItem', 'BatchGetItem'];
-    expect(big.operations).toEqual([...withEach, ...withEach]);
+    expect(big.operations).toEqual(['Query', 'BatchGetItem', 'BatchGetItem', 'BatchGetItem']);
     expect(await foundAfter('last')).toBe(maxChangedIntents);
     expect(big.operations).toEqual(['Query']);
     expect(big.readUnits).toEqual([0]);

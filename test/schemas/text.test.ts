@@ -55,14 +55,23 @@ test('line breaks and tabs are for descriptions only; the line breaks of Windows
   expect(name(9).safeParse('\u200b ').error?.issues).toMatchObject([{ message: 'must not be empty' }]);
 });
 
-test('what is refused here and what is shown as an escape on terminals is the same, and JSON keeps its value', () => {
-  let count = 0;
+/** All characters but those of which there are tens of thousands alike, of which each 97th. */
+function* eachCharacter(): Generator<string> {
+  const isOneOfMany = /^[\p{Cn}\p{Co}\p{Ideographic}\uac00-\ud7a3]$/u;
   for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
     const character = String.fromCodePoint(codePoint);
+    const isTag = codePoint >= 0xe0000 && codePoint < 0xe1000;
+    if (isTag || codePoint % 97 === 0 || !isOneOfMany.test(character)) yield character;
+  }
+}
+
+test('what is refused here and what is shown as an escape on terminals is the same, and JSON keeps its value', () => {
+  let count = 0;
+  for (const character of eachCharacter()) {
     for (const text of [character, `x${character}y`, `\u2600${character}\u2600`]) {
       const isHidden = withoutHidden(text) !== text;
       if (isHidden) count++;
-      if ((toPrintable(text) !== text) !== isHidden) throw new Error(`U+${codePoint.toString(16)}`);
+      if ((toPrintable(text) !== text) !== isHidden) throw new Error(`U+${character.codePointAt(0)?.toString(16)}`);
     }
     if (withoutHidden(character) === character) continue;
     const value = { [`a${character}`]: character };
@@ -76,8 +85,8 @@ test('what is refused here and what is shown as an escape on terminals is the sa
 
 test('names are the same in capitals, in small letters, and folded already', () => {
   const others: string[] = [];
-  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
-    const text = `a${String.fromCodePoint(codePoint)}`;
+  for (const character of eachCharacter()) {
+    const text = `a${character}`;
     const folded = foldName(text);
     for (const one of [text.toLowerCase(), text.toUpperCase(), folded]) if (foldName(one) !== folded) others.push(text);
   }

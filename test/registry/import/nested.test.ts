@@ -114,7 +114,7 @@ test('what does not fit into 16 KB is left out by level, and that is noted', () 
       Array.from({ length: 8 }, (_, at) => [`member_${at}`, depth === 0 ? { type: 'string', description: 'Something' } : wide(depth - 1)]),
     ),
   });
-  const { inputs, notes } = planBody({ type: 'object', properties: { whole: wide(6) } });
+  const { inputs, notes } = planBody({ type: 'object', properties: { whole: wide(4) } });
   const written = JSON.stringify(inputs[0]?.schema);
   expect(written.length).toBeLessThanOrEqual(16 * 1024);
   expect(written).toContain('truncated: what is inside is not described here');
