@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,10 +12,19 @@ export interface Outcome {
 }
 
 const program = fileURLToPath(new URL('../../../bin/intent-gate.js', import.meta.url));
+const server = fileURLToPath(new URL('serve-commands.ts', import.meta.url));
 
-/** The command line as a process of its own, with tokens and keys in a folder of its own. */
+/** The command line, with tokens and keys in a folder of its own. */
 export async function openCommandLine(folder: string, environment: Record<string, string> = {}) {
   const home = await mkdtemp(join(folder, 'home-'));
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, INTENT_GATE_HOME: home, ...environment };
+  let serving: ChildProcess | undefined;
+  const serve = (): ChildProcess => {
+    const child = fork(server, { cwd: folder, env, execArgv: [], stdio: 'ignore' });
+    child.unref();
+    child.channel?.unref();
+    return child;
+  };
   const runProcess = async (
     command: string,
     words: readonly string[],
@@ -24,7 +34,7 @@ export async function openCommandLine(folder: string, environment: Record<string
   ): Promise<Outcome> => {
     const child = spawn(command, words, {
       cwd: folder,
-      env: { PATH: process.env.PATH, INTENT_GATE_HOME: home, ...environment },
+      env,
       stdio: 'pipe',
     });
     child.stdin.end(input);
@@ -33,13 +43,34 @@ export async function openCommandLine(folder: string, environment: Record<string
     const [stdout, stderr] = await Promise.all([isUnread ? '' : text(child.stdout), text(child.stderr), onStarted(child)]);
     return { code: await ended, stdout, stderr };
   };
-  /** @param isUnread - whether nobody reads what it writes to stdout */
-  const run = (words: readonly string[], input = '', isUnread = false, onStarted?: (child: ChildProcess) => Promise<void>) =>
+  const ask = async (words: readonly string[], input: string): Promise<Outcome> => {
+    serving = serving?.connected ? serving : serve();
+    const over = new AbortController();
+    serving.channel?.ref();
+    try {
+      serving.send({ words, input });
+      const [outcome] = await Promise.race((['message', 'exit'] as const).map((event) => once(serving as ChildProcess, event, over)));
+      if (typeof outcome !== 'object') throw new Error(`${words.join(' ')} ended the process that serves commands.`);
+      return outcome;
+    } finally {
+      over.abort();
+      serving.channel?.unref();
+    }
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  /** In a process that runs one command after the other. */
+  const run = (words: readonly string[], input = ''): Promise<Outcome> => {
+    const outcome = last.then(() => ask(words, input));
+    last = outcome.catch(() => {});
+    return outcome;
+  };
+  /** In a process of its own. @param isUnread - whether nobody reads what it writes to stdout */
+  const runAlone = (words: readonly string[], input = '', isUnread = false, onStarted?: (child: ChildProcess) => Promise<void>) =>
     runProcess(process.execPath, [program, ...words], input, isUnread, onStarted);
   /** A script for bash in which `npx intent-gate` runs this program. */
   const runScript = (script: string) =>
     runProcess('bash', ['-euo', 'pipefail', '-c', `npx() { shift; "${process.execPath}" "${program}" "$@"; }\n${script}`], '');
-  return { run, runScript, home };
+  return { run, runAlone, runScript, home };
 }
 
 export type CommandLine = Awaited<ReturnType<typeof openCommandLine>>;

@@ -21,12 +21,13 @@ let folder: string;
 let home: string;
 let runScript: (script: string) => Promise<Outcome>;
 let run: CommandLine['run'];
+let runAlone: CommandLine['runAlone'];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-stack-'));
   await mkdir(join(folder, '.local'));
   await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
-  ({ run, runScript, home } = await openCommandLine(folder));
+  ({ run, runAlone, runScript, home } = await openCommandLine(folder));
   expect((await run(['login', '--local'])).code).toBe(0);
 }, 60_000);
 afterAll(async () => {
@@ -783,7 +784,7 @@ describe('what a person does', () => {
     [['policy', 'show']],
     [['history', '--json']],
   ])('closing the pipe that %j writes to is no error', async (words) => {
-    const { code, stderr } = await run(words, '', true);
+    const { code, stderr } = await runAlone(words, '', true);
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/EPIPE|\n {4}at /);
   });
@@ -836,7 +837,7 @@ describe('what a person does', () => {
         const found = await fetch(`${stack.base_url}/api/intents/search?namespace=many.example`);
         return ((await found.json()) as { intents: unknown[] }).intents.length > 0;
       };
-      const stopped = await run(words, '', false, async (child) => {
+      const stopped = await runAlone(words, '', false, async (child) => {
         while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 50));
         child.kill(signal);
       });
