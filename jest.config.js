@@ -13,4 +13,6 @@ export default {
   maxWorkers: '100%',
   // Modules of finished test files stay in memory.
   workerIdleMemoryLimit: '1GB',
+  // To free them takes longer than the half second after which Jest kills a worker.
+  workerGracefulExitTimeout: 10_000,
 };

@@ -188,17 +188,6 @@ describe('a refusal says the next call', () => {
     ]);
     await client.close();
   });
-
-  test('over the rate limit: when to call again', async () => {
-    const client = await connect('2025-11-25');
-    const pat = await acceptPolicy(client);
-    const results = await Promise.all(Array.from({ length: 61 }, () => callTool(client, 'execute_intent', { ...country, pat })));
-    const refused = results.filter(({ isError }) => isError);
-    expect(refused).toHaveLength(1);
-    expect(refused[0]?.data.error.code).toBe('TOO_MANY_REQUESTS');
-    expect(refused[0]?.data.next).toMatch(/^Make the same call again after \d+ seconds, not earlier\.$/);
-    await client.close();
-  });
 });
 
 test('a call that is repeated with its idempotency_key is executed once', async () => {

@@ -60,29 +60,6 @@ test('a fingerprint depends on what is requested, not on how it is spelt', () =>
 });
 
 describe('a request whose key has been used', () => {
-  test('is answered as the first one was', () => {
-    const held: HeldCall = { state: 'replay', outcome: { status: 200, body: { a: 1 }, headers: { 'Execution-Id': 'E1' } } };
-    expect(answerHeld(held, 'https://gate.example')).toEqual({
-      status: 200,
-      body: { a: 1 },
-      headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' },
-    });
-  });
-
-  test('is refused as the first one was', () => {
-    const first = new ApiError('GATEWAY_TIMEOUT', 'Too late.', { details: { a: 1 }, headers: { 'Execution-Id': 'E1' }, fault: 'upstream' });
-    const error = refusal(() => answerHeld({ state: 'replay', outcome: first }, 'https://gate.example'));
-    expect(error).toBeInstanceOf(ApiError);
-    expect(error).toMatchObject({
-      code: 'GATEWAY_TIMEOUT',
-      status: 504,
-      message: 'Too late.',
-      details: { a: 1 },
-      headers: { 'Execution-Id': 'E1', 'Idempotent-Replayed': 'true' },
-      fault: 'upstream',
-    });
-  });
-
   test.each<[HeldCall, string, Record<string, string>, string]>([
     [
       { state: 'unkept' },

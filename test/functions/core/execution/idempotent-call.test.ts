@@ -100,23 +100,6 @@ describe('a key', () => {
     if (hasEnded) await calls.finish(requestOf('E1'), answer);
     expect(await calls.begin(requestOf('E2', again))).toEqual(expected);
   });
-
-  test('is free again if nothing was sent upstream', async () => {
-    await calls.begin(requestOf('E1'));
-    await calls.abandon(requestOf('E1'));
-    expect(await calls.begin(requestOf('E2', { fingerprint: 'other' }))).toEqual({ state: 'started' });
-  });
-
-  test('is ended only by the execution that took it, and only once', async () => {
-    await calls.begin(requestOf('E1'));
-    await calls.abandon(requestOf('E2'));
-    await calls.finish(requestOf('E2'), answer);
-    expect(await calls.begin(requestOf('E3'))).toEqual({ state: 'running', retryAfterSeconds: 1 });
-    await calls.finish(requestOf('E1'), answer);
-    await calls.finish(requestOf('E1'), { status: 200, body: {} });
-    await calls.abandon(requestOf('E1'));
-    expect(await calls.begin(requestOf('E3'))).toEqual({ state: 'replay', outcome: answer });
-  });
 });
 
 describe('an answer', () => {

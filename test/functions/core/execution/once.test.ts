@@ -3,7 +3,6 @@ import { ApiError } from '../../../../functions/core/api-error.ts';
 import { openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
 import { type Attempt, once } from '../../../../functions/core/execution/once.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
-import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const startMs = Date.UTC(2030, 0, 1);
@@ -24,30 +23,6 @@ function openRuns(attempts: Attempt[]) {
 }
 
 const answers = (text: string): Attempt => ({ mayHaveActed: true, result: ok(text) });
-
-test('what may have been done is not done again', async () => {
-  const { run, made } = openRuns([{ mayHaveActed: true, result: new CallFailed('broken_answer') }, answers('a second time')]);
-  const outcome = { code: 'INTENT_EXECUTION_FAILED', details: { outcome: 'unknown' } };
-  await expect(run()).rejects.toMatchObject(outcome);
-  await expect(run()).rejects.toMatchObject(outcome);
-  expect(made()).toBe(1);
-});
-
-test('what was not sent leaves its key free', async () => {
-  const { run, made } = openRuns([{ mayHaveActed: false, result: new CallFailed('unreachable') }, answers('done')]);
-  await expect(run()).rejects.toMatchObject({ details: { outcome: 'not_sent' } });
-  await expect(run()).resolves.toMatchObject({ body: 'done' });
-  expect(made()).toBe(2);
-});
-
-test('what is refused, or fails by a fault of the gate, leaves its key free if nothing was sent', async () => {
-  for (const error of [new ApiError('TOO_MANY_REQUESTS', 'The rate limit is used up.'), new TypeError('a fault')]) {
-    const { run, made } = openRuns([{ mayHaveActed: false, result: error }, answers('done')]);
-    await expect(run()).rejects.toBe(error);
-    await expect(run()).resolves.toMatchObject({ body: 'done' });
-    expect(made()).toBe(2);
-  }
-});
 
 test('of a fault of the gate after the call was sent, nobody knows the outcome', async () => {
   const { run, made } = openRuns([{ mayHaveActed: true, result: new TypeError('a fault') }, answers('a second time')]);

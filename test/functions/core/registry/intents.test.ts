@@ -4,7 +4,6 @@ import { type IntentStep, type Intents, openIntents } from '../../../../function
 import { listIntents } from '../../../../functions/core/registry/lists.ts';
 import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
-import { newUlid } from '../../../../functions/core/ulid.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
 
@@ -34,7 +33,6 @@ async function list(id: string, from: number | string, count: number) {
 
 const anyRevision = () => true;
 const uid = (version = 1, name = 'intent') => `test.example:${name}-${slug}:v${version}`;
-const conflict = (message: string) => expect.objectContaining({ code: 'CONFLICT', status: 409, message });
 const uidTaken = 'An intent with this intent_uid exists. Update that one, or choose another slug or version.';
 
 test('what was created is found whole, with its service', async () => {
@@ -66,34 +64,6 @@ test('an intent and its service take one round trip once the service is known', 
 test.each(['', 'no-uid', 'a:b:c', 'A:B:v1', `${'a'.repeat(300)}:b:v1`])('nothing is found for %p', async (text) => {
   await expect(intents.find(text)).resolves.toBeUndefined();
   await expect(intents.remove(text, anyRevision)).resolves.toBe(false);
-});
-
-describe('create', () => {
-  test('refuses a uid that exists, in this service or another', async () => {
-    const other = await services.create(serviceNamed(`Other ${slug}`));
-    await intents.create(serviceId, intentOf(uid()));
-    await expect(intents.create(serviceId, intentOf(uid()))).rejects.toEqual(conflict(uidTaken));
-    await expect(intents.create(other.service_id, intentOf(uid()))).rejects.toEqual(conflict(uidTaken));
-    await expect(list(other.service_id, 0, 10)).resolves.toEqual({ intents: [], total: 0 });
-  });
-
-  test('knows no unknown or deleted service', async () => {
-    await services.remove(serviceId, anyRevision);
-    for (const id of [serviceId, newUlid(), 'x']) await expect(intents.create(id, intentOf(uid()))).resolves.toBeUndefined();
-    await expect(intents.find(uid())).resolves.toBeUndefined();
-  });
-});
-
-describe('remove', () => {
-  test('frees the uid', async () => {
-    await intents.create(serviceId, intentOf(uid()));
-    await expect(intents.remove(uid(), anyRevision)).resolves.toBe(true);
-    await expect(intents.find(uid())).resolves.toBeUndefined();
-    await expect(intents.remove(uid(), anyRevision)).resolves.toBe(false);
-    await expect(intents.replace(uid(), intentOf(uid()), anyRevision)).resolves.toBeUndefined();
-    await expect(intents.create(serviceId, intentOf(uid()))).resolves.toMatchObject({ intent_uid: uid() });
-    await expect(list(serviceId, 0, 10)).resolves.toMatchObject({ total: 1 });
-  });
 });
 
 describe('list', () => {

@@ -3,7 +3,6 @@ import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
-import { newUlid } from '../../../../functions/core/ulid.ts';
 import { foldName } from '../../../../schemas/text.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable, type TestTable } from '../../../support/table.ts';
@@ -41,45 +40,11 @@ describe('a name', () => {
     await expect(services.create(serviceNamed(second))).rejects.toEqual(conflict(nameTaken));
   });
 
-  test('is free again after a rename and after a deletion', async () => {
-    const first = await services.create(serviceNamed('Old name'));
-    await services.replace(first.service_id, serviceNamed('New name'), anyRevision);
-    const second = await services.create(serviceNamed('Old name'));
-    await expect(services.create(serviceNamed('new name'))).rejects.toEqual(conflict(nameTaken));
-    await services.remove(second.service_id, anyRevision);
-    await expect(services.create(serviceNamed('old name'))).resolves.toMatchObject({ service_name: 'old name' });
-  });
-
-  test('of another service cannot be taken by a rename', async () => {
-    const first = await services.create(serviceNamed('Rename source'));
-    await services.create(serviceNamed('Rename target'));
-    await expect(services.replace(first.service_id, serviceNamed('RENAME target'), anyRevision)).rejects.toEqual(conflict(nameTaken));
-    await expect(services.find(first.service_id)).resolves.toMatchObject({ service_name: 'Rename source' });
-  });
-
   test('may change its case', async () => {
     const service = await services.create(serviceNamed('loud'));
     await services.replace(service.service_id, serviceNamed('LOUD'), anyRevision);
     await expect(services.find(service.service_id)).resolves.toMatchObject({ service_name: 'LOUD' });
     await expect(services.create(serviceNamed('loud'))).rejects.toEqual(conflict(nameTaken));
-  });
-});
-
-describe('replace', () => {
-  test('removes optional members that are absent', async () => {
-    const { service_id } = await services.create({ ...serviceNamed('Optional'), policy_url: 'https://world.example/policy' });
-    await services.replace(service_id, serviceNamed('Optional'), anyRevision);
-    await expect(services.find(service_id)).resolves.not.toHaveProperty('policy_url');
-  });
-
-  test('of the unknown and the deleted is undefined', async () => {
-    const { service_id } = await services.create(serviceNamed('Short-lived'));
-    await services.remove(service_id, anyRevision);
-    for (const id of [service_id, newUlid(), 'no id', '']) {
-      await expect(services.replace(id, serviceNamed('Phoenix'), anyRevision)).resolves.toBeUndefined();
-      await expect(services.find(id)).resolves.toBeUndefined();
-      await expect(services.remove(id, anyRevision)).resolves.toBe(false);
-    }
   });
 });
 
