@@ -19,6 +19,7 @@ import { openPolicy, parseBilling } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
+import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -69,7 +70,11 @@ export const action = createAction({
     announce: openAnnouncements(),
     approvalSeconds: Number(approvalSeconds),
   },
-  relay: openRelay({ rules: egressRulesFromEnvironment(), credentials: credentialsFromEnvironment() }),
+  relay: openRelay({
+    rules: egressRulesFromEnvironment(),
+    credentials: credentialsFromEnvironment(),
+    callKeys: callKeysFromEnvironment(),
+  }),
 });
 
 export const handler = serve(withNearestFromEnvironment(action, findPolicy));

@@ -22,8 +22,7 @@ export interface Deps {
 }
 
 /**
- * `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, where, and the key with which they are signed.
- * The key is shown in this answer and never again, the values not at all.
+ * `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, and where. No answer shows the values.
  */
 export const createAction = ({ verifyAdmin, services, credentials, egress }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
@@ -52,7 +51,7 @@ export const createAction = ({ verifyAdmin, services, credentials, egress }: Dep
     const named = header_name !== undefined && { header_name };
     const warnings = describeShort(credential);
     return ok(
-      { service_id: serviceId, ...named, ...facts, origins, signing_key: credential.signing_key, ...(warnings.length > 0 && { warnings }) },
+      { service_id: serviceId, ...named, ...facts, origins, ...(warnings.length > 0 && { warnings }) },
       { ETag: recordTag(service) },
     );
   });

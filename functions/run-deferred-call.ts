@@ -12,6 +12,7 @@ import { openPolicy, parseBilling } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay } from './core/relay/call.ts';
+import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
 import { egressRulesFromEnvironment } from './core/relay/egress.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -35,6 +36,7 @@ const run = createRun({
   relay: openRelay({
     rules: egressRulesFromEnvironment(),
     credentials: credentialsFromEnvironment(),
+    callKeys: callKeysFromEnvironment(),
     maxDeadlineMs: longestCallSeconds * 1_000,
   }),
   now,

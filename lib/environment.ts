@@ -10,6 +10,7 @@ export interface Parts {
   tableNames: Record<TableName, string>;
   /** the first signs, all verify */
   signingKeyArns: readonly string[];
+  callKeyArn: string;
   userPoolId: string;
   adminClientIds: readonly string[];
   /** with the setting `signIn` */
@@ -43,6 +44,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(settings.corsOrigins.length > 0 && { [variables.allowedOrigins]: settings.corsOrigins.join(',') }),
     ...(needs.table && { [variables.registryTable]: parts.tableNames.registry, [variables.activityTable]: parts.tableNames.activity }),
     ...(needs.kms && { [variables.signingKeys]: parts.signingKeyArns.join(',') }),
+    ...(needs.callKey && { [variables.callKey]: parts.callKeyArn }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
     ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),

@@ -35,7 +35,7 @@ import { grantNeeds, type Resources } from './permissions.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
 import { SearchCollection } from './search-collection.ts';
 import { type Settings, totalReserved } from './settings.ts';
-import { allowSigning, createSigningKeys } from './signing-keys.ts';
+import { allowCallKey, allowSigning, createCallKey, createSigningKeys } from './signing-keys.ts';
 import { createSnapshotBucket, indexSize } from './snapshots.ts';
 import { createTables, type Tables } from './tables.ts';
 
@@ -81,6 +81,7 @@ export class Gate extends Construct {
     const dataKey = useDataKey(this, settings, given.encryptionKey);
     const tables = createTables(this, settings, dataKey);
     const signingKeys = createSigningKeys(this, settings, name);
+    const callKey = createCallKey(this, settings, name);
     const isCollection = settings.search === 'opensearch';
     const snapshots = isCollection ? undefined : createSnapshotBucket(this, settings, dataKey);
     const collection = isCollection ? new SearchCollection(this, 'SearchCollection', settings) : undefined;
@@ -90,6 +91,7 @@ export class Gate extends Construct {
       {
         tableNames: { registry: tables.registry.tableName, activity: tables.activity.tableName },
         signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
+        callKeyArn: callKey.keyArn,
         snapshotBucketName: snapshots?.bucketName,
         searchCollectionEndpoint: collection?.endpoint,
         credentialPrefix,
@@ -102,8 +104,8 @@ export class Gate extends Construct {
         adminScope: admins.scope,
         signIn: admins.signIn,
       },
-      { tables, signingKeys, credentialPrefix, snapshots, collection },
-      [tables.registry, tables.activity, admins, ...signingKeys],
+      { tables, signingKeys, callKey, credentialPrefix, snapshots, collection },
+      [tables.registry, tables.activity, admins, ...signingKeys, callKey],
       this.bundle(policy, build, name),
       aliasNameOf(policy, settings),
     );
@@ -168,6 +170,7 @@ export class Gate extends Construct {
       if (network && row.needs.egress === 'intents') place(made, network);
       if (settings.gradualDeployment && gradualFunctions[row.name]) made.publish(aliasName);
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
+      if (row.needs.callKey) allowCallKey(resources.callKey, made.role);
       return made;
     };
     // Endpoints know the functions that they start.

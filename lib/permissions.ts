@@ -71,6 +71,8 @@ const snapshotKeys = 'search-index/*';
 export interface Resources {
   tables: Tables;
   signingKeys: readonly IKey[];
+  /** from which the keys follow that sign calls */
+  callKey: IKey;
   /** absent if the setting `search` is `opensearch` */
   snapshots?: Bucket | undefined;
   /** present only then */
@@ -90,6 +92,8 @@ export interface Permission {
 
 const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
+
+const callKeys: Permission = { actions: ['kms:GenerateMac'], on: 'call key', why: 'has the keys that sign calls' };
 
 const invoking: Record<NonNullable<Needs['invokes']>[number], Permission> = {
   'issue-pat': { actions: ['lambda:InvokeFunction'], on: 'function issue-pat', why: 'asks for PATs, which it cannot sign' },
@@ -112,6 +116,7 @@ const announcing: Permission = { actions: ['events:PutEvents'], on: 'event bus',
 export const permissionsOf = ({
   table = {},
   kms = [],
+  callKey,
   invokes = [],
   accountLimits: limits,
   announces,
@@ -122,6 +127,7 @@ export const permissionsOf = ({
   ...tablePermissions(table),
   ...(kms.includes('sign') ? [signing] : []),
   ...(kms.includes('publicKey') ? [verifying] : []),
+  ...(callKey ? [callKeys] : []),
   ...invokes.map((name) => invoking[name]),
   ...(limits ? accountLimits : []),
   ...(announces ? [announcing] : []),
@@ -183,7 +189,7 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, functions }: Resources) => {
+const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, credentialPrefix, functions }: Resources) => {
   const { account, partition, region } = Stack.of(tables.registry);
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
@@ -196,6 +202,7 @@ const arnsOf = ({ tables, signingKeys, snapshots, collection, credentialPrefix, 
     'both tables': [tables.registry.tableArn, tables.activity.tableArn],
     'newest signing key': keyArns.slice(0, 1),
     'every signing key': keyArns,
+    'call key': [callKey.keyArn],
     'function issue-pat': functionArns('issue-pat'),
     'function search-intents': functionArns('search-intents'),
     'function run-deferred-call': functionArns('run-deferred-call'),
@@ -225,8 +232,11 @@ export function grantNeeds(
   for (const { actions, on, partitions } of permissionsOf(needs)) {
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
     const statement = new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) });
-    // The policies of the keys name the roles that sign: within such a role, the keys would wait for it, and it for them.
-    if (needs.kms?.includes('sign') && on.endsWith('signing key')) role.addToPolicy(statement);
+    // The policies of the keys name the roles that use them: within such a role, the keys would wait for it, and it for them or for a function that has one.
+    const namesKey =
+      (needs.kms?.includes('sign') && on.endsWith('signing key')) ||
+      (needs.callKey && ['call key', 'function run-deferred-call'].includes(on));
+    if (namesKey) role.addToPolicy(statement);
     else permissions.addStatements(statement);
   }
   if (needs.collection) resources.collection?.allow(needs.collection, role);

@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
@@ -50,10 +50,30 @@ export const createSigningKeys = (scope: Construct, settings: Settings, gateName
     });
   });
 
+/**
+ * The key from which the keys follow that sign calls, which rotate by themselves. Another name of it replaces them all at once. Nothing depends on it for
+ * longer than a minute, so it goes with its stack.
+ */
+export const createCallKey = (scope: Construct, { callKey }: Settings, gateName: string): IKey =>
+  new Key(scope, `CallKey-${callKey}`, {
+    description: `Intent Gate: from it follow the keys that sign calls (${callKey})`,
+    alias: `${gateName}/calls/${callKey}`,
+    keySpec: KeySpec.HMAC_256,
+    keyUsage: KeyUsage.GENERATE_VERIFY_MAC,
+    pendingWindow: Duration.days(7),
+    removalPolicy: RemovalPolicy.DESTROY,
+    policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
+  });
+
 const administrationOfAccount = () =>
   new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] });
 
 const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });
+
+/** Lets a role have the keys that sign calls; no other role can, as with {@link allowSigning}. */
+export function allowCallKey(key: IKey, role: IRole): void {
+  key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:GenerateMac'], principals: [role], resources: ['*'] }));
+}
 
 /** Lets a role sign. No other role can, whatever the account's policies allow, because only the key's own policy grants it. */
 export function allowSigning(keys: readonly IKey[], signer: IRole): void {

@@ -1,19 +1,25 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createPublicKey, verify } from 'node:crypto';
 
-const names = ['@method', '@target-uri', 'content-digest', 'agent-id', 'agent-key', 'intent-uid', 'execution-id'];
+const required = ['@method', '@authority', '@target-uri', 'signature-agent', 'agent-id', 'agent-key', 'intent-uid', 'execution-id'];
 
 /**
- * Whether Intent Gate has signed a request, within the last 300 seconds. Remember each `Execution-Id` for as long, to refuse replays.
- * `url` as it was called from outside, `body` as bytes or text, `headers` with names in lower case.
+ * Whether the gate at `gate`, such as https://gate.example, has signed a request, and the signature is still valid. Remember each `nonce` until it
+ * expires, to refuse replays. `keys` are those of `<gate>/.well-known/http-message-signatures-directory`, read at most an hour ago; `url` is the
+ * address that was called from outside, `body` bytes or text, `headers` has its names in lower case.
  */
-export function isSigned({ method, url, headers, body }, signingKey) {
+export function isSigned({ method, url, headers, body }, { gate, keys }) {
+  const [, parameters = '', listed = ''] = /^gate=(\(([^)]*)\);.*)$/.exec(headers['signature-input']) ?? [];
+  const [, signature = ''] = /^gate=:(.+):$/.exec(headers.signature) ?? [];
+  const names = [...listed.matchAll(/"([^"]+)"/g)].map(([, name]) => name);
+  const read = (name) => new RegExp(`;${name}=(?:"([^"]*)"|(\\d+))`).exec(parameters)?.slice(1).find(Boolean);
+  const jwk = keys.find(({ kid }) => kid === read('keyid'));
+  const nowSeconds = Date.now() / 1000;
+  const isCurrent = Number(read('created')) <= nowSeconds && nowSeconds <= Number(read('expires'));
+  const isComplete = [...required, ...(body.length > 0 ? ['content-digest'] : [])].every((name) => names.includes(name));
+  const isOurs = headers['signature-agent'] === `"${gate}"` && read('tag') === 'web-bot-auth';
   const digest = `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
-  const values = { ...headers, '@method': method, '@target-uri': url, 'content-digest': digest };
-  const parameters = String(headers['signature-input']).replace(/^gate=/, '');
+  if (!jwk || !isCurrent || !isComplete || !isOurs || (body.length > 0 && headers['content-digest'] !== digest)) return false;
+  const values = { ...headers, '@method': method, '@authority': new URL(url).host, '@target-uri': url };
   const base = [...names.map((name) => `"${name}": ${values[name]}`), `"@signature-params": ${parameters}`].join('\n');
-  const expected = Buffer.from(`gate=:${createHmac('sha256', Buffer.from(signingKey, 'base64url')).update(base).digest('base64')}:`);
-  const given = Buffer.from(String(headers.signature));
-  const ageSeconds = Date.now() / 1000 - Number(/;created=(\d+);/.exec(parameters)?.[1]);
-  const isComplete = parameters.startsWith(`(${names.map((name) => `"${name}"`).join(' ')});`);
-  return isComplete && Math.abs(ageSeconds) < 300 && given.length === expected.length && timingSafeEqual(given, expected);
+  return verify(undefined, Buffer.from(base), createPublicKey({ key: jwk, format: 'jwk' }), Buffer.from(signature, 'base64'));
 }

@@ -19,15 +19,9 @@ const queryValue = z
 
 const maxValues = 5;
 
-const signingKey = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/, 'must be base64url of 32 bytes')
-  .meta({ description: 'base64url of the 32 bytes that calls are signed with (HMAC-SHA-256, RFC 9421); a new key without it' });
-
 const values = {
   headers: namedValues(headerName, headerValue, foldHeaderName).optional().meta({ description: 'values of header fields, by their names' }),
   query: namedValues(queryName, queryValue, foldQueryName).optional().meta({ description: 'values of query parameters, by their names' }),
-  signing_key: signingKey.optional(),
 };
 
 type Values = { headers?: Record<string, string> | undefined; query?: Record<string, string> | undefined };
@@ -110,10 +104,5 @@ export const savedCredential = facts
     service_id: z.string(),
     header_name: z.string().optional().describe('if the request named it'),
     warnings: z.array(z.string()).optional().describe('what an admin should know about these values, in sentences'),
-    signing_key: z
-      .string()
-      .describe(
-        'base64url of the 32 bytes that calls are signed with from now on (HMAC-SHA-256, RFC 9421); shown this once and never again',
-      ),
   })
   .meta({ id: 'SavedCredential' });

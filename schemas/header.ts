@@ -7,7 +7,7 @@ import * as z from 'zod';
 export const foldHeaderName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
 const carried =
-  'accept(-encoding)?|user-agent|x-request-id|execution-id|agent-(id|key)|intent-uid|idempotency-key|signature(-input)?|trace(parent|state)';
+  'accept(-encoding)?|user-agent|x-request-id|execution-id|agent-(id|key|domain)|intent-uid|idempotency-key|signature(-(input|agent))?|trace(parent|state)';
 const steering = 'host|connection|keep-alive|te|trailer|upgrade|expect|http2-settings|(content|transfer|proxy)(-.*)?';
 const posing = 'cookie2?|forwarded|via|x-forwarded(-.*)?|x-real-ip|x-http-method(-override)?|x-method-override|x-(original|rewrite)-url';
 const reserved = new RegExp(`^(${carried}|${steering}|${posing})$`);

@@ -20,6 +20,7 @@ import { intentInput } from '../schemas/intent.ts';
 import type { Parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
 import { searchQuery } from '../schemas/search.ts';
+import { makeCallKeys } from './support/call-keys.ts';
 
 /** Most words of README.md, CONTRIBUTING.md and docs/ together, without tables and the pages that a program writes. */
 const maxWords = 15_000;
@@ -86,6 +87,8 @@ function refusalOf(status: number): string {
   return 'nothing was refused';
 }
 
+const key = await makeCallKeys().signing();
+
 /** Every header of a call whose agent sent an idempotency key. */
 function listHeaders(): string[] {
   const call: Parameters<typeof buildHeaders>[0] = {
@@ -100,9 +103,9 @@ function listHeaders(): string[] {
     baseUrl: 'https://gate.example',
     deadlineMs: 1,
   };
-  const credential = { headers: {}, query: {}, signing_key: 'a'.repeat(43) };
+  const credential = { headers: {}, query: {} };
   const trace = readTrace(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, 'a=1');
-  const headers = withinTrace(trace, () => buildHeaders(call, new URL('https://service.example/'), credential));
+  const headers = withinTrace(trace, () => buildHeaders(call, new URL('https://service.example/'), credential, key));
   return Object.keys(headers).map((name) => name.toLowerCase());
 }
 

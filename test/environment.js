@@ -14,6 +14,7 @@ Object.assign(process.env, {
   APPROVAL_SECONDS: '3600',
   PROTOCOL: 'proto',
   SIGNING_KEY_IDS: 'test',
+  CALL_KEY_ID: 'call-key',
   PAT_LIFE_SECONDS: '3600',
   SIGN_IN_SECONDS: '3600',
   ISSUE_LIMIT_PER_HOUR: '60',

@@ -27,6 +27,8 @@ const ground = [
   'invoke-function',
   'json',
   'json-error',
+  'keep-success',
+  'kms',
   'log',
   'pack',
   'signed-request',

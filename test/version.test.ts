@@ -10,6 +10,7 @@ const { version } = JSON.parse(read('package.json'));
 const parts = {
   tableNames: { registry: '', activity: '' },
   signingKeyArns: [],
+  callKeyArn: '',
   userPoolId: '',
   adminClientIds: [],
   adminScope: '',

@@ -1,4 +1,4 @@
-import { createPublicKey, randomUUID } from 'node:crypto';
+import { createHmac, createPublicKey, randomUUID } from 'node:crypto';
 import { p256 } from '@noble/curves/nist.js';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
@@ -6,7 +6,7 @@ import { account, type Disturb, operation, region, ServiceError, startJsonServic
 
 export interface KmsKey {
   keyId: string;
-  /** the private scalar, 32 bytes */
+  /** the private scalar, or the key of HMACs, 32 bytes */
   secret: Uint8Array;
 }
 
@@ -46,12 +46,20 @@ const signInput = z.object({
   MessageType: z.literal('DIGEST'),
   SigningAlgorithm: z.literal('ECDSA_SHA_256'),
 });
+const macInput = z.object({
+  KeyId: z.string(),
+  Message: z.base64().transform((text) => Buffer.from(text, 'base64')),
+  MacAlgorithm: z.literal('HMAC_SHA_256'),
+});
 const keyInput = z.object({ KeyId: z.string() });
-const createInput = z.object({ KeyUsage: z.literal('SIGN_VERIFY'), KeySpec: z.literal('ECC_NIST_P256') });
+const createInput = z.union([
+  z.object({ KeyUsage: z.literal('SIGN_VERIFY'), KeySpec: z.literal('ECC_NIST_P256') }),
+  z.object({ KeyUsage: z.literal('GENERATE_VERIFY_MAC'), KeySpec: z.literal('HMAC_256') }),
+]);
 
 /**
- * A stand-in for KMS on a loopback port: real P-256 keys behind the wire protocol of KMS.
- * Knows CreateKey, GetPublicKey, and Sign of digests.
+ * A stand-in for KMS on a loopback port: real keys behind the wire protocol of KMS, each for P-256 as well as for HMACs.
+ * Knows CreateKey, GetPublicKey, Sign of digests, and GenerateMac.
  */
 export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}) {
   const known = new Map(keys.map((key) => [key.keyId, key]));
@@ -68,6 +76,10 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
         const { keyId, secret } = find(KeyId);
         const signature = p256.sign(Message, secret, { prehash: false, lowS: false, format: 'der' });
         return { KeyId: keyArn(keyId), Signature: Buffer.from(signature).toString('base64'), SigningAlgorithm };
+      }),
+      GenerateMac: operation(macInput, ({ KeyId, Message, MacAlgorithm }) => {
+        const { keyId, secret } = find(KeyId);
+        return { KeyId: keyArn(keyId), Mac: createHmac('sha256', secret).update(Message).digest('base64'), MacAlgorithm };
       }),
       GetPublicKey: operation(keyInput, ({ KeyId }) => {
         const key = find(KeyId);

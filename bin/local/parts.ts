@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import * as z from 'zod';
 import { StartError } from './data-folder.ts';
 import { region } from './json-service.ts';
 import { keepKeys, keyArn, newKmsKey, startKms } from './kms.ts';
@@ -12,24 +13,33 @@ export async function locateDynamo(endpoint: string | undefined, folder: string 
   return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
 }
 
-/** The KMS in use, with the ids of the template's keys in it. */
-export async function locateKms(endpoint: string | undefined, ids: string[], kept: string | undefined) {
-  if (endpoint) return { endpoint, values: await createKeys(endpoint, ids), stop: notOurs };
+/** What a key of the template is for. */
+export const keySpec = z.object({
+  KeySpec: z.enum(['ECC_NIST_P256', 'HMAC_256']),
+  KeyUsage: z.enum(['SIGN_VERIFY', 'GENERATE_VERIFY_MAC']),
+});
+
+type WantedKey = [id: string, spec: z.infer<typeof keySpec>];
+
+/** The KMS in use, and the ids that the template's keys have in it. */
+export async function locateKms(endpoint: string | undefined, wanted: WantedKey[], kept: string | undefined) {
+  if (endpoint) return { endpoint, values: await createKeys(endpoint, wanted), stop: notOurs };
+  const ids = wanted.map(([id]) => id);
   const keys = kept === undefined ? Object.fromEntries(ids.map((id) => [id, newKmsKey()])) : keepKeys(join(kept, 'kms-keys.json'), ids);
   const kms = await startKms({ keys: Object.values(keys) });
   const values = Object.entries(keys).map(([id, { keyId }]) => [id, { Ref: keyId, Arn: keyArn(keyId) }]);
   return { ...kms, values: Object.fromEntries(values) as LocalValues };
 }
 
-async function createKeys(endpoint: string, ids: string[]): Promise<LocalValues> {
+async function createKeys(endpoint: string, wanted: WantedKey[]): Promise<LocalValues> {
   const { CreateKeyCommand, KMSClient } = await import('@aws-sdk/client-kms');
   const client = new KMSClient({ endpoint, region, credentials: localCredentials() });
-  const create = async (id: string) => {
-    const { KeyMetadata } = await client.send(new CreateKeyCommand({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' }));
+  const create = async ([id, spec]: WantedKey) => {
+    const { KeyMetadata } = await client.send(new CreateKeyCommand(spec));
     return [id, { Ref: KeyMetadata?.KeyId ?? '', Arn: KeyMetadata?.Arn ?? '' }];
   };
   try {
-    return Object.fromEntries(await Promise.all(ids.map(create)));
+    return Object.fromEntries(await Promise.all(wanted.map(create)));
   } catch (cause) {
     throw new StartError(`KMS at ${endpoint} cannot be reached or cannot create keys.`, { cause });
   } finally {

@@ -11,7 +11,7 @@ import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
 import type { LambdaOptions } from './lambda.ts';
-import { localCredentials, locateDynamo, locateKms } from './parts.ts';
+import { keySpec, localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
@@ -19,7 +19,7 @@ import type { StackDescription } from './stack-file.ts';
 import { readSubscriptions, startSubscriptions } from './subscriptions.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
 import { createTables } from './table.ts';
-import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourceIds } from './template.ts';
+import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourcesOf } from './template.ts';
 import { startUpstream } from './upstream/server.ts';
 
 export interface StackOptions {
@@ -110,7 +110,9 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       synthesize(context, signal),
     ]);
     const template = readTemplate(synthesized);
-    const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourceIds(template, 'AWS::KMS::Key'), data.kept));
+    const kms = await keep(
+      locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourcesOf(template, 'AWS::KMS::Key', keySpec), data.kept),
+    );
     const tables = readTables(template);
     if (tables.length === 0) {
       throw new StartError(

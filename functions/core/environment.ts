@@ -17,6 +17,8 @@ export const variables = {
   allowedOrigins: 'ALLOWED_ORIGINS',
   /** KMS key ids or ARNs separated by commas; the first signs, all verify */
   signingKeys: 'SIGNING_KEY_IDS',
+  /** KMS key id or ARN of the key from which the keys follow that sign calls */
+  callKey: 'CALL_KEY_ID',
   /** the most runs of this function at the same time, if that is reserved for it */
   reservedConcurrency: 'RESERVED_CONCURRENCY',
   /** life of a PAT in seconds */

@@ -18,6 +18,7 @@ const calling = {
   },
   egress: 'intents',
   credentials: 'read',
+  callKey: true,
   policy: true,
 } as const satisfies Needs;
 

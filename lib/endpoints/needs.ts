@@ -7,6 +7,8 @@ export interface Needs {
   table?: Partial<Record<RecordKind, readonly TableOperation[]>>;
   /** `sign`: with the newest key; `publicKey`: of every key */
   kms?: readonly ('sign' | 'publicKey')[];
+  /** has the keys that sign calls: kms:GenerateMac with the key from which they follow */
+  callKey?: true;
   /** opens outbound connections, to endpoints of intents or to public documents that callers name */
   egress?: 'intents' | 'documents';
   /** checks the addresses of intents without calling them */

@@ -135,9 +135,9 @@ export const services = {
   'put-service-credential': {
     method: 'PUT',
     path: '/api/services/{service_id}/credential',
-    summary: 'Set the credential that calls of a service carry, and get the key that they are signed with',
+    summary: 'Set the credential that calls of a service carry',
     description:
-      'Calls of the intents of this service at `origins` carry these header fields and query parameters, and are signed (RFC 9421) with the key in the answer; calls at other origins are not. The key is shown once, the values never. No execution that begins once this is answered carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
+      'Calls of the intents of this service at `origins` carry these header fields and query parameters; calls at other origins do not. No answer shows the values. No execution that begins once this is answered carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
     credential: 'admin',
     body: credentialInput,
     requestHeaders: ['If-Match'],
@@ -152,7 +152,6 @@ export const services = {
         headers: ['X-Api-Key'],
         query: ['tenant'],
         origins: ['https://tides.example'],
-        signing_key: 'q0h3GmO5i3b9yqv0bYl1fM2mZ9w1lq7t6y8u4e2r0sA',
       },
     },
   },
@@ -160,7 +159,7 @@ export const services = {
     method: 'DELETE',
     path: '/api/services/{service_id}/credential',
     summary: 'Remove the credential of a service',
-    description: 'Calls no longer carry it, and are no longer signed.',
+    description: 'Calls no longer carry it.',
     credential: 'admin',
     success: 204,
     requestHeaders: ['If-Match'],

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { apiCatalog } from '../../functions/core/http/self-description.ts';
+import { directoryMediaType, directoryPath } from '../../functions/core/relay/signature.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
 import { ownDescription, thisGate } from '../../schemas/service-description.ts';
-import { health, keySet } from '../../schemas/well-known.ts';
+import { callKeySet, health, keySet } from '../../schemas/well-known.ts';
 import { type EndpointGroup, noExample } from './endpoint.ts';
 import { currency, exampleBaseUrl, published } from './fixtures.ts';
 
@@ -129,6 +130,33 @@ export const aboutThisGate = {
             y: 'T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
             kid: 'xx0BcA-wMohw8atYDJOe6peGModklG2wRHBlXHMvl0M',
             alg: 'ES256',
+            use: 'sig',
+          },
+        ],
+      },
+    },
+  },
+  'get-signature-directory': {
+    method: 'GET',
+    path: directoryPath,
+    summary: 'Read the public keys that verify the calls of this gate',
+    description:
+      'For upstreams: the directory of Web Bot Auth, signed with each of its keys. The first key signs; the next one is published thirty days before it does, and the last one for thirty days after. A copy may be kept for five minutes.',
+    credential: 'none',
+    answer: callKeySet,
+    mediaType: directoryMediaType,
+    headers: ['ETag'],
+    needs: { callKey: true },
+    memoryMb: 256,
+    example: {
+      answer: {
+        keys: [
+          {
+            kty: 'OKP',
+            crv: 'Ed25519',
+            x: 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs',
+            kid: 'poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U',
+            alg: 'EdDSA',
             use: 'sig',
           },
         ],

@@ -96,6 +96,11 @@ export const settingsObject = z.strictObject({
     .refine((names) => names.length > 0 && new Set(names).size === names.length, 'must name at least one key, and none twice')
     .default(['first'])
     .describe('names of the PAT signing keys: the first signs, all verify'),
+  callKey: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and hyphens')
+    .default('first')
+    .describe('name of the key from which those follow that [sign calls](calls.md#signatures); another name replaces all of them at once'),
   agents: z
     .enum(['open', 'approved'], 'must be open or approved')
     .default('open')

@@ -112,6 +112,7 @@ const requests: Record<string, () => Request | Promise<Request>> = {
   'GET /health': () => ['GET', '/health'],
   'GET /.well-known/api-catalog': () => ['GET', '/.well-known/api-catalog'],
   'GET /.well-known/jwks.json': () => ['GET', '/.well-known/jwks.json'],
+  'GET /.well-known/http-message-signatures-directory': () => ['GET', '/.well-known/http-message-signatures-directory'],
   'GET /.well-known/oauth-protected-resource/mcp/sign-in': () => ['GET', '/.well-known/oauth-protected-resource/mcp/sign-in'],
   'GET /.well-known/oauth-authorization-server/oauth': () => ['GET', '/.well-known/oauth-authorization-server/oauth'],
   'GET /oauth/authorize': () => ['GET', authorizePath],

@@ -33,6 +33,7 @@ const defaults = {
   expectedIntents: 100_000,
   allowLoopback: false,
   approvalSeconds: 3_600,
+  callKey: 'first',
   localUpstreams: [],
   privateOrigins: [],
   corsOrigins: [],

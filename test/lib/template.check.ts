@@ -54,6 +54,11 @@ const integrationOf = (operation: any) => operation?.['x-amazon-apigateway-integ
 
 const gatewayResponses = (synthesis: Synthesis) => definition(synthesis)['x-amazon-apigateway-gateway-responses'];
 
+const keyNamed = (prefix: string, { resources }: Synthesis): Resource | undefined =>
+  Object.entries(resources('AWS::KMS::Key')).find(([id]) => id.startsWith(prefix))?.[1];
+
+const signingKeyOf = (synthesis: Synthesis) => keyNamed('SigningKey', synthesis)?.Properties as Resource['Properties'];
+
 const functionOf = (name: string, { resources }: Synthesis = standard): Resource => {
   const found = Object.entries(resources('AWS::Lambda::Function')).find(([id]) => id.startsWith(`${logicalPrefix(name)}Function`));
   if (!found) throw new Error(`no function ${name}`);
@@ -436,13 +441,16 @@ describe('data', () => {
       });
       expect(Properties.GlobalSecondaryIndexes).toBeUndefined();
     }
-    expect(standard.only('AWS::KMS::Key').Properties).toMatchObject({ MultiRegion: true });
+    expect(signingKeyOf(standard)).toMatchObject({ MultiRegion: true });
+    expect(keyNamed('CallKey', standard)?.DeletionPolicy).toBe('Delete');
   });
 
   test.each(['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::S3::Bucket'])(
     '%s is kept in production and goes elsewhere',
     (type) => {
-      const kept = ({ resources }: Synthesis) => [...new Set(Object.values(resources(type)).map(keeps))];
+      const kept = ({ resources }: Synthesis) => [
+        ...new Set(Object.entries(resources(type)).flatMap(([id, resource]) => (id.startsWith('CallKey') ? [] : keeps(resource)))),
+      ];
       expect(kept(standard)).toEqual([true]);
       expect(kept(synthesize({ stage: 'test' }))).toEqual([false]);
     },
@@ -501,16 +509,16 @@ describe('data', () => {
   test('keys sign on P-256, the first name first', () => {
     const { resources } = synthesize({ signingKeys: 'b,a' });
     const ids = Object.keys(resources('AWS::KMS::Key'));
-    expect(ids).toEqual([expect.stringMatching(/^SigningKeyb/), expect.stringMatching(/^SigningKeya/)]);
-    for (const { Properties } of Object.values(resources('AWS::KMS::Key'))) {
-      expect(Properties).toMatchObject({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' });
+    expect(ids).toEqual([/^SigningKeyb/, /^SigningKeya/, /^CallKeyfirst/].map((id) => expect.stringMatching(id)));
+    for (const id of ids.slice(0, 2)) {
+      expect(resources('AWS::KMS::Key')[id]?.Properties).toMatchObject({ KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' });
     }
     const { SIGNING_KEY_IDS: order } = functionOf('get-jwks', { resources } as Synthesis).Properties.Environment.Variables;
     expect(flatten(order)).toBe(`<${ids[0]}.Arn>,<${ids[1]}.Arn>`);
   });
 
   test('a key lets only the endpoint that issues PATs sign', () => {
-    const { Statement } = standard.only('AWS::KMS::Key').Properties.KeyPolicy;
+    const { Statement } = signingKeyOf(standard).KeyPolicy;
     const [account, ...signers] = Statement;
     expect(flatten(account.Principal.AWS)).toMatch(/:root$/);
     expect(account.Action).not.toContain('kms:Sign');
@@ -520,6 +528,20 @@ describe('data', () => {
       expect([Effect, Action]).toEqual(['Allow', 'kms:Sign']);
       for (const principal of [Principal.AWS].flat()) expect(flatten(principal)).toMatch(/^<issuepatRole\w+\.Arn>$/);
     }
+  });
+
+  test('another key lets only the functions that sign calls have theirs, and its name replaces it', () => {
+    const key = keyNamed('CallKey', standard)?.Properties;
+    expect(key).toMatchObject({ KeySpec: 'HMAC_256', KeyUsage: 'GENERATE_VERIFY_MAC' });
+    const [account, ...users] = key?.KeyPolicy.Statement ?? [];
+    expect(account.Action).not.toContain('kms:GenerateMac');
+    expect(users.map(({ Action }: { Action: unknown }) => Action)).toEqual(users.map(() => 'kms:GenerateMac'));
+    const roles = users.flatMap(({ Principal }: { Principal: { AWS: unknown } }) => [Principal.AWS].flat().map(flatten));
+    expect(roles.map((role: string) => role.replace(/Role\w+\.Arn>$/, '')).sort()).toEqual(
+      ['<executeintent', '<getsignaturedirectory', '<mcp', '<rundeferredcall'],
+    );
+    const names = Object.keys(synthesize({ callKey: 'second' }).resources('AWS::KMS::Key'));
+    expect(names.filter((name) => name.startsWith('CallKey'))).toEqual([expect.stringMatching(/^CallKeysecond/)]);
   });
 });
 
@@ -586,7 +608,7 @@ describe('sign-in', () => {
     const made = synthesize(withSignIn);
     expect([...listMethods(made).keys()]).toEqual(expect.arrayContaining(['GET /oauth/authorize', 'POST /oauth/token', 'ANY /oauth']));
     expect(flatten(functionOf('mcp', made).Properties.Environment.Variables.SIGN_IN_CLIENT_ID)).toMatch(/^<AdminsPoolSignIn/);
-    const { Statement } = made.only('AWS::KMS::Key').Properties.KeyPolicy;
+    const { Statement } = signingKeyOf(made).KeyPolicy;
     const signers = Statement.slice(1).flatMap(({ Principal }: { Principal: { AWS: unknown } }) => [Principal.AWS].flat().map(flatten));
     expect(signers).toEqual([expect.stringMatching(/^<issuepatRole/), expect.stringMatching(/^<issuetokenRole/)]);
   });
@@ -755,8 +777,8 @@ test('a deployment begins with a look at the signing keys, on which every other 
 test('resources with data or addresses keep their logical ids: a new id would be a new, empty resource', () => {
   const pinned = {
     'AWS::DynamoDB::GlobalTable': ['Registry4DB9CCA5', 'Activity04690B0A'],
-    'AWS::KMS::Key': ['SigningKeyfirst375D5524'],
-    'AWS::KMS::Alias': ['SigningKeyfirstAlias6EE0BB09'],
+    'AWS::KMS::Key': ['SigningKeyfirst375D5524', expect.stringMatching(/^CallKey/)],
+    'AWS::KMS::Alias': ['SigningKeyfirstAlias6EE0BB09', expect.stringMatching(/^CallKey/)],
     'AWS::Cognito::UserPool': ['AdminsPool4381FD12'],
     'AWS::Cognito::UserPoolGroup': ['AdminsPoolAdminGroup157B0FA0'],
     'AWS::Cognito::UserPoolClient': ['AdminsPoolPeople275FCC4F'],
@@ -779,7 +801,8 @@ describe('what a deleted stack left', () => {
   });
 
   test('is taken over instead of created', () => {
-    for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::KMS::Key', 'AWS::Cognito::UserPool', 'AWS::Cognito::UserPoolGroup']) {
+    expect(keyNamed('SigningKey', adopting)).toBeUndefined();
+    for (const type of ['AWS::DynamoDB::GlobalTable', 'AWS::Cognito::UserPool', 'AWS::Cognito::UserPoolGroup']) {
       expect([type, adopting.resources(type)]).toEqual([type, {}]);
     }
     const { Variables } = functionOf('issue-pat', adopting).Properties.Environment;
@@ -815,7 +838,7 @@ describe('what a deleted stack left', () => {
 
   test('comes with the policy that its keys are to be given: that of a new key', () => {
     const { Statement } = JSON.parse(flatten(adopting.template.Outputs.SigningKeyPolicy?.Value));
-    const created = standard.only('AWS::KMS::Key').Properties.KeyPolicy.Statement;
+    const created = signingKeyOf(standard).KeyPolicy.Statement;
     expect(Statement.map(({ Action }: { Action: unknown }) => Action)).toEqual(created.map(({ Action }: { Action: unknown }) => Action));
     expect(Statement[1].Principal.AWS).toMatch(/^<issuepatRole\w+\.Arn>$/);
   });

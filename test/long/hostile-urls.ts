@@ -4,6 +4,7 @@
  * connection to the one public address to an upstream on loopback, refuses every other one, and remembers it. None may have been tried.
  * `node bin/run.js test/long/hostile-urls.ts [--urls 10000] [--seed 1]`
  */
+
 import dns from 'node:dns';
 import { connect, Socket } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -11,6 +12,7 @@ import { openRelay } from '../../functions/core/relay/call.ts';
 import type { ResolvedAddress } from '../../functions/core/relay/dial.ts';
 import { openDocumentReader } from '../../functions/core/relay/fetch-document.ts';
 import type { UpstreamCall } from '../../functions/core/relay/request.ts';
+import { makeCallKeys } from '../support/call-keys.ts';
 import { callUpstream } from '../support/call-upstream.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { seededRandom } from '../support/random.ts';
@@ -237,6 +239,7 @@ const relay = openRelay({
   resolve,
   breaker: { secondsToWait: () => 0, record: () => {}, release: () => {} },
   credentials: { read: () => Promise.reject(new Error('no credential')) },
+  callKeys: makeCallKeys(),
   trustedCertificate: certificate.cert,
 });
 const readDocument = openDocumentReader({ rules, resolve, trustedCertificate: certificate.cert, maxBytes: 10_000, timeoutMs: 5_000 });

@@ -168,7 +168,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
       const service_id = await newService(world, namespace);
       const origins = ['https://world.example'];
       const value = { 'X-Api-Key': 'a-value-that-appears-nowhere' };
-      const { version } = await world.credentials.add(service_id, { headers: value, query: {}, origins, signing_key: '' });
+      const { version } = await world.credentials.add(service_id, { headers: value, query: {}, origins });
       const facts = { headers: Object.keys(value), query: [], origins, version, set_at: Date.now() };
       await world.services.setCredential(service_id, facts, () => true);
       return { path: { service_id } };

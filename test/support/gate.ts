@@ -14,9 +14,9 @@ import { openDeferredCalls } from '../../functions/core/execution/deferred-calls
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { openKms } from '../../functions/core/kms.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
-import { openKms } from '../../functions/core/pat/kms.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
@@ -31,6 +31,7 @@ import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
 import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
 import { createAction as createIssueToken } from '../../functions/issue-token.ts';
+import { makeCallKeys } from './call-keys.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable, type TestTable } from './table.ts';
 
@@ -57,6 +58,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const relay = openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
     credentials: serviceCredentials,
+    callKeys: makeCallKeys(),
     ...relayOptions,
   });
   const { table } = database;

@@ -13,10 +13,10 @@ import { openDeferredCalls } from '../../functions/core/execution/deferred-calls
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
+import type { Kms } from '../../functions/core/kms.ts';
 import { countExecution } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
-import type { Kms } from '../../functions/core/pat/kms.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
@@ -87,7 +87,7 @@ const agents = (await Promise.all(times(2, () => makeAgent()))) as [TestAgent, T
 const kmsFails = (variant: Failure): Error => Object.assign(new Error(`KMS: ${variant}`), { name: 'TimeoutError' });
 
 /** KMS, whose answers come from a key here: when they do, and whether, is for the scheduler to say. */
-function openKms(act: Caller['act']): Kms {
+function openKms(act: Caller['act']): Pick<Kms, 'sign' | 'getPublicKey'> {
   const call = async <T>(operation: string, effect: () => T): Promise<T> =>
     act(`KMS ${operation}`, effect, { failure: kmsFails, isUnseen: true });
   return {

@@ -154,7 +154,7 @@ export function addCredential(services: CommandUnknownOpts): void {
   addValues(credential.command('set <service>') as Command<[string], OptionValues, OptionValues>)
     .description('Replace the credential. Values are prompted for, or read from stdin, a file or environment variables')
     .option('--origin <origin...>', 'where to send it, such as https://api.example.com; default: the origin of service_url')
-    .option('-f, --file <file>', 'headers, query, origins, next and signing_key as JSON or YAML; - for stdin')
+    .option('-f, --file <file>', 'headers, query, origins and next as JSON or YAML; - for stdin')
     .action(async (nameOrId: string, options, command) => {
       const { api, terminal } = openContext(command);
       const { record: service } = await requireService(api, nameOrId);
@@ -163,7 +163,6 @@ export function addCredential(services: CommandUnknownOpts): void {
       const saved = readAnswer(savedCredential, await api.call('PUT', path, { body, isAdmin: true }));
       terminal.say(`Calls to ${service.service_name} carry ${listNames(saved)}, only at ${saved.origins.join(', ')}.`);
       if (saved.next) terminal.say(`If it responds with 401, they carry ${listNames(saved.next)} instead.`);
-      terminal.say(`Calls are signed with this key, which is shown only once: ${saved.signing_key}`);
       for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.json(saved);
     });

@@ -6,7 +6,6 @@ import { quote } from '../../../registry/shell-words.ts';
 import { type CredentialInput, type credentialFacts, credentialInput, type savedCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { Button } from '../components/button.tsx';
-import { Copyable } from '../components/copyable.tsx';
 import { Warnings } from '../components/failure.tsx';
 import { Fields, otherProblems, Problems } from '../components/field.tsx';
 import { Part } from '../components/heading.tsx';
@@ -70,7 +69,6 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
   const [values, setValues] = useState(() => startWith(facts, suggested));
   const [origins, setOrigins] = useState('');
   const [issues, setIssues] = useState<Issue[]>([]);
-  const [signingKey, setSigningKey] = useState<string>();
   const [warnings, setWarnings] = useState<string[]>();
 
   async function set(): Promise<boolean> {
@@ -81,7 +79,6 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
     if (found.length > 0) return false;
     try {
       const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, as: 'admin' });
-      setSigningKey(value.signing_key);
       setWarnings(value.warnings);
       setValues(values.map((one) => ({ ...one, value: '' })));
       return true;
@@ -120,13 +117,6 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
         onDone={onChanged}
       />
       <Warnings texts={warnings} />
-      {signingKey !== undefined && (
-        <div class="notice" role="status">
-          <p>It is set. Calls are signed with this key, which is shown this once:</p>
-          <Copyable label="Signing key" text={signingKey} />
-          <Button title="I have it" onClick={() => setSigningKey(undefined)} />
-        </div>
-      )}
       {facts && (
         <Act
           title="Remove the credential"

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import type { CredentialInput, StoredCredential } from '../../../schemas/credential.ts';
 import { unavailable } from '../api-error.ts';
@@ -9,8 +8,6 @@ import { openSecretsManager, type Vault } from './vault.ts';
 export interface CredentialValues {
   headers: Record<string, string>;
   query: Record<string, string>;
-  /** base64url of the 32 bytes of an HMAC-SHA-256 key */
-  signing_key: string;
 }
 
 export interface Credential extends CredentialValues {
@@ -53,18 +50,16 @@ export function openCredentials(vault: Vault): Credentials {
 }
 
 /**
- * The credential that an admin gives: with a new signing key unless they name one.
+ * The credential that an admin gives.
  * @param origins - where it may be sent
  */
 export function makeCredential({ header_name, header_value, next, ...input }: CredentialInput, origins: string[]): Credential {
-  const { signing_key = randomBytes(32).toString('base64url'), query = {} } = input;
   const single = header_name !== undefined && header_value !== undefined ? { [header_name]: header_value } : {};
   return {
     headers: input.headers ?? single,
-    query,
-    signing_key,
+    query: input.query ?? {},
     origins,
-    ...(next && { next: { headers: next.headers ?? {}, query: next.query ?? {}, signing_key: next.signing_key ?? signing_key } }),
+    ...(next && { next: { headers: next.headers ?? {}, query: next.query ?? {} } }),
   };
 }
 

@@ -2,9 +2,10 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import type { JWK } from 'jose';
 import { unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
-import { beyondInvocation, bounded } from '../invocation.ts';
+import { bounded } from '../invocation.ts';
+import { keepSuccess } from '../keep-success.ts';
+import { type Kms, openKms } from '../kms.ts';
 import { signatureFromDer } from './ecdsa.ts';
-import { type Kms, openKms } from './kms.ts';
 import { thumbprintOf } from './thumbprint.ts';
 
 /** A public key of the deployment. */
@@ -40,13 +41,14 @@ export interface SigningKeys {
 /** Per call of KMS, with all its retries. */
 const callTimeoutMs = 2_500;
 
-/** How long a failed key is not read again. */
-const retryAfterMs = 1_000;
-
 const anotherKey = new Error('the kid is that of another key');
 
 /** @param keyIds - key ids or ARNs; the first signs, all verify */
-export function openSigningKeys(kms: Kms, keyIds: readonly string[], now: () => number = Date.now): SigningKeys {
+export function openSigningKeys(
+  kms: Pick<Kms, 'sign' | 'getPublicKey'>,
+  keyIds: readonly string[],
+  now: () => number = Date.now,
+): SigningKeys {
   async function fetchKey(keyId: string): Promise<SigningKey> {
     const { arn, publicKey } = await reach(() => kms.getPublicKey(keyId));
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
@@ -101,20 +103,6 @@ export const publicKeyPem = async (keys: Pick<SigningKeys, 'newest'>): Promise<s
 
 export const signingKeysFromEnvironment = (): SigningKeys =>
   openSigningKeys(openKms(), splitList(readEnvironment(['signingKeys']).signingKeys));
-
-/** Concurrent calls share one attempt. A success is kept forever, a failure for {@link retryAfterMs}. */
-function keepSuccess<T>(read: () => Promise<T>, now: () => number): () => Promise<T> {
-  let attempt: Promise<T> | undefined;
-  let failedAtMs: number | undefined;
-  return () => {
-    if (failedAtMs !== undefined && now() - failedAtMs >= retryAfterMs) attempt = failedAtMs = undefined;
-    attempt ??= beyondInvocation(read).catch((error: unknown) => {
-      failedAtMs = now();
-      throw error;
-    });
-    return attempt;
-  };
-}
 
 async function reach<T>(send: () => Promise<T>): Promise<T> {
   try {

@@ -3,7 +3,7 @@ import { ApiError } from '../api-error.ts';
 import type { LostContent } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'no_credential' | 'resting' | 'crowded' | 'lost' | 'late' | LostContent;
+export type CallFailure = DialFailure | 'no_credential' | 'no_key' | 'resting' | 'crowded' | 'lost' | 'late' | LostContent;
 
 interface FailureRule {
   code: ErrorCode;
@@ -26,6 +26,11 @@ const failures: Record<CallFailure, FailureRule> = {
   no_credential: {
     code: 'SERVICE_UNAVAILABLE',
     message: "The credential of the intent's service cannot be read at the moment. Nothing was sent; try again after Retry-After.",
+    outcome: 'not_sent',
+  },
+  no_key: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The key that signs calls cannot be read at the moment. Nothing was sent; try again after Retry-After.',
     outcome: 'not_sent',
   },
   resting: {

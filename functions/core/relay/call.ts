@@ -3,6 +3,7 @@ import type { Credential, Credentials, CredentialValues } from '../credentials/c
 import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
+import type { CallKey, CallKeys } from './call-keys.ts';
 import type { LostContent } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { type DialOptions, dial, type Resolve, resolveBySystem } from './dial.ts';
@@ -45,6 +46,13 @@ export interface ConnectedCall {
   drop(): void;
 }
 
+interface Holding {
+  values: CredentialValues | undefined;
+  key: CallKey;
+  signal: AbortSignal;
+  isNew?: boolean;
+}
+
 interface Sending {
   signal: AbortSignal;
   beforeResend: () => Promise<void>;
@@ -64,6 +72,8 @@ export interface RelayOptions {
   resolve?: Resolve;
   breaker?: Breaker;
   credentials: Pick<Credentials, 'read'>;
+  /** the keys that sign calls */
+  callKeys: Pick<CallKeys, 'signing'>;
   trustedCertificate?: string;
   /** maximum duration of a call in milliseconds; default: 20 seconds */
   maxDeadlineMs?: number;
@@ -88,6 +98,7 @@ export function openRelay({
   resolve = resolveBySystem,
   breaker = openBreaker(),
   credentials,
+  callKeys,
   trustedCertificate,
   maxDeadlineMs = 20_000,
 }: RelayOptions): Relay {
@@ -114,12 +125,17 @@ export function openRelay({
     }
   }
 
-  async function hold(call: UpstreamCall, values: CredentialValues | undefined, signal: AbortSignal, isNew = false): Promise<HeldRequest> {
+  const signingKey = () =>
+    callKeys.signing().catch((error) => {
+      throw new CallFailed('no_key', error);
+    });
+
+  async function hold(call: UpstreamCall, { values, key, signal, isNew = false }: Holding): Promise<HeldRequest> {
     signal.throwIfAborted();
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    const held = await client.hold({ method, url, headers: buildHeaders({ ...call, request }, url, values), body }, isNew);
+    const held = await client.hold({ method, url, headers: buildHeaders({ ...call, request }, url, values, key), body }, isNew);
     if (signal.aborted) held.drop();
     signal.throwIfAborted();
     return held;
@@ -160,16 +176,16 @@ export function openRelay({
         }
       }
 
-      const { held, credential, first, second } = await run(async (signal) => {
-        const values = await credentialsOf(call, url);
-        return { ...values, held: await hold(call, values.first, signal) };
+      const { held, key, credential, first, second } = await run(async (signal) => {
+        const [found, key] = await Promise.all([credentialsOf(call, url), signingKey()]);
+        return { ...found, key, held: await hold(call, { values: found.first, key, signal }) };
       });
       const connectedMs = performance.now() - startedMs;
 
       /** Sends the call over another connection; undefined if the agent may no longer call. */
       async function sendAgain(values: typeof first, { signal, beforeResend, isNew = false }: Sending & { isNew?: boolean }) {
         timeUp = 'late';
-        const other = await hold(call, values, signal, isNew);
+        const other = await hold(call, { values, key, signal, isNew });
         try {
           await beforeResend();
         } catch (error) {

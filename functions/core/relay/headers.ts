@@ -1,6 +1,7 @@
 import { foldHeaderName } from '../../../schemas/header.ts';
 import type { CredentialValues } from '../credentials/credentials.ts';
 import { traceHeaders } from '../trace.ts';
+import type { CallKey } from './call-keys.ts';
 import type { UpstreamCall } from './request.ts';
 import { signCall } from './signature.ts';
 
@@ -13,19 +14,15 @@ const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu,
  * Made from scratch: nothing that the agent sent is passed on but its name, its trace and the inputs that are header fields. These give way to the
  * service's own fields, these to the credential, and all to what every call carries.
  */
-export function buildHeaders(call: UpstreamCall, url: URL, credential: CredentialValues | undefined): Fields {
-  const { request, service, idempotencyKey } = call;
+export function buildHeaders(call: UpstreamCall, url: URL, credential: CredentialValues | undefined, key: CallKey): Fields {
+  const { request, service, idempotencyKey, baseUrl } = call;
   const fields = {
     'agent-id': headerText(call.agentId),
     'agent-key': call.account,
     'intent-uid': call.intentUid,
     'execution-id': headerText(call.executionId),
-  };
-  const signed = {
-    request: { ...request, url: url.href },
-    fields,
-    serviceId: service.service_id,
-    createdSeconds: Math.floor(Date.now() / 1000),
+    ...(request.contentType !== undefined && { 'content-type': request.contentType }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
   const carried = {
     accept: 'application/json, */*;q=0.1',
@@ -34,9 +31,7 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
     'x-request-id': headerText(call.requestId),
     ...traceHeaders(),
     ...fields,
-    ...(request.contentType !== undefined && { 'content-type': request.contentType }),
-    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-    ...(credential !== undefined && signCall(signed, credential)),
+    ...signCall({ method: request.method, url, body: request.body, fields, baseUrl }, key),
   };
   return override(request.headers ?? {}, service.headers ?? {}, credential?.headers ?? {}, carried);
 }

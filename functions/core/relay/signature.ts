@@ -1,35 +1,67 @@
-import { createHash, createHmac } from 'node:crypto';
-import type { CredentialValues } from '../credentials/credentials.ts';
-import type { UpstreamRequest } from './request.ts';
+import { createHash, randomBytes, sign } from 'node:crypto';
+import type { CallKey } from './call-keys.ts';
 
-/** The components that every signature covers, in this order. */
-const covered = ['@method', '@target-uri', 'content-digest', 'agent-id', 'agent-key', 'intent-uid', 'execution-id'] as const;
+/** How far a verifier's clock may differ, in seconds: signatures are valid from so long before to so long after they are made, and a minute. */
+const clockSkewSeconds = 300;
+const deliverySeconds = 60;
+
+/** Where the public keys are, below the address that `Signature-Agent` names. */
+export const directoryPath = '/.well-known/http-message-signatures-directory';
+export const directoryMediaType = 'application/http-message-signatures-directory+json';
+
+/** The fields that a signature covers where a call has them. */
+const coveredFields = [
+  ...['content-digest', 'content-type', 'idempotency-key', 'agent-id', 'agent-key', 'agent-domain', 'intent-uid', 'execution-id'],
+  'signature-agent',
+];
+
+interface Components {
+  /** component identifiers as RFC 9421 section 2 serializes them, with their values */
+  values: readonly (readonly [identifier: string, value: string])[];
+  tag: string;
+  nowMs: number;
+}
+
+/** The value of one member of `Signature-Input` and that of `Signature` (RFC 9421 section 4). */
+function signComponents({ values, tag, nowMs }: Components, { key, keyid }: CallKey): { input: string; signature: string } {
+  const seconds = Math.floor(nowMs / 1_000);
+  const times = `created=${seconds - clockSkewSeconds};expires=${seconds + clockSkewSeconds + deliverySeconds}`;
+  const names = values.map(([identifier]) => identifier).join(' ');
+  const input = `(${names});${times};nonce="${randomBytes(64).toString('base64')}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
+  const base = [...values.map(([identifier, value]) => `${identifier}: ${value}`), `"@signature-params": ${input}`].join('\n');
+  return { input, signature: `:${sign(undefined, Buffer.from(base), key).toString('base64')}:` };
+}
 
 export interface SignedCall {
-  request: UpstreamRequest;
-  /** the header fields that are signed, by their names in lower case */
-  fields: Record<'agent-id' | 'agent-key' | 'intent-uid' | 'execution-id', string>;
-  /** names the key, for upstreams that have several */
-  serviceId: string;
-  /** seconds since the epoch */
-  createdSeconds: number;
+  method: string;
+  url: URL;
+  body?: string | Buffer | undefined;
+  /** the fields of the call by their names in lower case */
+  fields: Record<string, string>;
+  /** the address of this gate, below which its keys are */
+  baseUrl: string;
 }
 
 /**
- * The header fields of a signed call: an HTTP Message Signature (RFC 9421) with HMAC-SHA-256, and the digest of the body that it covers (RFC 9530).
- * A keyed hash, because an upstream can check it in a few lines, and because signing with KMS would cost a round trip before each call.
+ * The fields by which an upstream recognises a call: an HTTP Message Signature (RFC 9421) in the profile of Web Bot Auth
+ * (draft-meunier-web-bot-auth-architecture), and the digest of the body that it covers (RFC 9530).
  */
-export function signCall(
-  { request, fields, serviceId, createdSeconds }: SignedCall,
-  { signing_key }: Pick<CredentialValues, 'signing_key'>,
-): Record<string, string> {
-  const digest = `sha-256=:${createHash('sha256')
-    .update(request.body ?? '')
-    .digest('base64')}:`;
-  const values = { '@method': request.method, '@target-uri': request.url, 'content-digest': digest, ...fields };
-  const names = covered.map((name) => `"${name}"`).join(' ');
-  const parameters = `(${names});created=${createdSeconds};keyid="${serviceId}";alg="hmac-sha256"`;
-  const base = [...covered.map((name) => `"${name}": ${values[name]}`), `"@signature-params": ${parameters}`].join('\n');
-  const signature = createHmac('sha256', Buffer.from(signing_key, 'base64url')).update(base).digest('base64');
-  return { 'Content-Digest': digest, 'Signature-Input': `gate=${parameters}`, Signature: `gate=:${signature}:` };
+export function signCall({ method, url, body, fields, baseUrl }: SignedCall, key: CallKey, nowMs = Date.now()): Record<string, string> {
+  const digest = body === undefined ? {} : { 'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:` };
+  const own: Record<string, string> = { ...digest, 'signature-agent': `"${baseUrl}"` };
+  const all = { ...fields, ...own };
+  const values = [
+    ...[['@method', method] as const, ['@authority', url.host] as const, ['@target-uri', url.href] as const],
+    ...coveredFields.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]] as const])),
+  ].map(([name, value]) => [`"${name}"`, value] as const);
+  const { input, signature } = signComponents({ values, tag: 'web-bot-auth', nowMs }, key);
+  return { ...own, 'signature-input': `gate=${input}`, signature: `gate=${signature}` };
+}
+
+/** The fields with which each key of the directory vouches for it at this host (draft-meunier-http-message-signatures-directory section 5.2). */
+export function signDirectory(host: string, keys: readonly CallKey[], nowMs = Date.now()): Record<string, string> {
+  const components: Components = { values: [['"@authority";req', host]], tag: 'http-message-signatures-directory', nowMs };
+  const signed = keys.map((key) => signComponents(components, key));
+  const list = (part: keyof (typeof signed)[number]) => signed.map((one, at) => `key${at}=${one[part]}`).join(', ');
+  return { 'Signature-Input': list('input'), Signature: list('signature') };
 }

@@ -648,7 +648,6 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
       query: [],
       origins: ['https://a.example', 'https://b.example'],
       next: { headers: ['Authorization'], query: [] },
-      signing_key: expect.any(String),
     });
 
     const file = await writeTo('credential.yaml', `headers: { X-Key: ${secret} }\norigins: [https://c.example]\n`);

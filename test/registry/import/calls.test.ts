@@ -7,6 +7,7 @@ import { readDocument } from '../../../registry/import/document.ts';
 import type { ImportPlan } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
+import { makeCallKeys } from '../../support/call-keys.ts';
 import { callUpstream } from '../../support/call-upstream.ts';
 import { type SeenRequest, startUpstream } from '../../support/upstream.ts';
 
@@ -17,7 +18,7 @@ let plan: ImportPlan;
 beforeAll(async () => {
   upstream = await startUpstream((_, response) => response.writeHead(204).end());
   const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
-  relay = openRelay({ rules, credentials: { read: () => Promise.reject(new Error('there is none')) } });
+  relay = openRelay({ rules, credentials: { read: () => Promise.reject(new Error('there is none')) }, callKeys: makeCallKeys() });
   const text = readFileSync(new URL('documents/every-kind.yaml', import.meta.url), 'utf8');
   const document = readDocument(text.replace('BASE', `http://127.0.0.1:${upstream.port}`));
   plan = planImport(document, { rules, registryUrl: 'https://gate.example', namespace: 'every.example' });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { WireAnswer } from '../../../../bin/local/json-service.ts';
 import { type KmsOptions, newKmsKey, type RunningKms, startKms } from '../../../../bin/local/kms.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { type Kms, openKms } from '../../../../functions/core/pat/kms.ts';
+import { type Kms, openKms } from '../../../../functions/core/kms.ts';
 import { openSigningKeys } from '../../../../functions/core/pat/signing-keys.ts';
 import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
@@ -123,7 +123,7 @@ describe('signing', () => {
     const [earlier, later] = [newKmsKey(), newKmsKey()];
     const asked: string[] = [];
     const { client } = await start({ keys: [earlier, later] });
-    const spy: Kms = {
+    const spy: Pick<Kms, 'sign' | 'getPublicKey'> = {
       getPublicKey: (keyId) => {
         asked.push(keyId);
         return client.getPublicKey(keyId);

@@ -325,7 +325,7 @@ test('whatever the answer, the outcome is an object or one of the errors of exec
 
 describe('a credential that a field of the answer repeats is hidden before the field is read', () => {
   const secret = 'S3cr3t-T0ken.Value';
-  const redactorOf = () => openRedactor({ headers: { 'X-Key': secret }, query: {}, signing_key: '', origins: [] });
+  const redactorOf = () => openRedactor({ headers: { 'X-Key': secret }, query: {}, origins: [] });
 
   test.each([`text/${secret}`, `text/plain; charset=${secret}`, `application/vnd.${secret}+json`])('Content-Type: %s', (contentType) => {
     const redactor = redactorOf();

@@ -7,6 +7,7 @@ import { openRelay, type RelayOptions } from '../../../../functions/core/relay/c
 import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import type { UpstreamCall } from '../../../../functions/core/relay/request.ts';
+import { makeCallKeys } from '../../../support/call-keys.ts';
 import { callUpstream } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { startRawUpstream, startUpstream, watchSockets } from '../../../support/upstream.ts';
@@ -45,7 +46,13 @@ afterEach(async () => {
 
 const relay = (options: Partial<RelayOptions> = {}) => {
   const own = keep(
-    openRelay({ rules: loopback, resolve: async () => [{ address: '127.0.0.1', family: 4 }], credentials: unreadable, ...options }),
+    openRelay({
+      rules: loopback,
+      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+      credentials: unreadable,
+      callKeys: makeCallKeys(),
+      ...options,
+    }),
   );
   return { ...own, call: (execution: UpstreamCall) => callUpstream(own, execution) };
 };
@@ -96,6 +103,10 @@ describe('a call', () => {
           'agent-key': 'thumbprint-1',
           'intent-uid': 'world.example:get-country:v1',
           'idempotency-key': 'key-1',
+          'content-digest': expect.any(String),
+          'signature-agent': '"https://gate.example"',
+          'signature-input': expect.any(String),
+          signature: expect.any(String),
         },
       },
     ]);
@@ -148,7 +159,7 @@ describe('a call', () => {
     const certificate = makeCertificate('upstream.example');
     const upstream = keep(await startUpstream((_, response) => response.writeHead(401).end(), certificate));
     const url = `https://upstream.example:${upstream.port}/`;
-    const values = { headers: {}, query: { key: '1' }, signing_key: 'AAAA' };
+    const values = { headers: {}, query: { key: '1' } };
     const credentials = { read: async () => ({ ...values, origins: [new URL(url).origin], next: { ...values, query: { key: '2' } } }) };
     const service = { ...withCredential, credential: { ...withCredential.credential, origins: [new URL(url).origin] } };
     const learnt: boolean[] = [];
@@ -228,14 +239,14 @@ describe('a call', () => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}')));
     const url = `http://upstream.example:${upstream.port}/`;
     const origins = [new URL(url).origin];
-    const credential = { headers: { Authorization: 'secret' }, query: { key: 'secret' }, origins, signing_key: 'AAAA' };
+    const credential = { headers: { Authorization: 'secret' }, query: { key: 'secret' }, origins };
     const credentials = { read: async () => credential };
     const service = { ...withCredential, credential: { ...withCredential.credential, origins: [new URL(url).origin] } };
     await relay({ credentials }).call(execution(url, { request: { method: 'GET', url }, service }));
     expect(upstream.seen[0]).toMatchObject({ method: 'GET', url: '/', body: '' });
     expect(upstream.seen[0]?.headers).not.toHaveProperty('authorization');
     expect(upstream.seen[0]?.headers).not.toHaveProperty('content-type');
-    expect(upstream.seen[0]?.headers).not.toHaveProperty('signature');
+    expect(upstream.seen[0]?.headers).not.toHaveProperty('content-digest');
   });
 
   test('reuses a connection', async () => {

@@ -1,126 +1,196 @@
-import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Credential } from '../../../../functions/core/credentials/credentials.ts';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
-import type { UpstreamCall, UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import { openCallKeys, periodMs } from '../../../../functions/core/relay/call-keys.ts';
+import type { UpstreamRequest } from '../../../../functions/core/relay/request.ts';
+import { createAction } from '../../../../functions/get-signature-directory.ts';
+import { makeCallKeys } from '../../../support/call-keys.ts';
 import { callUpstream } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
+import { baseUrl } from '../../../support/gate.ts';
+import { invoke } from '../../../support/invoke.ts';
 import { type SeenRequest, startUpstream } from '../../../support/upstream.ts';
 
-type IsSigned = (call: { method: string; url: string; headers: unknown; body: string }, signingKey: string) => boolean;
+type Seen = Pick<SeenRequest, 'method' | 'url' | 'body'> & { headers: Record<string, unknown> };
+type IsSigned = (call: Seen, gate: { gate: string; keys: unknown[] }) => boolean;
 
 const certificate = makeCertificate('upstream.example');
-const credential: Credential = {
-  headers: { 'X-Api-Key': 'Bearer canary' },
-  query: {},
-  origins: [],
-  signing_key: randomBytes(32).toString('base64url'),
-};
+const callKeys = makeCallKeys();
 
 let isSigned: IsSigned;
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let keys: Record<string, string>[];
+
+const openWith = (options: Partial<Parameters<typeof openRelay>[0]> = {}): Relay =>
+  openRelay({
+    rules: { ports: [443], allowLoopback: true, ownHosts: [] },
+    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+    trustedCertificate: certificate.cert,
+    credentials: { read: () => Promise.reject(new Error('none')) },
+    callKeys,
+    ...options,
+  });
 let relay: Relay;
-/** what the relay asked the credentials for */
-let asked: string[];
+
+const directory = async (of = callKeys) =>
+  invoke(createAction({ callKeys: of }), { path: '/.well-known/http-message-signatures-directory' });
 
 beforeAll(async () => {
   ({ isSigned } = await import(resolve('samples/verify-signature.js')));
   upstream = await startUpstream((_, response) => response.end('{}'), certificate);
-  relay = openRelay({
-    rules: { ports: [443], allowLoopback: true, ownHosts: [] },
-    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-    trustedCertificate: certificate.cert,
-    credentials: {
-      read: async (serviceId) => {
-        asked.push(`read ${serviceId}`);
-        return { ...credential, origins: [`https://upstream.example:${upstream.port}`] };
-      },
-    },
-  });
+  relay = openWith();
+  ({ keys } = (await directory()).body);
 });
 afterAll(async () => {
   await relay.close();
   await upstream.stop();
 });
 
-const withCredential = () => ({
-  service_id: 'service-1',
-  service_url: `https://upstream.example:${upstream.port}/v1`,
-  credential: { headers: ['X-Api-Key'], query: [], origins: [`https://upstream.example:${upstream.port}`], version: '1', set_at: 1 },
-});
-
-async function call(
-  request: Omit<UpstreamRequest, 'url'> & { path: string },
-  service: UpstreamCall['service'] = withCredential(),
-): Promise<SeenRequest> {
-  asked = [];
-  const { path, ...rest } = request;
-  await callUpstream(relay, {
-    request: { ...rest, url: `https://upstream.example:${upstream.port}${path}` },
-    service,
+async function call({ path, ...request }: Omit<UpstreamRequest, 'url'> & { path: string }, through = relay): Promise<Seen> {
+  const origin = `https://upstream.example:${upstream.port}`;
+  await callUpstream(through, {
+    request: { ...request, url: `${origin}${path}` },
+    service: { service_id: 'service-1', service_url: origin },
     intentUid: 'world.example:get-country:v1',
     agentId: 'agent é',
     account: 'thumbprint-1',
     requestId: 'request-1',
     executionId: 'execution-1',
-    baseUrl: 'https://gate.example',
+    idempotencyKey: 'again',
+    baseUrl,
     deadlineMs: 5_000,
   });
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing came');
-  return seen;
+  return { ...seen, url: `${origin}${seen.url}` };
 }
 
-const seenUrl = ({ url }: SeenRequest) => `https://upstream.example:${upstream.port}${url}`;
 const post = { method: 'POST', path: "/orders/a%20b?x=1&y='", contentType: 'application/json', body: '{"city":"Zürich"}' } as const;
+const verify = (seen: Seen, against = keys): boolean => isSigned(seen, { gate: baseUrl, keys: against });
 
 describe('the code that the documentation gives to upstreams', () => {
   test.each([
-    ['a body', post],
-    ['none', { method: 'GET', path: '/?q=%C3%A9' } as const],
-  ])('recognises a call with %s', async (_, request) => {
+    ['text', post],
+    ['bytes', { ...post, contentType: 'image/png', body: Buffer.from([0xff, 0, 1]) }],
+    ['nothing', { method: 'GET', path: '/?q=%C3%A9' } as const],
+    ['an empty body', { ...post, body: '' }],
+  ] satisfies [string, Parameters<typeof call>[0]][])('recognises a call with %s', async (_, request: Parameters<typeof call>[0]) => {
     const seen = await call(request);
-    expect(isSigned({ ...seen, url: seenUrl(seen) }, credential.signing_key)).toBe(true);
-    expect(seen.headers['x-api-key']).toBe('Bearer canary');
-    expect(asked).toEqual(['read service-1']);
+    const sent = { ...seen, ...(Buffer.isBuffer(request.body) && { body: request.body as never }) };
+    expect(verify(sent)).toBe(true);
+    expect('content-digest' in seen.headers).toBe('body' in request);
   });
 
   test('recognises no other', async () => {
-    const seen = await call(post);
-    const genuine = { ...seen, url: seenUrl(seen) };
+    const genuine = await call(post);
     const withHeader = (name: string, value: string | undefined) => ({ ...genuine, headers: { ...genuine.headers, [name]: value } });
     const input = String(genuine.headers['signature-input']);
-    const forgeries: [string, Parameters<IsSigned>[0]][] = [
+    const forgeries: [string, Seen][] = [
       ['another method', { ...genuine, method: 'PUT' }],
-      ['another URL', { ...genuine, url: genuine.url.replace('x=1', 'x=2') }],
+      ['another path', { ...genuine, url: genuine.url.replace('/orders/', '/payments/') }],
+      ['another query', { ...genuine, url: genuine.url.replace('x=1', 'x=2') }],
+      ['another host', { ...genuine, url: genuine.url.replace('upstream.example', 'other.example') }],
       ['another body', { ...genuine, body: `${genuine.body} ` }],
       ['another body with its digest', { ...withHeader('content-digest', 'sha-256=:AAAA:'), body: '' }],
       ['another agent', withHeader('agent-id', 'agent-2')],
       ['another intent', withHeader('intent-uid', 'world.example:get-country:v2')],
       ['another execution', withHeader('execution-id', 'execution-2')],
+      ['another idempotency key', withHeader('idempotency-key', 'once more')],
+      ['another gate', withHeader('signature-agent', '"https://other.example"')],
       ['no signature', withHeader('signature', undefined)],
-      ['an empty signature', withHeader('signature', 'gate=::')],
+      ['another signature', withHeader('signature', `gate=:${Buffer.alloc(64).toString('base64')}:`)],
       ['no input', withHeader('signature-input', undefined)],
       ['fewer components', withHeader('signature-input', input.replace(' "agent-id"', ''))],
-      ['an older time', withHeader('signature-input', input.replace(/created=\d+/, 'created=1'))],
+      ['another tag', withHeader('signature-input', input.replace('web-bot-auth', 'web-bot'))],
+      ['a later expiry', withHeader('signature-input', input.replace(/expires=\d+/, 'expires=9999999999'))],
     ];
-    for (const [name, forgery] of forgeries) expect([name, isSigned(forgery, credential.signing_key)]).toEqual([name, false]);
-    expect(isSigned(genuine, randomBytes(32).toString('base64url'))).toBe(false);
+    for (const [name, forgery] of forgeries) expect([name, verify(forgery)]).toEqual([name, false]);
+    expect(verify(genuine, (await directory(makeCallKeys('another'))).body.keys)).toBe(false);
+  });
+
+  test('accepts it with a clock that is five minutes off, and not for longer than that', async () => {
+    const seen = await call(post);
+    const { now } = Date;
+    const results = [-301, -299, 299, 362].map((seconds) => {
+      Date.now = () => now() + seconds * 1_000;
+      return verify(seen);
+    });
+    Date.now = now;
+    expect(results).toEqual([false, true, true, false]);
   });
 });
 
-test('the signature has the form of RFC 9421', async () => {
+test('a call and the directory have the fields of the profile', async () => {
   const { headers } = await call(post);
-  expect(headers['content-digest']).toMatch(/^sha-256=:[A-Za-z0-9+/]{43}=:$/);
+  const { keyid } = await callKeys.signing();
+  const times = 'created=\\d{10};expires=\\d{10};nonce="[A-Za-z0-9+/]{86}=="';
+  const fields =
+    '"@method" "@authority" "@target-uri" "content-digest" "content-type" "idempotency-key" "agent-id" "agent-key" "intent-uid" "execution-id" "signature-agent"';
   expect(headers['signature-input']).toMatch(
-    /^gate=\("@method" "@target-uri" "content-digest" "agent-id" "agent-key" "intent-uid" "execution-id"\);created=\d{10};keyid="service-1";alg="hmac-sha256"$/,
+    new RegExp(`^gate=\\(${fields}\\);${times};keyid="${keyid}";alg="ed25519";tag="web-bot-auth"$`),
   );
-  expect(headers.signature).toMatch(/^gate=:[A-Za-z0-9+/]{43}=:$/);
+  expect(headers['signature-agent']).toBe(`"${baseUrl}"`);
+  const answer = await directory();
+  expect(answer).toMatchObject({
+    status: 200,
+    headers: { 'Content-Type': 'application/http-message-signatures-directory+json', 'Cache-Control': 'public, max-age=300' },
+  });
+  expect(answer.body.keys.map(({ kid }: { kid: string }) => kid)).toHaveLength(3);
+  expect(answer.body.keys[0].kid).toBe(keyid);
+  const inputs = String(answer.headers['Signature-Input']).split(', ');
+  for (const [at, { kid }] of answer.body.keys.entries())
+    expect(inputs[at]).toMatch(
+      new RegExp(`^key${at}=\\("@authority";req\\);${times};keyid="${kid}";alg="ed25519";tag="http-message-signatures-directory"$`),
+    );
 });
 
-test('a service without a credential gets calls without a signature', async () => {
-  const { headers } = await call(post, { service_id: 'service-2', service_url: 'https://upstream.example' });
-  expect(Object.keys(headers).filter((name) => /signature|digest|api-key/.test(name))).toEqual([]);
-  expect(asked).toEqual([]);
+describe('keys rotate', () => {
+  test('and each is published a period before it signs and a period after', async () => {
+    const listed = async (period: number) => {
+      const at = makeCallKeys('test', () => period * periodMs);
+      return { signing: (await at.signing()).keyid, published: (await at.published()).map(({ keyid }) => keyid) };
+    };
+    const [before, then, after] = [await listed(7), await listed(8), await listed(9)];
+    expect(new Set([before, then, after].map(({ signing }) => signing)).size).toBe(3);
+    for (const { published } of [before, then, after]) expect(published).toContain(then.signing);
+    expect((await listed(10)).published).not.toContain(then.signing);
+  });
+
+  test('without leaving a call unsigned or making it wait, whatever becomes of KMS', async () => {
+    let nowMs = 7.5 * periodMs;
+    let asked = 0;
+    let isUp = true;
+    const kms = {
+      generateMac: async (_: string, message: string) => {
+        asked++;
+        if (!isUp) throw new Error('down');
+        return Buffer.from(message.padEnd(32).slice(-32));
+      },
+    };
+    const of = openCallKeys(kms, 'key', () => nowMs);
+    const first = await of.signing();
+    expect([await of.signing(), asked]).toEqual([first, 1]);
+    isUp = false;
+    nowMs += periodMs;
+    expect([await of.signing(), await of.signing(), asked]).toEqual([first, first, 2]);
+    await new Promise(setImmediate);
+    isUp = true;
+    nowMs += 1_000;
+    expect(await of.signing()).toBe(first);
+    await new Promise(setImmediate);
+    expect((await of.signing()).keyid).not.toBe(first.keyid);
+    expect(asked).toBe(3);
+  });
+
+  test('and without any key, nothing is sent', async () => {
+    const through = openWith({ callKeys: { signing: () => Promise.reject(new Error('down')) } });
+    const before = upstream.seen.length;
+    await expect(call(post, through)).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      message: 'The key that signs calls cannot be read at the moment. Nothing was sent; try again after Retry-After.',
+      details: { reason: 'no_key', outcome: 'not_sent' },
+    });
+    expect(upstream.seen.length).toBe(before);
+    await through.close();
+  });
 });

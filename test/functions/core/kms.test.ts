@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import type { WireAnswer } from '../../../../bin/local/json-service.ts';
-import { startKms } from '../../../../bin/local/kms.ts';
-import { bounded } from '../../../../functions/core/invocation.ts';
-import { openKms } from '../../../../functions/core/pat/kms.ts';
+import type { WireAnswer } from '../../../bin/local/json-service.ts';
+import { startKms } from '../../../bin/local/kms.ts';
+import { bounded } from '../../../functions/core/invocation.ts';
+import { openKms } from '../../../functions/core/kms.ts';
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const digest = Buffer.alloc(32, 7);

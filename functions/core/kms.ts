@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openSignedRequests, type Signing, serviceEndpoint } from '../signed-request.ts';
+import { openSignedRequests, type Signing, serviceEndpoint } from './signed-request.ts';
 
-/** The KMS operations that PATs need. The SDK's client would be a fifteenth of each function that verifies PATs. */
+/** The KMS operations that PATs and signed calls need. The SDK's client would be a fifteenth of each function that verifies PATs. */
 export interface Kms {
   /** @returns the key's ARN, and its public key in DER (SPKI) */
   getPublicKey(keyId: string): Promise<{ arn: string; publicKey: Buffer }>;
@@ -10,6 +10,8 @@ export interface Kms {
    * @returns an ECDSA signature in DER
    */
   sign(keyId: string, digest: Buffer): Promise<Buffer>;
+  /** @returns HMAC-SHA-256 of a message, 32 bytes */
+  generateMac(keyId: string, message: string): Promise<Buffer>;
 }
 
 export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials'>> {
@@ -72,6 +74,14 @@ export function openKms({
       const Message = digest.toString('base64');
       const { Signature } = await call('Sign', { KeyId: keyId, Message, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' });
       return bytes(Signature);
+    },
+    generateMac: async (keyId, message) => {
+      const { Mac } = await call('GenerateMac', {
+        KeyId: keyId,
+        Message: Buffer.from(message).toString('base64'),
+        MacAlgorithm: 'HMAC_SHA_256',
+      });
+      return bytes(Mac);
     },
   };
 }

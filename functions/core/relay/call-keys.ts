@@ -1,0 +1,84 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { unavailable } from '../api-error.ts';
+import { readEnvironment } from '../environment.ts';
+import { bounded } from '../invocation.ts';
+import { keepSuccess } from '../keep-success.ts';
+import { type Kms, openKms } from '../kms.ts';
+
+/** An Ed25519 key that signs calls. */
+export interface CallKey {
+  /** RFC 7638 thumbprint, which is also the Web Bot Auth `keyid` */
+  keyid: string;
+  key: KeyObject;
+  /** base64url of the public half */
+  x: string;
+}
+
+/**
+ * The keys that sign calls: one for each period of thirty days. All follow from one key that KMS keeps, so nothing is stored and no program has to
+ * rotate them. Each is published for a whole period before it signs, and for another one after it has.
+ */
+export interface CallKeys {
+  /**
+   * The key that signs now. It is fetched once; when a period ends, calls go on with its key while the next one is fetched.
+   * @throws ApiError SERVICE_UNAVAILABLE if there is none, because KMS cannot be reached
+   */
+  signing(): Promise<CallKey>;
+  /** The keys of this period, the next and the last one, the signing one first. */
+  published(): Promise<CallKey[]>;
+}
+
+export const periodMs = 30 * 24 * 60 * 60 * 1_000;
+
+/** For one KMS call with all its retries. */
+const callTimeoutMs = 2_500;
+
+/** A private key of 32 bytes follows it in PKCS #8 (RFC 8410 section 7). */
+const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** @param keyId - key id or ARN of a KMS key for HMAC-SHA-256 */
+export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: () => number = Date.now): CallKeys {
+  const readers = new Map<number, () => Promise<CallKey>>();
+  let kept: { period: number; key: CallKey } | undefined;
+
+  async function derive(period: number): Promise<CallKey> {
+    const secret = await reach(() => kms.generateMac(keyId, `intent-gate calls ${period}`));
+    const key = createPrivateKey({ key: Buffer.concat([privatePrefix, secret]), format: 'der', type: 'pkcs8' });
+    const { kty, crv, x = '' } = createPublicKey(key).export({ format: 'jwk' });
+    return { keyid: canonicalDigest({ kty, crv, x }), key, x };
+  }
+
+  async function read(period: number): Promise<CallKey> {
+    const reader = readers.get(period) ?? keepSuccess(() => derive(period), now);
+    readers.set(period, reader);
+    return reader();
+  }
+
+  const currentPeriod = () => Math.floor(now() / periodMs);
+
+  return {
+    signing: async () => {
+      const period = currentPeriod();
+      if (kept?.period === period) return kept.key;
+      const fetched = read(period).then((key) => {
+        kept = { period, key };
+        return key;
+      });
+      if (kept?.period !== period - 1) return fetched;
+      fetched.catch(() => {});
+      return kept.key;
+    },
+    published: () => Promise.all([0, 1, -1].map((offset) => read(currentPeriod() + offset))),
+  };
+}
+
+export const callKeysFromEnvironment = (): CallKeys => openCallKeys(openKms(), readEnvironment(['callKey']).callKey);
+
+async function reach<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return await bounded(callTimeoutMs, send);
+  } catch (error) {
+    throw unavailable('The keys that sign calls cannot be reached. Try again after Retry-After.', error);
+  }
+}

@@ -1,0 +1,26 @@
+import { revalidated } from './core/http/response.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { type CallKeys, callKeysFromEnvironment } from './core/relay/call-keys.ts';
+import { directoryMediaType, signDirectory } from './core/relay/signature.ts';
+
+export interface Deps {
+  callKeys: Pick<CallKeys, 'published'>;
+}
+
+/**
+ * `GET /.well-known/http-message-signatures-directory`: the public keys that verify the calls of this gate, signed with each of them. A key is
+ * published for thirty days before it signs, so a copy may be five minutes old.
+ */
+export const createAction =
+  ({ callKeys }: Deps): Action =>
+  async (request) => {
+    const keys = await callKeys.published();
+    const listed = keys.map(({ keyid: kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' }));
+    return revalidated({ keys: listed }, undefined, {
+      'Content-Type': directoryMediaType,
+      'Cache-Control': 'public, max-age=300',
+      ...signDirectory(new URL(request.baseUrl).host, keys),
+    });
+  };
+
+export const handler = serve(createAction({ callKeys: callKeysFromEnvironment() }));
