@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { longestCallSeconds } from '../schemas/deferred.ts';
+import { longestCallSeconds, longestRunSeconds } from '../schemas/deferred.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { openDeferredCalls } from './core/execution/deferred-calls.ts';
@@ -30,7 +30,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 
 const run = createRun({
   deferred: openDeferredCalls(table),
-  resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table), now),
+  resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, longestRunSeconds), now),
   findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing)),
   limits: openRateLimiter(table),
   relay: openRelay({

@@ -17,6 +17,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
+import { executing } from './endpoints.ts';
 import { gradualFunctions } from './gradual-deployment.ts';
 import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
@@ -44,6 +45,12 @@ type AlarmOptions = Bound & {
 };
 
 const period = Duration.minutes(5);
+
+/** Functions whose failures no answer and no missing run shows: their alarms, and what these say. */
+const unseenFailures: Readonly<Record<string, [alarm: string, description: string]>> = {
+  'count-usage': ['UsageErrors', 'Executions are not counted.'],
+  'run-deferred-call': ['DeferredErrors', 'Calls that are made later are not begun, or end without an answer.'],
+};
 
 /** The alarms. Each is named after its section of the runbook in docs/operations.md. */
 export class Alarms extends Construct {
@@ -94,13 +101,9 @@ export class Alarms extends Construct {
             'For three hours no snapshot of the search index could be made, or found to be new enough: cold starts of search take longer.',
         });
       }
-      if (name === 'count-usage') {
-        this.add('UsageErrors', {
-          metric: lambda.metricErrors({ statistic: Stats.SUM, period }),
-          above: 2,
-          periods: 1,
-          description: 'Executions are not counted.',
-        });
+      const [alarm, description] = unseenFailures[name] ?? [];
+      if (alarm && description) {
+        this.add(alarm, { metric: lambda.metricErrors({ statistic: Stats.SUM, period }), above: 2, periods: 1, description });
       }
       if (name === 'feed-search-collection') this.watchFeed(logGroup, namespace);
     }
@@ -322,7 +325,7 @@ export class Alarms extends Construct {
 }
 
 export const logGroupsOfExecutions = (functions: AlarmsProps['functions']): string[] =>
-  ['execute-intent', 'mcp'].flatMap((name) => functions.get(name)?.logGroup.logGroupName ?? []);
+  executing.flatMap((name) => functions.get(name)?.logGroup.logGroupName ?? []);
 
 const isPercentile = ({ statistic = '' }: IMetric & { statistic?: string }): boolean => /^p\d/.test(statistic);
 

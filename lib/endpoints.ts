@@ -1,5 +1,5 @@
 import type { RecordKind } from '../functions/core/table/keys.ts';
-import { longestCallSeconds } from '../schemas/deferred.ts';
+import { longestRunSeconds } from '../schemas/deferred.ts';
 import type { ErrorCode } from '../schemas/errors.ts';
 import { agents } from './endpoints/agents.ts';
 import { discovery } from './endpoints/discovery.ts';
@@ -169,10 +169,13 @@ const guardSigningKeys: BackgroundFunction = {
   memoryMb: 256,
 };
 
+/** The functions whose logs have a line for each execution. */
+export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
+
 const countUsage: BackgroundFunction = {
   name: 'count-usage',
   summary: 'Count executions from the log',
-  logLines: { message: 'executed', of: ['execute-intent', 'mcp', 'run-deferred-call'] },
+  logLines: { message: 'executed', of: executing },
   everyMinutes: 1,
   isQuiet: true,
   needs: { table: { usage: ['query', 'put', 'delete'], stats: ['query', 'put', 'delete'] } },
@@ -185,7 +188,7 @@ const runDeferredCall: BackgroundFunction = {
   summary: 'Make a call that was approved, or whose caller does not wait for it',
   isStarted: true,
   needs: deferredCalling,
-  timeoutSeconds: longestCallSeconds + 60,
+  timeoutSeconds: longestRunSeconds,
   memoryMb: 1024,
 };
 

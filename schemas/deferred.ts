@@ -6,6 +6,9 @@ import { name } from './text.ts';
 /** Maximum duration of a deferred call, in seconds. */
 export const longestCallSeconds = 600;
 
+/** The same for the run that makes it, with what comes before and after. */
+export const longestRunSeconds = longestCallSeconds + 60;
+
 const execution = z.url().describe('where its state is read with the PAT of the same holder');
 const expires = z.iso.datetime().describe('when it is given up, if nobody has decided by then');
 

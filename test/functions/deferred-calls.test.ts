@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
+import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
@@ -367,6 +369,24 @@ describe('Prefer: respond-async', () => {
       status: 'done',
       outcome: { status: 422, body: { error: { code: 'INTENT_EXECUTION_FAILED', details: { upstream_status: 422 } } } },
     });
+  });
+
+  test.each([
+    ['the gate', unavailable('The vault cannot be reached.'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
+    ['the upstream', new CallFailed('crowded'), { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' }],
+    ['the code', new TypeError('a fault'), { level: 'ERROR', code: 'INTERNAL_SERVER_ERROR' }],
+  ])('a failure of %s is in a line that alarms read as that of an answer', async (_, error, line) => {
+    const id = idOf(await ask('CH', { Prefer: 'respond-async' }));
+    const level = jest.replaceProperty(process.env, 'LOG_LEVEL', 'INFO');
+    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    await parts
+      .openWorker({ relay: { connect: () => Promise.reject(error) } })(id)
+      .catch(() => {});
+    const lines = written.mock.calls.map(([text]) => JSON.parse(String(text))).filter(({ message }) => message === 'answered');
+    written.mockRestore();
+    level.restore();
+    const { level: found, code, fault } = lines[0];
+    expect([lines.length, { level: found, code, ...(fault && { fault }) }]).toEqual([1, line]);
   });
 
   test('a worker that dies after it has claimed the call leaves it unknown', async () => {

@@ -644,13 +644,14 @@ test('only the local stage may call loopback addresses', () => {
 });
 
 describe('in a network', () => {
-  const placed = ['execute-intent', 'mcp'];
+  const placed = ['execute-intent', 'mcp', 'run-deferred-call'];
+  const rows = [...endpointsWith({ signIn: true }).filter(hasFunction), ...backgroundFunctions];
   const origins = ['https://orders.internal:8443', 'https://stock.internal'];
   const inside = synthesize({ vpc, privateOrigins: origins, tracing: false, ...withSignIn });
   const [[group, { Properties }]] = Object.entries(inside.resources('AWS::EC2::SecurityGroup')) as [[string, Resource]];
 
   test('run only the functions that call intents, in a security group that lets out what they need', () => {
-    for (const { name } of endpointsWith({ signIn: true }).filter(hasFunction)) {
+    for (const { name } of rows) {
       const { VpcConfig } = functionOf(name, inside).Properties;
       const expected = { SubnetIds: vpc.subnetIds, SecurityGroupIds: [{ 'Fn::GetAtt': [group, 'GroupId'] }] };
       expect([name, VpcConfig]).toEqual([name, placed.includes(name) ? expected : undefined]);
@@ -663,9 +664,27 @@ describe('in a network', () => {
     ]);
   });
 
+  test('they reach every service that they use through an endpoint of the guide', () => {
+    const [, guide = ''] = /^## Private APIs$(.*?)^## /ms.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
+    const named = [...guide.matchAll(/^\| (`.*?`) \| (?:gateway|interface)/gm)].flatMap(([, names = '']) => names.match(/[a-z0-9]+/g));
+    const used = rows.flatMap(({ needs: { egress, table, snapshots, kms, invokes, credentials, announces } }) =>
+      egress === 'intents'
+        ? [
+            table && 'dynamodb',
+            snapshots && 's3',
+            kms && 'kms',
+            invokes && 'lambda',
+            credentials && 'secretsmanager',
+            announces && 'events',
+          ]
+        : [],
+    );
+    expect(new Set(named)).toEqual(new Set(used.filter(Boolean)));
+  });
+
   test('private origins are known where intents are registered and called, and nowhere else', () => {
     const knowing = [...placed, 'create-intent', 'change-intents', 'update-intent', 'put-service-credential'];
-    for (const { name } of endpointsWith({ signIn: true }).filter(hasFunction)) {
+    for (const { name } of rows) {
       const { EGRESS_PRIVATE_ORIGINS } = functionOf(name, inside).Properties.Environment.Variables;
       expect([name, EGRESS_PRIVATE_ORIGINS]).toEqual([name, knowing.includes(name) ? origins.join(',') : undefined]);
     }
@@ -870,6 +889,7 @@ describe('alarms', () => {
     expect(refusals).toHaveLength(functionRows.length);
     const counted = { Namespace: 'IntentGate', Threshold: 10, EvaluationPeriods: 2 };
     const ofCode = (Value: string) => ({ ...counted, MetricName: 'Refusals', Dimensions: [{ Name: 'code', Value }] });
+    expect(alarmOf('DeferredErrors')).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Threshold: 2 });
     expect(alarmOf('ApiErrors')).toMatchObject(ofCode('INTERNAL_SERVER_ERROR'));
     expect(alarmOf('Unavailable')).toMatchObject(ofCode('SERVICE_UNAVAILABLE'));
     expect(alarmOf('GatewayErrors')).toMatchObject({ ...counted, MetricName: 'GatewayFailures' });
@@ -885,7 +905,7 @@ describe('alarms', () => {
       RuleName: `IntentGate-${name}`,
       RuleState: 'ENABLED',
       Schema: { Name: 'CloudWatchLogRule', Version: 1 },
-      LogGroupNames: [expect.stringContaining('executeintent'), expect.stringContaining('mcp')],
+      LogGroupNames: ['executeintent', 'mcp', 'rundeferredcall'].map((name) => expect.stringContaining(name)),
       LogFormat: 'JSON',
       Contribution: {
         Keys: [key],

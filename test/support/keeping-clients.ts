@@ -2,11 +2,13 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { awsClientSettings } from '../../functions/core/aws-client.ts';
+import { openAnnouncements } from '../../functions/core/execution/announce.ts';
 import { askFunction } from '../../functions/core/http/ask-function.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';
 import { openOpenSearchEngine } from '../../functions/core/search/opensearch/engine.ts';
 import { bucketSnapshots } from '../../functions/core/search/sqlite/snapshot-stores.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
+import type { ApprovalContent } from '../../schemas/deferred.ts';
 import { searchQuery } from '../../schemas/search.ts';
 import { invoke } from './invoke.ts';
 
@@ -19,14 +21,18 @@ export const anyAnswer = JSON.stringify({
   statusCode: 200,
   headers: {},
   body: '{}',
+  FailedEntryCount: 0,
   hits: { total: { value: 0 }, hits: [] },
 });
 
+const waiting = { id: 'a' } as ApprovalContent;
+
 /** Every client of the functions that keeps connections, as one request to a peer that gives {@link anyAnswer}. */
 export function keepingClients(endpoint: string): Record<string, () => Promise<unknown>> {
-  process.env.AWS_ENDPOINT_URL_LAMBDA = endpoint;
+  Object.assign(process.env, { AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_ENDPOINT_URL_EVENTS: endpoint });
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' });
   const ask = askFunction('issue-pat', { path: '/api/pat/issue', timeoutMs: 2_000 });
+  const announce = openAnnouncements();
   const dynamo = new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), endpoint, ...at, maxAttempts: 1 });
   const upstreams = openHttpClient(async ({ hostname, port }) => connect({ host: hostname, port }), 1_000);
   const snapshots = bucketSnapshots('bucket', { endpoint, ...at });
@@ -37,6 +43,7 @@ export function keepingClients(endpoint: string): Record<string, () => Promise<u
     upstream: () => upstreams.send({ ...upstream, signal: AbortSignal.timeout(2_000) }).then(({ status }) => status),
     'AWS client': () => dynamo.send(new GetItemCommand({ TableName: 'T', Key: { pk: { S: 'a' } } })).then(() => 200),
     'another function': () => invoke(ask, post).then(({ status }) => status),
+    EventBridge: () => announce(waiting, 'digest', 'gate').then(() => 200),
     'S3 read': () => snapshots.read('newest.json').then(async (content) => (content && (await text(content)) === anyAnswer ? 200 : 0)),
     'S3 write': () => snapshots.write('newest.json', emptyBody(), 0).then(() => 200),
     OpenSearch: () => engine.search(searchQuery.parse({ query: 'weather' })).then(() => 200),

@@ -1,6 +1,7 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { ApiError } from '../api-error.ts';
+import { logAnswer } from '../http/log-answer.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { matchesEntityTags } from '../http/response.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
@@ -40,7 +41,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (call?.item.state !== 'queued') return;
     const run = newUlid();
     if (!(await deferred.claim(call, run, nowMs))) return;
-    const { baseUrl, claims, trace } = call.content;
+    const { baseUrl, claims, trace, requestId } = call.content;
     const caller = { claims, policy: findPolicy(baseUrl), proof: undefined };
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
@@ -53,6 +54,8 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
         }),
       );
       const outcome = await answered.catch((error: unknown) => error);
+      // Nobody waits for this answer, but alarms count failures of the gate by it.
+      logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
       await deferred.finish(call, run, outcome, made?.mayHaveActed !== true && passes(outcome));
     });

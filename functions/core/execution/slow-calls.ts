@@ -18,8 +18,8 @@ const soonMs = 300;
 /** How long that lasts, in milliseconds. */
 const crowdedMs = 60_000;
 
-/** Lifetime of a list entry after a crash, in seconds: no invocation is longer. */
-const leaseSeconds = 30;
+/** Longest invocation of a function that answers requests, in seconds. */
+const longestAnswerSeconds = 30;
 
 /** How long a list outlives its last call, in seconds. */
 const sweepDelaySeconds = 3_600;
@@ -56,8 +56,15 @@ export interface SlowOrigin {
  * A list that cannot be written fails no call; then calls are not bounded.
  * @param name - of the function, whose calls are bounded by themselves
  * @param bound - most slow calls to one origin at the same time
+ * @param leaseSeconds - after how long a listed call is over even if its environment has crashed: no invocation is longer
  */
-export function openSlowCalls(table: Pick<Table, 'update'>, name: string, bound: number, now: () => number = Date.now) {
+export function openSlowCalls(
+  table: Pick<Table, 'update'>,
+  name: string,
+  bound: number,
+  leaseSeconds: number = longestAnswerSeconds,
+  now: () => number = Date.now,
+) {
   const keyOf = ({ endpoint }: Pick<IntentRecord, 'endpoint'>): Key => keys.slowCalls(originOf(endpoint.url) ?? '', name);
 
   const isOver = (lease: string): boolean => Number.parseInt(lease, 10) * 1_000 <= now();
@@ -122,8 +129,9 @@ export function openSlowCalls(table: Pick<Table, 'update'>, name: string, bound:
 
 export type SlowCalls = ReturnType<typeof openSlowCalls>;
 
-export function slowCallsFromEnvironment(table: Table): SlowCalls {
+/** @param leaseSeconds - longest invocation of the function */
+export function slowCallsFromEnvironment(table: Table, leaseSeconds?: number): SlowCalls {
   const { reservedConcurrency } = readEnvironment([], ['reservedConcurrency']);
   const reserved = reservedConcurrency === undefined ? undefined : Number(reservedConcurrency);
-  return openSlowCalls(table, process.env.AWS_LAMBDA_FUNCTION_NAME ?? '', boundOf(reserved));
+  return openSlowCalls(table, process.env.AWS_LAMBDA_FUNCTION_NAME ?? '', boundOf(reserved), leaseSeconds);
 }
