@@ -167,7 +167,14 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     expect(lines).toEqual(describeSettings().map(({ name, fallback, meaning }) => `| \`${name}\` | ${fallback} | ${meaning} |`)),
   'endpoint | type | used for': (table) => {
     const needs = endpoints.map((endpoint) => endpoint.needs).filter(({ egress }) => egress === 'intents');
-    const services = { table: 'dynamodb', snapshots: 's3', kms: 'kms', invokes: 'lambda', credentials: 'secretsmanager' } as const;
+    const services = {
+      table: 'dynamodb',
+      snapshots: 's3',
+      kms: 'kms',
+      invokes: 'lambda',
+      announces: 'events',
+      credentials: 'secretsmanager',
+    } as const;
     const used = (Object.keys(services) as (keyof typeof services)[]).filter((need) => needs.some((each) => each[need] !== undefined));
     expect(firstCells(table).flatMap(codeIn)).toEqual(used.map((need) => services[need]));
   },

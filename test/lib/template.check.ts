@@ -664,24 +664,6 @@ describe('in a network', () => {
     ]);
   });
 
-  test('they reach every service that they use through an endpoint of the guide', () => {
-    const [, guide = ''] = /^## Private APIs$(.*?)^## /ms.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
-    const named = [...guide.matchAll(/^\| (`.*?`) \| (?:gateway|interface)/gm)].flatMap(([, names = '']) => names.match(/[a-z0-9]+/g));
-    const used = rows.flatMap(({ needs: { egress, table, snapshots, kms, invokes, credentials, announces } }) =>
-      egress === 'intents'
-        ? [
-            table && 'dynamodb',
-            snapshots && 's3',
-            kms && 'kms',
-            invokes && 'lambda',
-            credentials && 'secretsmanager',
-            announces && 'events',
-          ]
-        : [],
-    );
-    expect(new Set(named)).toEqual(new Set(used.filter(Boolean)));
-  });
-
   test('private origins are known where intents are registered and called, and nowhere else', () => {
     const knowing = [...placed, 'create-intent', 'change-intents', 'update-intent', 'put-service-credential'];
     for (const { name } of rows) {

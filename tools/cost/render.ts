@@ -57,6 +57,9 @@ export const pricedSettings = [
   { name: '`machineClient=true`', settings: { machineClient: true } },
   { name: '`search=opensearch` in the stage `production`, with standby', settings: { search: 'opensearch' } },
   { name: '`search=opensearch` in another stage, without standby', settings: { search: 'opensearch', stage: 'test' } },
+  { name: '`customerManagedKey=true`', settings: { customerManagedKey: true } },
+  { name: '`gradualDeployment=true`', settings: { gradualDeployment: true } },
+  { name: '`alarmCallsPerService` above 0', settings: { alarmCallsPerService: 5_000 } },
   { name: '`requireProofOfPossession=true`', settings: { requireProofOfPossession: true } },
   { name: 'a second signing key, during a rotation', settings: { signingKeys: 'first,second' } },
   { name: '100,000 intents in place of 1,000', settings: {}, usage: { intents: 100_000, services: 2_000 } },
@@ -116,7 +119,7 @@ ${table(['page of AWS', 'as of', 'US dollars'], '|---|---|---|', priceRows)}
 
 ## Not counted
 
-Log searches, hosted zones, alarm mails, cold starts, what admins write, and copies in other regions.
+Log searches, hosted zones, alarm mails, cold starts, endpoints and NAT gateways of a network (\`vpc\`), requests to a key of your own (\`customerManagedKey\`), what admins write, and copies in other regions.
 
 ## Assumed
 
