@@ -1,16 +1,17 @@
 import { readAddress } from './address.ts';
 import { noteIssues } from './answer-issues.ts';
-import { Refusal } from './errors.ts';
-import { openHttp } from './http.ts';
+import { Deferred, Refusal } from './errors.ts';
+import { type Exchange, openHttp, pause, type SendOptions } from './http.ts';
 import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
-import type { FullIntent, IntentPage, SearchQuery } from './types.ts';
+import type { ExecutionState, FullIntent, IntentPage, PendingExecution, SearchQuery } from './types.ts';
 
 export { issuesOf } from './answer-issues.ts';
 export {
   type ClientErrorCode,
+  Deferred,
   type ErrorCode,
   type GateErrorCode,
   gateErrorCodes,
@@ -70,6 +71,10 @@ export interface ExecuteOptions extends CallOptions {
   maxBytes?: number;
   /** the digest or entity tag of the intent as it was read: if the intent has changed, nothing is executed, and the refusal is CONFLICT with `details.changed` */
   ifMatch?: string;
+  /** a call that a person has to approve, or that takes minutes, is waited for; the function gets its state at first and after each change. Default: {@link Deferred} is thrown */
+  wait?: boolean | ((state: PendingExecution) => void);
+  /** the gate answers before the call has ended, which may then take ten minutes: for use with `wait` or {@link IntentGate.readExecution} */
+  respondAsync?: boolean;
   /** the caller's position in a trace (W3C Trace Context), which the gate continues */
   traceparent?: string;
 }
@@ -122,6 +127,8 @@ export interface IntentGate {
         ? PartOf<AnswerOf<Uid>>
         : AnswerOf<Uid>
   >;
+  /** What has become of a call that is made later. @param execution - its id, or the address in its state */
+  readExecution(execution: string, options?: CallOptions): Promise<ExecutionState>;
   /** The current PAT, for programs that send it themselves; accepts the policy first if necessary. */
   obtainPat(): Promise<{ pat: string; expiresAt: Date | undefined }>;
 }
@@ -148,10 +155,41 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   const http = openHttp({ ...others, url: base });
   const pats = openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs: dpop, store });
 
-  async function authorize({ text: pat }: Pat): Promise<Record<string, string>> {
+  async function authorize({ text: pat }: Pat, method: string, path: string): Promise<Record<string, string>> {
     if (!dpop) return { Authorization: `Bearer ${pat}` };
-    const proof = await makeProof(key, { method: 'POST', url: publicUrl + executePath, pat, nowMs: http.now() });
+    const proof = await makeProof(key, { method, url: publicUrl + path, pat, nowMs: http.now() });
     return { Authorization: `DPoP ${pat}`, DPoP: proof };
+  }
+
+  /** Sends a request with a PAT, and with another one if that is refused. */
+  async function sendWithPat(method: string, path: string, { headers, ...options }: SendOptions): Promise<Exchange> {
+    const { signal } = options;
+    let pat = await orAborted(pats.obtain(), signal);
+    for (let replacements = 0; ; replacements++) {
+      try {
+        const used = pat;
+        const prepare = async () => ({ headers: { ...(await authorize(used, method, path)), ...headers } });
+        return await http.send(method, path, { ...options, prepare });
+      } catch (error) {
+        if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
+        pat = await orAborted(pats.replace(pat, error), signal);
+      }
+    }
+  }
+
+  const readState = async (execution: string, signal: AbortSignal | undefined): Promise<Exchange> => {
+    const id = execution.slice(execution.lastIndexOf('/') + 1);
+    return sendWithPat('GET', `/api/executions/${encodeURIComponent(id)}`, { signal });
+  };
+
+  /** Waits until a call has ended, whatever its end. */
+  async function waitForEnd(pending: PendingExecution, wait: ExecuteOptions['wait'], signal: AbortSignal | undefined): Promise<void> {
+    let shown: string | undefined;
+    for (let state: ExecutionState = pending; isPending(state); state = (await readState(state.execution, signal)).body as ExecutionState) {
+      if (typeof wait === 'function' && state.status !== shown) wait(state);
+      shown = state.status;
+      await pause(pollMs, signal);
+    }
   }
 
   return {
@@ -164,28 +202,25 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       (await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal })).body as FullIntent,
 
     execute: async (intent: string | { intent_uid: string }, parameters, options: ExecuteOptions = {}) => {
-      const { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch, traceparent } = options;
+      const { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch, wait, respondAsync, traceparent } = options;
       if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) throw new TypeError('an idempotencyKey has 1 to 255 visible ASCII characters');
       const intentUid = typeof intent === 'string' ? intent : intent.intent_uid;
       const body = { intent_uid: intentUid, parameters, fields, max_bytes: maxBytes };
       const own: Record<string, string> = {
         'Idempotency-Key': idempotencyKey,
         ...(ifMatch !== undefined && { 'If-Match': /^(W\/)?"|^\*$/.test(ifMatch) ? ifMatch : `"${ifMatch}"` }),
+        ...(respondAsync && { Prefer: 'respond-async' }),
         ...(traceparent !== undefined && { traceparent }),
       };
-      let pat = await orAborted(pats.obtain(), signal);
-      for (let replacements = 0; ; replacements++) {
-        try {
-          const used = pat;
-          const prepare = async () => ({ headers: { ...(await authorize(used)), ...own } });
-          const { text, headers } = await http.send('POST', executePath, { body, prepare, signal, intentUid });
-          return noteIssues(parse(text), headers) as never;
-        } catch (error) {
-          if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
-          pat = await orAborted(pats.replace(pat, error), signal);
-        }
+      for (;;) {
+        const { status, body: answer, text, headers } = await sendWithPat('POST', executePath, { body, headers: own, signal, intentUid });
+        if (status !== 202) return noteIssues(parse(text), headers) as never;
+        if (!wait) throw new Deferred(answer as PendingExecution, idempotencyKey);
+        await waitForEnd(answer as PendingExecution, wait, signal);
       }
     },
+
+    readExecution: async (execution, { signal } = {}) => (await readState(execution, signal)).body as ExecutionState,
 
     obtainPat: async () => {
       const { text, expiresAtMs } = await pats.obtain();
@@ -193,6 +228,11 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     },
   };
 }
+
+/** How often the state of a call is read while it is waited for, in milliseconds. */
+const pollMs = 2_000;
+
+const isPending = (state: ExecutionState): state is PendingExecution => state.status === 'waiting' || state.status === 'working';
 
 const isForAnotherPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');

@@ -1,5 +1,5 @@
 import { replaceHidden } from './printable.ts';
-import type { Policy } from './types.ts';
+import type { PendingExecution, Policy } from './types.ts';
 
 /** The codes of a gate's refusals (specification section 7.2). A gate that is newer than this client may have others. */
 export const gateErrorCodes = [
@@ -25,7 +25,14 @@ export const gateErrorCodes = [
 
 export type GateErrorCode = (typeof gateErrorCodes)[number];
 
-export type ClientErrorCode = 'POLICY_DECLINED' | 'FOREIGN_POLICY' | 'UNREACHABLE' | 'UNEXPECTED_ANSWER' | 'UNSAFE_FILE' | 'DAMAGED_FILE';
+export type ClientErrorCode =
+  | 'DEFERRED'
+  | 'POLICY_DECLINED'
+  | 'FOREIGN_POLICY'
+  | 'UNREACHABLE'
+  | 'UNEXPECTED_ANSWER'
+  | 'UNSAFE_FILE'
+  | 'DAMAGED_FILE';
 
 export type ErrorCode = GateErrorCode | ClientErrorCode;
 
@@ -111,6 +118,21 @@ export class RateLimited extends IntentGateError {
   constructor(retryAfterMs: number, cause?: Error) {
     super('TOO_MANY_REQUESTS', `The rate limit is used up. Ask again in ${Math.ceil(retryAfterMs / 1000)} seconds.`, { cause });
     this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The call is made later, and `execute` was not told to wait: it may be sent again with the same idempotency key, which does not make it twice. */
+export class Deferred extends IntentGateError {
+  override readonly name = 'Deferred';
+  /** `execution` is what `readExecution` takes */
+  readonly state: PendingExecution;
+  readonly idempotencyKey: string;
+
+  constructor(state: PendingExecution, idempotencyKey: string) {
+    const happens = state.status === 'waiting' ? `waits for a person's approval until ${state.expires_at}` : 'is being made';
+    super('DEFERRED', `The call ${happens}. Read its state at ${state.execution}, or execute it again with the same idempotencyKey.`);
+    this.state = state;
+    this.idempotencyKey = idempotencyKey;
   }
 }
 

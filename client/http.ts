@@ -242,7 +242,8 @@ function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
   });
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** @throws the reason of the signal */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

@@ -46,18 +46,25 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   const onPolicy: OnPolicy = (policy) => consent.isAccepted(policy);
   const pats = openPats({ ...signer, http, publicUrl, usesProofs: false, store, onPolicy });
 
+  /** tells the gate what the host has declared */
+  let session: string | undefined;
+
   async function post(line: string, message: Message, bearer?: string): Promise<Answer> {
     const { method = '', params } = message;
     const version = revisionOf(message);
+    const name = params?.name ?? params?.taskId;
     const headers = {
       Accept: 'application/json, text/event-stream',
       ...(version !== undefined && {
         'MCP-Protocol-Version': version,
         'Mcp-Method': method,
-        ...(params?.name && { 'Mcp-Name': params.name }),
+        ...(name && { 'Mcp-Name': name }),
       }),
+      ...(session !== undefined && { 'Mcp-Session-Id': session }),
     };
-    return http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' } });
+    const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' } });
+    if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
+    return answer;
   }
 
   async function execute(line: string, message: Message): Promise<Answer> {
@@ -122,6 +129,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
           await post(line, message);
           return undefined;
         }
+        if (method?.startsWith('tasks/')) return (await execute(line, message)).body;
         if (method !== 'tools/call') return await forward(line, message);
         return { jsonrpc: '2.0', id, ...(await answerCall(line, message)) };
       } catch (error) {

@@ -6,6 +6,8 @@ export interface Message {
   params?: {
     name?: string;
     arguments?: { pat?: string };
+    /** of the requests about a task */
+    taskId?: string;
     capabilities?: Capabilities;
     /** answers of a person (2026-07-28, "Multi Round-Trip Requests") */
     inputResponses?: Record<string, { action?: string } | undefined>;

@@ -60,6 +60,15 @@ export interface SearchQuery {
   page_size?: number;
 }
 
+/** A call that is made later: it waits for a person's approval, or is being made. */
+export type PendingExecution = { status: 'waiting'; execution: string; expires_at: string } | { status: 'working'; execution: string };
+
+/** What has become of a call that is made later. `outcome` has the HTTP status and the body that executing would have answered. */
+export type ExecutionState =
+  | PendingExecution
+  | { status: 'done'; execution: string; outcome: { status: number; body: Record<string, unknown> } }
+  | { status: 'denied' | 'expired' | 'unknown'; execution: string; reason: string };
+
 export interface Constraint {
   leftOperand: string;
   operator: string;

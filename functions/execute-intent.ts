@@ -2,8 +2,10 @@ import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { openAnnouncements } from './core/execution/announce.ts';
 import { attempt } from './core/execution/attempt.ts';
-import { type DeferralParts, isDeferred, openDeferral } from './core/execution/defer.ts';
-import { openDeferredCalls } from './core/execution/deferred-calls.ts';
+import { openBindingCheck } from './core/execution/binding.ts';
+import { type DeferralParts, openDeferral } from './core/execution/defer.ts';
+import { isDeferred } from './core/execution/deferral.ts';
+import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call.ts';
 import { narrow } from './core/execution/narrow.ts';
@@ -31,7 +33,7 @@ export interface Deps {
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
   slowCalls: SlowCalls;
-  deferral: Omit<DeferralParts, 'calls'>;
+  deferral: Omit<DeferralParts, 'calls'> & { deferred: Pick<DeferredCalls, 'find'> };
   /** milliseconds since the epoch */
   now?: () => number;
 }
@@ -40,14 +42,17 @@ export interface Deps {
 export const createAction = ({ authenticate, intents, calls, limits, relay, slowCalls, deferral, now = Date.now }: Deps): Action => {
   const resolve = openResolver(intents, slowCalls, now);
   const defer = openDeferral({ calls, ...deferral });
+  const requireHolds = openBindingCheck(deferral.deferred, intents);
   return async (request) => {
     const body = request.json();
     const nowMs = now();
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
     const run = async () => {
       const call = await resolve(execution, body);
-      const outcome = isDeferred(execution, call) ? defer(execution, call, body) : once(calls, call, () => attempt(relay, execution, call));
-      return narrow(call, outcome);
+      const outcome = isDeferred(request, call.rules)
+        ? defer(execution, call, body)
+        : once(calls, call, () => attempt(relay, execution, call));
+      return requireHolds(execution, await narrow(call, outcome));
     };
     return record(execution, run());
   };

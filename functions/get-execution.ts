@@ -3,7 +3,7 @@ import { readEnvironment } from './core/environment.ts';
 import { findChange, readCircumstances } from './core/execution/binding.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { describeExecution, describeVoid } from './core/execution/execution-state.ts';
-import { narrowOutcome } from './core/execution/narrow.ts';
+import { answerHeadersOf, narrowOutcome } from './core/execution/narrow.ts';
 import { requireNotStopped } from './core/execution/permission.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -48,8 +48,10 @@ export const createAction =
     await proof?.use();
     const context = { executionId, baseUrl, requestId, protocol };
     const held = await deferred.stateOf(call, nowMs);
-    if (held.state === 'replay')
-      return ok(describeExecution({ ...held, outcome: await narrowOutcome(held.outcome, content, found) }, context));
+    if (held.state === 'replay') {
+      const outcome = await narrowOutcome(held.outcome, content, found);
+      return ok(describeExecution({ ...held, outcome }, context), answerHeadersOf(outcome));
+    }
     if (held.state === 'working' && held.isIdle) await start(executionId);
     const change = held.state === 'waiting' && findChange(content, { found, records, policy: policy.reference });
     return ok(change ? describeVoid(change, context) : describeExecution(held, context));

@@ -9,6 +9,7 @@ import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { withNearest } from './core/search/nearest.ts';
 import { action as executeIntent } from './execute-intent.ts';
+import { action as getExecution } from './get-execution.ts';
 import { action as getIntent } from './get-intent.ts';
 import { action as getPolicy } from './get-policy.ts';
 import { action as searchIntents } from './search-intents.ts';
@@ -28,7 +29,7 @@ export const createAction = ({ endpoints, findPolicy, allowedOrigins, version, .
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
   const nearest = { search, findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
-  const answer = openAnswers(openTools(own, options), version);
+  const answer = openAnswers(openTools(own, options), endpoints.getExecution, version);
 
   return async (request) => {
     checkOrigin(request, allowedOrigins);
@@ -61,7 +62,7 @@ const issuePat = askFunction(issueFunction, { path: '/api/pat/issue', timeoutMs:
 
 export const handler = serve(
   createAction({
-    endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent },
+    endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
     findPolicy: openPolicy(loadPolicyTemplate()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,

@@ -20,6 +20,11 @@ export const pendingExecution = z
   ])
   .meta({ id: 'PendingExecution', description: 'A call that waits for approval, or that is being made.' });
 
+export type PendingExecution = z.infer<typeof pendingExecution>;
+
+/** The `Execution-Id` of a call. */
+export const executionIdOf = ({ execution }: { execution: string }): string => execution.slice(execution.lastIndexOf('/') + 1);
+
 const outcome = z.union([
   z.strictObject({ status: z.int(), body: z.record(z.string(), z.unknown()) }),
   z.strictObject({ status: z.int(), body: errorBody }),

@@ -283,6 +283,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'request | reads | writes | new items | signatures | kB | kB, compressed | what bounds it': 'test/e2e/anonymous-costs.check.ts',
   'attack | defence | test': 'test/e2e/anonymous-costs.check.ts',
   'planted bug | tries until it was caught': 'test/world/explore.test.ts',
+  'way | if | the host': 'test/e2e/mcp-approvals.check.ts',
   'term | meaning': ({ rows }) => {
     expect(rows.length).toBeLessThanOrEqual(30);
     const rest = pages

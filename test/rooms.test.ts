@@ -58,7 +58,7 @@ const coreRooms: Record<string, readonly string[]> = {
   execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
   approvals: ['admin', 'execution', 'registry', 'table'],
   agents: ['activity', 'admin', 'http', 'registry', 'table'],
-  mcp: ['http', 'pat', 'policy', 'search', 'sign-in'],
+  mcp: ['execution', 'http', 'pat', 'policy', 'search', 'sign-in'],
   'sign-in': ['activity', 'admin', 'documents', 'http', 'pat', 'policy', 'relay', 'table'],
 };
 

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { isValid, monotonicFactory } from 'ulid';
+import { decodeTime, isValid, monotonicFactory } from 'ulid';
 
 /** `randomInt` buffers random numbers; the library's own source asks the system sixteen times per ULID. */
 const next = monotonicFactory(() => randomInt(2 ** 32) / 2 ** 32);
@@ -7,3 +7,6 @@ const next = monotonicFactory(() => randomInt(2 ** 32) / 2 ** 32);
 export const newUlid = (): string => next();
 
 export const isUlid = (text: string): boolean => text.length === 26 && isValid(text);
+
+/** When a ULID was made, in milliseconds since the epoch. */
+export const timeOfUlid = (ulid: string): number => decodeTime(ulid);

@@ -79,7 +79,7 @@ export const discovery = {
       'JSON-RPC messages of the Model Context Protocol, without sessions. `/mcp/sign-in`, with the setting `signIn`, is the same server for hosts that sign people in: it answers 401 where a tool needs a PAT. `/mcp` never does: there, that is a result with `isError` which says what to do.',
     credential: 'none',
     errors: ['UNSUPPORTED_MEDIA_TYPE', 'FORBIDDEN'],
-    runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent'],
+    runs: ['search-intents', 'get-intent', 'get-policy', 'execute-intent', 'get-execution'],
     body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
     answer: z.union([z.object({ jsonrpc: z.literal('2.0'), id: rpcId, result: z.looseObject({}) }), rpcError]),
     others: {

@@ -63,7 +63,7 @@ export const execution = {
       table: {
         ...calling.table,
         call: ['get', 'put', 'update', 'delete'],
-        execution: ['put'],
+        execution: ['get', 'put'],
         approval: ['query', 'put'],
         jti: ['put'],
         policy: ['get'],
@@ -88,6 +88,7 @@ export const execution = {
     credential: 'pat',
     requestHeaders: ['DPoP'],
     answer: executionState,
+    headers: ['Answer-Issues', 'Answer-Cut'],
     needs: {
       table: {
         execution: ['get'],

@@ -1,9 +1,15 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Client, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { connect, Deferred, type IntentGate, Refusal } from '../../client/connect.ts';
 import { approvalPage, decided, executionState } from '../../schemas/deferred.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
+import { installPythonClient } from '../support/python.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, bodyOf, startApi } from './api.ts';
@@ -97,6 +103,151 @@ test('the command line shows, approves and denies', async () => {
     });
     expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No call waits for your approval.\n' });
   } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** Decides about the only call that waits, once it does. */
+async function decide(decision: 'approve' | 'deny') {
+  for (;;) {
+    const [found] = approvalPage.parse(bodyOf(await api.asAdmin('GET', '/api/approvals'))).approvals;
+    if (found) {
+      const body = { decision, reason: 'Too much' };
+      return bodyOf(await api.asAdmin('POST', `/api/approvals/${found.id}`, body, { 'If-Match': `"${found.digest}"` }));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+describe('the client in TypeScript', () => {
+  let client: IntentGate;
+  beforeAll(async () => {
+    client = await connect(api.stack.base_url, { agentId: 'typescript', onPolicy: () => true, dpop: true });
+  });
+
+  test('waits for the decision if it is told to, and says what it waits for', async () => {
+    const states: string[] = [];
+    const answered = client.execute(uid, { amount: 900 }, { wait: ({ status }) => states.push(status) });
+    await decide('approve');
+    expect(await answered).toEqual({ refunded: true });
+    expect(states[0]).toBe('waiting');
+    const denied = client.execute(uid, { amount: 901 }, { wait: true }).catch((error: unknown) => error);
+    await decide('deny');
+    expect(await denied).toMatchObject({
+      code: 'FORBIDDEN',
+      details: { reason: 'denied' },
+      message: 'An admin denied this call: Too much',
+    });
+    expect(await denied).toBeInstanceOf(Refusal);
+  });
+
+  test('otherwise says how to read what becomes of the call', async () => {
+    const error = await client.execute(uid, { amount: 902 }, { idempotencyKey: 'mine' }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Deferred);
+    const { state, idempotencyKey } = error as Deferred;
+    expect([state.status, idempotencyKey]).toEqual(['waiting', 'mine']);
+    expect(await client.readExecution(state.execution)).toEqual(state);
+    await decide('approve');
+    expect(await client.execute(uid, { amount: 902 }, { idempotencyKey: 'mine', wait: true })).toEqual({ refunded: true });
+    expect(await client.readExecution(state.execution)).toMatchObject({ status: 'done', outcome: { status: 200 } });
+    const started = await client.execute(uid, { amount: 1 }, { respondAsync: true }).catch((thrown: unknown) => thrown);
+    expect(started).toMatchObject({ code: 'DEFERRED', state: { status: 'working' } });
+    expect(await client.execute(uid, { amount: 1 }, { respondAsync: true, wait: true })).toEqual({ refunded: true });
+  });
+
+  test('stops waiting when its signal is aborted', async () => {
+    const controller = new AbortController();
+    const wait = () => controller.abort(new Error('enough'));
+    await expect(client.execute(uid, { amount: 903 }, { wait, signal: controller.signal })).rejects.toThrow('enough');
+    await decide('deny');
+  });
+});
+
+const script = `
+import asyncio, sys, tempfile
+from intent_gate import AsyncIntentGate, Deferred, IntentGate, Key, Refusal
+url, uid = sys.argv[1:]
+key = Key.at(tempfile.mkdtemp() + "/agent.key")
+gate = IntentGate(url, "python", key, lambda *_: True)
+states = []
+print(gate.execute(uid, {"amount": 910}, wait=lambda state: states.append(state["status"])), states[0])
+try:
+    gate.execute(uid, {"amount": 911})
+except Deferred as error:
+    print(error.code, error.state["status"], gate.read_execution(error.state["execution"])["status"])
+    try:
+        gate.execute(uid, {"amount": 911}, error.idempotency_key, wait=True)
+    except Refusal as refusal:
+        print(refusal)
+async def main():
+    shown = []
+    answer = await AsyncIntentGate(url, "python", key, lambda *_: True).execute(uid, {"amount": 1}, wait=shown.append, respond_async=True)
+    print(answer, [state["status"] for state in shown])
+asyncio.run(main())
+`;
+
+test('the client in Python waits, too', async () => {
+  const environment = await installPythonClient();
+  if (!environment) return;
+  try {
+    const python = join(environment.folder, 'bin', 'python');
+    const running = promisify(execFile)(python, ['-c', script, api.stack.base_url, uid]);
+    await decide('approve');
+    await decide('deny');
+    expect((await running).stdout.split('\n')).toEqual([
+      "{'refunded': True} waiting",
+      'DEFERRED waiting waiting',
+      'FORBIDDEN: An admin denied this call: Too much',
+      "{'refunded': True} ['working']",
+      '',
+    ]);
+  } finally {
+    await environment.remove();
+  }
+});
+
+test('the command line waits when it tries an intent, and says who decides', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
+  try {
+    const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url });
+    const tried = run(['try', '--intent', uid, '--param', 'amount=920', '--accept-policy']);
+    const { id } = await decide('approve');
+    expect(await tried).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"refunded": true'),
+      stderr: expect.stringMatching(new RegExp(`The call waits for approval until .*: intent-gate approvals approve ${id}`)),
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('the MCP bridge passes on the pages and tasks of its host, with a PAT of its own', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
+  const program = ['client/mcp-stdio.ts', api.stack.base_url, '--folder', folder];
+  const host = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { url: {} } } });
+  try {
+    await promisify(execFile)(process.execPath, ['bin/intent-gate.js', 'mcp', 'accept', ...program.slice(1), '--yes']);
+    await host.connect(new StdioClientTransport({ command: process.execPath, args: program, stderr: 'inherit' }));
+    const call = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { amount: 930 } } };
+    const first = await host.callTool(call).catch((error: unknown) => error);
+    expect(first).toBeInstanceOf(UrlElicitationRequiredError);
+    await decide('approve');
+    expect(await host.callTool(call)).toMatchObject({ structuredContent: { refunded: true } });
+
+    const asIs = { '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }) } };
+    const ask = async (method: string, params: Record<string, unknown>) =>
+      (await host.request({ method, params }, asIs)) as Record<string, Record<string, string>>;
+    const { task } = await ask('tools/call', {
+      name: 'execute_intent',
+      arguments: { intent_uid: uid, parameters: { amount: 931 } },
+      task: {},
+    });
+    expect(await ask('tasks/get', { taskId: task?.taskId })).toMatchObject({ status: 'working', ttl: 86_400_000 });
+    await decide('approve');
+    expect(await ask('tasks/result', { taskId: task?.taskId })).toMatchObject({ structuredContent: { refunded: true } });
+  } finally {
+    await host.close();
     rmSync(folder, { recursive: true, force: true });
   }
 });

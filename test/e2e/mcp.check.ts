@@ -291,14 +291,17 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
       request('resources/list'),
       {},
       200,
-      { code: -32601, message: 'Unknown method. Available methods: initialize, ping, tools/list, tools/call.' },
+      { code: -32601, message: 'Unknown method. Available methods: initialize, ping, tools/list, tools/call, tasks/get, tasks/result.' },
     ],
     [
       'a method of the handshake',
       modernRequest('ping'),
       { ...modern, 'Mcp-Method': 'ping' },
       404,
-      { code: -32601, message: 'Unknown method. Available methods: server/discover, tools/list, tools/call.' },
+      {
+        code: -32601,
+        message: 'Unknown method. Available methods: server/discover, tools/list, tools/call, tasks/get, tasks/update, tasks/cancel.',
+      },
     ],
     [
       'an unknown tool',

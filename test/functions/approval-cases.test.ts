@@ -347,6 +347,14 @@ const cases: Case[] = [
     state: { status: 'expired' },
   },
   {
+    name: 'its agent sends its request again after the intent has changed',
+    play: async () => {
+      await change();
+      await isRefused(ask(), 403, 'FORBIDDEN', 'expired');
+    },
+    state: { status: 'expired', reason: expect.stringContaining('The intent has changed') },
+  },
+  {
     name: 'its service is paused after the approval',
     play: async () => {
       await approve();

@@ -37,7 +37,14 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   expect(stored.status).toBe(200);
 
   const none: Action = async () => ({ status: 200, body: {} });
-  const endpoints = { searchIntents: none, getIntent: none, getPolicy: none, issuePat: none, executeIntent: gate.openExecute() };
+  const endpoints = {
+    searchIntents: none,
+    getIntent: none,
+    getPolicy: none,
+    issuePat: none,
+    executeIntent: gate.openExecute(),
+    getExecution: none,
+  };
   const findPolicy = openPolicy(loadPolicyTemplate());
   const mcp = createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' });
   const pat = await obtainPat(gate, await newAgent());

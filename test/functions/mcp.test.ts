@@ -14,7 +14,14 @@ const gate = await startGate();
 afterAll(() => gate.stop());
 
 const none: Action = async () => ({ status: 200, body: {} });
-const endpoints = { searchIntents: none, getIntent: none, getPolicy: none, issuePat: none, executeIntent: gate.openExecute() };
+const endpoints = {
+  searchIntents: none,
+  getIntent: none,
+  getPolicy: none,
+  issuePat: none,
+  executeIntent: gate.openExecute(),
+  getExecution: none,
+};
 const findPolicy = openPolicy(loadPolicyTemplate());
 const open = (changes: Partial<Parameters<typeof createAction>[0]> = {}) =>
   createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: true, allowedOrigins: [], version: '1', ...changes });

@@ -185,7 +185,14 @@ describe('the intents of a paused service', () => {
   test('tell a model what to do', async () => {
     await pause();
     const none = async () => ({ status: 200, body: {} });
-    const endpoints = { searchIntents: none, getIntent: none, getPolicy: none, issuePat: none, executeIntent: gate.openExecute() };
+    const endpoints = {
+      searchIntents: none,
+      getIntent: none,
+      getPolicy: none,
+      issuePat: none,
+      executeIntent: gate.openExecute(),
+      getExecution: none,
+    };
     const findPolicy = openPolicy(loadPolicyTemplate());
     const mcp = createMcp({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' });
     const params = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' }, pat } };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { connect, IntentGateError, type OnPolicy, type Policy } from '../../../client/connect.ts';
+import { connect, IntentGateError, type OnPolicy, type PendingExecution, type Policy } from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
@@ -11,6 +11,7 @@ import { readAnswer } from '../../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { readInput } from '../../../registry/input.ts';
 import { intentPath } from '../../../registry/read.ts';
+import { executionIdOf } from '../../../schemas/deferred.ts';
 import { type FullIntent, fullIntent, intentPage } from '../../../schemas/intent.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
@@ -80,7 +81,13 @@ async function execute(
     parse: parseExact,
     ...(publicUrl !== undefined && { publicUrl }),
   });
-  const answer = await gate.execute(uid, parameters).catch((error: unknown) => {
+  const wait = (state: PendingExecution) => {
+    const id = executionIdOf(state);
+    if (state.status === 'working') terminal.remark('The call is being made.');
+    else
+      terminal.remark(`The call waits for approval until ${state.expires_at}. An admin decides with: intent-gate approvals approve ${id}`);
+  };
+  const answer = await gate.execute(uid, parameters, { wait }).catch((error: unknown) => {
     if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
     throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
   });

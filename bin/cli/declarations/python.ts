@@ -9,15 +9,15 @@ const quote = (text: string): string =>
 
 const head = `# Written by "intent-gate types --language python": which intents there are, and what they take and answer. Write it again when they change.
 # mypy: ignore-errors
-from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, Union, overload
+from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, Union, overload
 
 from typing_extensions import NotRequired
 
 from intent_gate.aio import AsyncIntentGate as _AsyncIntentGate
-from intent_gate.answers import FullIntent as FullIntent, Intent as Intent, IntentPage as IntentPage
+from intent_gate.answers import ExecutionState as ExecutionState, FullIntent as FullIntent, Intent as Intent, IntentPage as IntentPage
 from intent_gate.answers import IntentUid as IntentUid, Parameter as Parameter, Policy as Policy
 from intent_gate.answers import issues_of as issues_of
-from intent_gate.errors import ClientErrorCode as ClientErrorCode, ErrorCode as ErrorCode, GateErrorCode as GateErrorCode
+from intent_gate.errors import ClientErrorCode as ClientErrorCode, Deferred as Deferred, ErrorCode as ErrorCode, GateErrorCode as GateErrorCode
 from intent_gate.errors import IntentGateError as IntentGateError, Issue as Issue, PolicyDeclined as PolicyDeclined
 from intent_gate.errors import RateLimited as RateLimited, Refusal as Refusal, UnexpectedAnswer as UnexpectedAnswer
 from intent_gate.errors import Unreachable as Unreachable
@@ -27,7 +27,7 @@ from intent_gate.keys import Key as Key
 `;
 
 const options =
-  'idempotency_key: Optional[str] = ..., *, fields: Optional[Sequence[str]] = ..., max_bytes: Optional[int] = ..., if_match: Optional[str] = ..., traceparent: Optional[str] = ...';
+  'idempotency_key: Optional[str] = ..., *, fields: Optional[Sequence[str]] = ..., max_bytes: Optional[int] = ..., if_match: Optional[str] = ..., wait: Union[bool, Callable[[ExecutionState], object]] = ..., respond_async: bool = ..., traceparent: Optional[str] = ...';
 
 /** The types of one intent, nested ones first, because Python has no anonymous object types. */
 function openTypes(prefix: string, isInput: boolean) {

@@ -10,9 +10,10 @@ AsyncIntentGate is the same with methods to await. From a shell: python3 -m inte
 """
 
 from .aio import AsyncIntentGate
-from .answers import FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, issues_of
+from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, issues_of
 from .errors import (
     ClientErrorCode,
+    Deferred,
     ErrorCode,
     GateErrorCode,
     IntentGateError,
@@ -29,7 +30,9 @@ from .keys import Key
 __all__ = [
     "AsyncIntentGate",
     "ClientErrorCode",
+    "Deferred",
     "ErrorCode",
+    "ExecutionState",
     "FullIntent",
     "GateErrorCode",
     "Intent",

@@ -9,7 +9,7 @@ import sys
 from decimal import Decimal
 from typing import Any, Dict, List, Optional, TextIO
 
-from . import IntentGate, IntentGateError, Key, Policy, issues_of
+from . import ExecutionState, IntentGate, IntentGateError, Key, Policy, issues_of
 from .printable import printable, printable_json
 from .wire import write_json
 
@@ -71,6 +71,11 @@ def _usual_key() -> str:
     return os.path.join(folder, "python.key")
 
 
+def _say_state(state: ExecutionState) -> None:
+    happens = f"waits for a person's approval until {state.get('expires_at')}" if state["status"] == "waiting" else "is being made"
+    _say(f"The call {happens}: {state['execution']}", to=sys.stderr)
+
+
 def _run(arguments: argparse.Namespace) -> None:
     on_policy = (lambda *_: True) if arguments.accept_policy else _ask_on_terminal
     # only executions need a key
@@ -87,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> None:
             _say(_show(gate.get(arguments.intent_uid)))
         else:
             options = {"fields": arguments.fields, "max_bytes": arguments.max_bytes, "if_match": arguments.if_match}
-            answer = gate.execute(arguments.intent_uid, arguments.parameters, **options)
+            answer = gate.execute(arguments.intent_uid, arguments.parameters, wait=_say_state, **options)
             _say(_show(answer))
             if issues_of(answer):
                 _say("It was executed, but the answer is not as the intent says at: " + ", ".join(issues_of(answer)), to=sys.stderr)

@@ -29,7 +29,9 @@ def _awaited(
     """The same method, to await."""
 
     async def call(self: AsyncIntentGate, /, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Answer:
-        return await self._run(lambda: method(self._gate, *args, **options))
+        wait, loop = options.get("wait"), asyncio.get_running_loop()
+        given: Any = {**options, "wait": functools.partial(loop.call_soon_threadsafe, wait)} if callable(wait) else options
+        return await self._run(lambda: method(self._gate, *args, **given))
 
     functools.update_wrapper(call, method)
     return call
@@ -38,7 +40,7 @@ def _awaited(
 class AsyncIntentGate:
     """An IntentGate whose methods are awaited; takes the same arguments.
 
-    on_policy may be a coroutine function; it runs in the event loop. Up to max_concurrency calls are under way, in threads; others wait for their
+    on_policy may be a coroutine function; it runs in the event loop, as the function does that execute is given as wait. Up to max_concurrency calls are under way, in threads; others wait for their
     turn. A call that is cancelled is not sent again; a request that is on its way is not called back.
     """
 
@@ -53,6 +55,7 @@ class AsyncIntentGate:
     get = _awaited(IntentGate.get)
     policy = _awaited(IntentGate.policy)
     execute = _awaited(IntentGate.execute)
+    read_execution = _awaited(IntentGate.read_execution)
 
     async def _run(self, call: Callable[[], _Answer]) -> _Answer:
         nobody_waits = threading.Event()

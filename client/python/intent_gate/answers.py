@@ -86,9 +86,30 @@ class IntentPage(TypedDict):
     pagination: Pagination
 
 
-class Answer(Dict[str, Any]):
-    """An answer, with what its header Answer-Issues says."""
+class Outcome(TypedDict):
+    """What executing would have answered: its HTTP status and its body."""
 
+    status: int
+    body: Dict[str, Any]
+
+
+class _ExecutionState(TypedDict):
+    status: Literal["waiting", "working", "done", "denied", "expired", "unknown"]
+    execution: str
+
+
+class ExecutionState(_ExecutionState, total=False):
+    """What has become of a call that is made later: expires_at if it waits, outcome if it is done, reason if it was not made or nobody knows."""
+
+    expires_at: str
+    outcome: Outcome
+    reason: str
+
+
+class Answer(Dict[str, Any]):
+    """An answer, with its HTTP status and what its header Answer-Issues says."""
+
+    status: int = 200
     issues: Sequence[str] = ()
 
 

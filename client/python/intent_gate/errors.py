@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any, Dict, List, Literal, Mapping, Optional, TypedDict, Union, cast
 
+from .answers import ExecutionState
 from .printable import without_hidden
 
 #: the codes of a gate's refusals (specification section 7.2); a gate that is newer than this client may have others
@@ -32,7 +33,7 @@ GateErrorCode = Literal[
 ]
 
 #: the codes of this client's own errors
-ClientErrorCode = Literal["POLICY_DECLINED", "FOREIGN_POLICY", "UNREACHABLE", "UNEXPECTED_ANSWER"]
+ClientErrorCode = Literal["DEFERRED", "POLICY_DECLINED", "FOREIGN_POLICY", "UNREACHABLE", "UNEXPECTED_ANSWER"]
 
 ErrorCode = Union[GateErrorCode, ClientErrorCode]
 
@@ -98,6 +99,17 @@ class PolicyDeclined(IntentGateError):
         super().__init__("POLICY_DECLINED", message)
         self.policy = policy
         self.in_words = in_words
+
+
+class Deferred(IntentGateError):
+    """The call is made later, and execute was not told to wait. It may be sent again with idempotency_key, which does not make it twice."""
+
+    def __init__(self, state: ExecutionState, idempotency_key: str) -> None:
+        happens = f"waits for a person's approval until {state.get('expires_at')}" if state["status"] == "waiting" else "is being made"
+        address = state["execution"]
+        super().__init__("DEFERRED", f"The call {happens}. Read its state at {address}, or execute it again with the same idempotency_key.", 202)
+        self.state = state
+        self.idempotency_key = idempotency_key
 
 
 class Unreachable(IntentGateError):

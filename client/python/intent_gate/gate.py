@@ -15,12 +15,15 @@ import urllib.request
 import uuid
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union, cast
 
-from .answers import FullIntent, IntentPage, Policy
-from .errors import IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
+from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
+from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
 from .keys import AsWritten, Key, canonical_digest
 from .wire import life_seconds, opener, pause, read_address, read_answer, read_error, read_limits, require_policy_of, write_json
 
 OnPolicy = Callable[[Policy, List[str]], bool]
+
+#: is told the state of a call that is waited for
+OnWait = Callable[[ExecutionState], object]
 
 _Request = Tuple[Dict[str, str], Optional[Mapping[str, Any]]]
 
@@ -29,6 +32,9 @@ _MAX_READS = 3
 
 #: how often one execution may ask for another PAT: once because it was refused, once more because the policy changed in the meantime
 _MAX_REPLACEMENTS = 2
+
+#: how often the state of a call is read while it is waited for
+_POLL_SECONDS = 2.0
 
 #: set when nobody waits for a call any more
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
@@ -118,6 +124,8 @@ class IntentGate:
         fields: Optional[Sequence[str]] = None,
         max_bytes: Optional[int] = None,
         if_match: Optional[str] = None,
+        wait: Union[bool, OnWait] = False,
+        respond_async: bool = False,
         traceparent: Optional[str] = None,
     ) -> Dict[str, Any]:
         """Executes an intent, and gets a PAT first if necessary.
@@ -125,26 +133,59 @@ class IntentGate:
         With the same idempotency_key it is executed once, however often it is requested within a day. fields are JSON pointers to the members of the
         answer that are wanted. An answer longer than max_bytes is cut after a member or item, and "cut" in it says where. if_match is the digest of
         the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) says where it is not as described.
+        A call that a person has to approve, or that takes minutes, raises Deferred unless wait is true or a function, which gets its state at first and
+        after each change. With respond_async, the gate answers before the call has ended, which may then take ten minutes.
         traceparent is the caller's position in a trace (W3C Trace Context), which the gate continues.
         """
+        key = idempotency_key or str(uuid.uuid4())
         options = {"fields": None if fields is None else list(fields), "max_bytes": max_bytes}
         body = {"intent_uid": intent_uid, "parameters": parameters, **{name: value for name, value in options.items() if value is not None}}
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        headers = {"Idempotency-Key": key}
         if if_match is not None:
             headers["If-Match"] = if_match if re.match(r'(W/)?"|\*$', if_match) else f'"{if_match}"'
         if traceparent is not None:
             headers["traceparent"] = traceparent
+        if respond_async:
+            headers["Prefer"] = "respond-async"
+        while True:
+            answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float)
+            if answer.status != 202:
+                return answer
+            state = cast(ExecutionState, dict(answer))
+            if wait is False:
+                raise Deferred(state, key)
+            self._wait_for_end(state, wait)
+
+    def read_execution(self, execution: str) -> ExecutionState:
+        """What has become of a call that is made later. execution is its id, or the address in its state."""
+        path = "/api/executions/" + urllib.parse.quote(execution.rsplit("/", 1)[-1], safe="")
+        return cast(ExecutionState, dict(self._send_with_pat("GET", path, {}, None, None, self._parse_float)))
+
+    def _wait_for_end(self, state: ExecutionState, wait: Union[bool, OnWait]) -> None:
+        shown = None
+        while state["status"] in ("waiting", "working"):
+            if callable(wait) and state["status"] != shown:
+                wait(state)
+            shown = state["status"]
+            if (given_up.get() or threading.Event()).wait(_POLL_SECONDS):
+                _give_up()
+            state = self.read_execution(state["execution"])
+
+    def _send_with_pat(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: Optional[Mapping[str, Any]],
+        intent_uid: Optional[str],
+        parse_float: Callable[[str], Any],
+    ) -> Answer:
+        """Sends a request with a PAT, and with another one if that is refused."""
         replacements = 0
         while True:
             pat = self._obtain_pat()
             try:
-                return self._send(
-                    "POST",
-                    "/api/intents/execute",
-                    lambda: ({"Authorization": f"Bearer {pat}", **headers}, body),
-                    intent_uid,
-                    self._parse_float,
-                )
+                return self._send(method, path, lambda: ({"Authorization": f"Bearer {pat}", **headers}, body), intent_uid, parse_float)
             except IntentGateError as error:
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
                 replacements += 1
@@ -209,7 +250,7 @@ class IntentGate:
         prepare: Callable[[], _Request] = lambda: ({}, None),
         intent_uid: Optional[str] = None,
         parse_float: Callable[[str], Any] = AsWritten,
-    ) -> Dict[str, Any]:
+    ) -> Answer:
         """Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up."""
         waited, failures = 0.0, 0
         nobody_waits = given_up.get() or threading.Event()

@@ -92,6 +92,7 @@ def read_object(status: int, text: bytes, parse_float: Callable[[str], Any]) -> 
 
 def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float: Callable[[str], Any]) -> Answer:
     answer = Answer(read_object(status, text, parse_float))
+    answer.status = status
     issues = fields.get("Answer-Issues")
     if issues:
         answer.issues = [urllib.parse.unquote(pointer.strip()) for pointer in issues.split(",")]

@@ -1,9 +1,13 @@
+import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { type AgentRecords, agentRecordKeys, isBlocked, isRevoked, toAgentRecords } from '../activity/agent.ts';
 import { ApiError } from '../api-error.ts';
+import type { ApiResponse } from '../http/response.ts';
 import { holderOf } from '../pat/holder.ts';
 import type { LiveIntent, LiveIntents } from '../registry/live-intents.ts';
-import type { DeferredContent } from './deferred-calls.ts';
+import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
+import type { Execution } from './execution.ts';
+import { notApproved } from './pending.ts';
 
 /** What a deferred call is bound to. */
 export interface Circumstances {
@@ -36,4 +40,17 @@ export function findChange({ claims, intentDigest }: DeferredContent, { found, r
   if (isRevoked(records.agent, claims)) return noLongerHolds("The agent's PATs have been revoked");
   if (!found || found.intent.deprecated || found.intent.draft) return noLongerHolds('The intent has been withdrawn');
   return digestIntent(found.intent) === intentDigest ? undefined : noLongerHolds('The intent has changed');
+}
+
+/** Opens what tells a caller that sends its request again that its waiting call is void, in place of 202. */
+export function openBindingCheck(deferred: Pick<DeferredCalls, 'find'>, intents: Pick<LiveIntents, 'findWith'>) {
+  return async ({ receipt, caller }: Execution, response: ApiResponse): Promise<ApiResponse> => {
+    const state = response.body as PendingExecution;
+    if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === receipt.executionId) return response;
+    const call = await deferred.find(executionIdOf(state));
+    const change =
+      call && findChange(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
+    if (change) throw notApproved('expired', change.message);
+    return response;
+  };
 }

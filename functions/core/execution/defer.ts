@@ -2,7 +2,6 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type ApprovalContent, longestCallSeconds } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { invalidParameter } from '../api-error.ts';
-import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { describeCause, log } from '../log.ts';
@@ -26,12 +25,6 @@ export interface DeferralParts {
 
 /** How long a worker may take to begin, in milliseconds: Lambda keeps trying while the account has no room. */
 export const longestStartMs = 15 * 60_000;
-
-const prefersAsync = ({ headerValues }: Pick<ApiRequest, 'headerValues'>): boolean =>
-  headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
-
-export const isDeferred = ({ request }: Execution, { rules }: ResolvedCall): boolean =>
-  demandingApproval(rules).length > 0 || prefersAsync(request);
 
 const argumentsOf = (body: JsonValue): JsonObject => (body as { parameters: JsonObject }).parameters;
 

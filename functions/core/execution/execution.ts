@@ -9,7 +9,10 @@ import { openQuota, type Quota } from './quota.ts';
 import { openReceipt, type Receipt } from './receipt.ts';
 
 /** What an execution asks of its request. */
-export type ExecutionRequest = Pick<ApiRequest, 'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'remainingMs'>;
+export type ExecutionRequest = Pick<
+  ApiRequest,
+  'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfDeferred' | 'remainingMs'
+>;
 
 export interface Execution {
   request: ExecutionRequest;

@@ -40,3 +40,7 @@ export async function narrowOutcome(
   const kept = outcome instanceof ApiError ? Promise.reject(outcome) : Promise.resolve(outcome);
   return narrow({ intent: found.intent, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
 }
+
+/** What the headers of an outcome say about its body. */
+export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> =>
+  Object.fromEntries(['Answer-Issues', 'Answer-Cut'].flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));

@@ -11,6 +11,7 @@ import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireRunning } from '../registry/require-intent.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
+import { isDeferred } from './deferral.ts';
 import type { Execution } from './execution.ts';
 import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
@@ -67,7 +68,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const rules = requirePermittedCall(policy, { ...judged, parameters: values, account, nowMs });
     quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
-    const key = readIdempotencyKey(request);
+    const key = readIdempotencyKey(request) ?? (isDeferred(request, rules) ? request.keyIfDeferred : undefined);
     const { executionId } = receipt;
     const ofOrigin = slowCalls.of(intent, beside);
     return {

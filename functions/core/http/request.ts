@@ -33,6 +33,8 @@ export interface ApiRequest {
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** the fields of a form, like `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
+  /** stands for an `Idempotency-Key` if the request has none, and what it asks for is done later */
+  keyIfDeferred?: string;
   /** whether `If-Match` has one of these entity tags, or is absent */
   ifMatch(...etags: string[]): boolean;
   /** remaining time of the invocation, in milliseconds */

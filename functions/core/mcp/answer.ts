@@ -1,20 +1,26 @@
 import * as z from 'zod';
-import type { Issue } from '../../../schemas/errors.ts';
-import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { ApiError } from '../api-error.ts';
+import { innerRequest } from '../http/inner-request.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
+import type { Action } from '../http/serve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
+import { type Abilities, isTaskOfLegacy, readAbilities, sessionHeaders, tasksExtension } from './abilities.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
-import { nextCall } from './next-call.ts';
+import { answerPending, hold } from './later.ts';
+import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
-import { inToolTerms } from './tool-terms.ts';
-import type { Tool } from './tools.ts';
+import { findEnd, readTask, relatedTo } from './tasks.ts';
+import type { Tool } from './tool.ts';
+import { patMissing } from './tools.ts';
 
-const capabilities = { tools: {} };
+const capabilities: Record<Era, object> = {
+  modern: { tools: {}, extensions: { [tasksExtension]: {} } },
+  legacy: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
+};
 const instructions =
   'Find an operation with search_intents, read what it takes with get_intent, run it with execute_intent. Running needs a PAT: accept_policy says how to get one.';
 
@@ -27,6 +33,12 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   description,
   inputSchema: z.toJSONSchema(input, { io: 'input', override: allowAnything }),
   annotations: { title, ...annotations },
+});
+
+/** A legacy client may ask for a task, but only of such tools. */
+const describeLegacyTool = (tool: Tool) => ({
+  ...describeTool(tool),
+  ...(tool.isDeferrable && { execution: { taskSupport: 'optional' } }),
 });
 
 /** Hosts handle `true` better than the equivalent `{}`. */
@@ -42,31 +54,77 @@ type Method = (params: JsonObject, request: ApiRequest) => object | Promise<obje
  * bundle, execute batches, and echo parts of requests in its errors. The tests use the official client.
  * @param version - of the product
  */
-export function openAnswers(tools: readonly Tool[], version: string): (request: ApiRequest) => Promise<ApiResponse> {
+export function openAnswers(tools: readonly Tool[], getExecution: Action, version: string): (request: ApiRequest) => Promise<ApiResponse> {
   const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version };
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
-  const list = { tools: tools.map(describeTool) };
 
-  const callTool: Method = async ({ name, arguments: args = {}, _meta: meta }, request) => {
+  const callTool = async (era: Era, params: JsonObject, request: ApiRequest): Promise<object> => {
+    const { name, arguments: args = {}, _meta: meta } = params;
     const trace = isObject(meta) ? readTrace(meta.traceparent, meta.tracestate) : undefined;
     if (trace) continueTrace(trace);
     const tool = typeof name === 'string' ? toolByName.get(name) : undefined;
     if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
     if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
-    return runTool(tool, args, request);
+    const client = readAbilities(era, params, request);
+    if (isTaskOfLegacy(client) && !tool.isDeferrable)
+      throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.', { status: 200 });
+    return runTool(tool, args, request, client);
+  };
+
+  /** Reads the call that a task stands for. */
+  const readCall = async ({ taskId }: JsonObject, request: ApiRequest): Promise<ApiResponse & { taskId: string }> => {
+    const id = typeof taskId === 'string' ? taskId : '';
+    try {
+      if (request.headerValues('authorization').length === 0) throw patMissing;
+      return { taskId: id, ...(await getExecution(innerRequest(request, { method: 'GET', pathParameters: { id } }))) };
+    } catch (error) {
+      throw error instanceof ApiError ? asRpcError(error, request) : error;
+    }
+  };
+
+  const getTask = async (era: Era, params: JsonObject, request: ApiRequest): Promise<object> => {
+    const { taskId, ...answer } = await readCall(params, request);
+    return readTask(era, taskId, answer, request.requestId);
+  };
+
+  /** Answers with the result of a task; waits for it as long as one request can. */
+  const readTaskResult: Method = async (params, request) => {
+    const read = async () => findEnd(await readCall(params, request), request.requestId);
+    const ended = await hold(read, request);
+    if (!ended) throw new RpcError('internalError', 'The call has not ended yet. Ask for its task with tasks/get.', { status: 200 });
+    return { ...ended.result, _meta: relatedTo(String(params.taskId)) };
+  };
+
+  /** Takes note of what changes nothing: a call has nothing to ask of its client, and only admins stop it. */
+  const acknowledge: Method = async (params, request) => {
+    await readCall(params, request);
+    return {};
   };
 
   const methods: Record<Era, ReadonlyMap<string, Method>> = {
     modern: new Map<string, Method>([
-      ['server/discover', () => ({ supportedVersions: revisions, capabilities, instructions, ...cacheable })],
-      ['tools/list', () => ({ ...list, ...cacheable })],
-      ['tools/call', callTool],
+      ['server/discover', () => ({ supportedVersions: revisions, capabilities: capabilities.modern, instructions, ...cacheable })],
+      ['tools/list', () => ({ tools: tools.map(describeTool), ...cacheable })],
+      ['tools/call', (...given) => callTool('modern', ...given)],
+      ['tasks/get', (...given) => getTask('modern', ...given)],
+      ['tasks/update', acknowledge],
+      ['tasks/cancel', acknowledge],
     ]),
     legacy: new Map<string, Method>([
-      ['initialize', ({ protocolVersion }) => ({ protocolVersion: agreeOn(protocolVersion), capabilities, serverInfo, instructions })],
+      [
+        'initialize',
+        ({ protocolVersion }) => ({
+          protocolVersion: agreeOn(protocolVersion),
+          capabilities: capabilities.legacy,
+          serverInfo,
+          instructions,
+        }),
+      ],
       ['ping', () => ({})],
-      ['tools/list', () => list],
-      ['tools/call', callTool],
+      ['tools/list', () => ({ tools: tools.map(describeLegacyTool) })],
+      ['tools/call', (...given) => callTool('legacy', ...given)],
+      ['tasks/get', (...given) => getTask('legacy', ...given)],
+      ['tasks/result', readTaskResult],
     ]),
   };
 
@@ -88,7 +146,8 @@ export function openAnswers(tools: readonly Tool[], version: string): (request: 
       const message = readMessage(readBody(request));
       id = message.id;
       if (id === undefined) return { status: 202 };
-      return ok({ jsonrpc: '2.0', id, result: await answer(message, request) });
+      const result = await answer(message, request);
+      return ok({ jsonrpc: '2.0', id, result }, message.method === 'initialize' ? sessionHeaders(message.params) : {});
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return { status: error.status, body: describeRpcError(error, id), headers: error.headers };
@@ -124,40 +183,35 @@ const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Recor
 
 /**
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
- * @throws RpcError with 401 at the address for hosts that sign people in, if the connection needs another PAT
+ * @throws RpcError with 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
  */
-async function runTool(tool: Tool, args: JsonObject, request: ApiRequest): Promise<object> {
-  const { requestId } = request;
+async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: Abilities): Promise<object> {
+  const entry = { request_id: request.requestId, tool: tool.name };
   try {
-    const { data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [] } = await tool.run(args, request);
-    logAnswer('tool', { request_id: requestId, tool: tool.name }, undefined);
-    const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
-    return { content, structuredContent: data, isError: false };
+    const output = await tool.run(args, request, client);
+    logAnswer('tool', entry, undefined);
+    return output.pending ? await answerPending(output.pending, client, request) : describeOutput(output);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { code } = error;
-    logAnswer('tool', { request_id: requestId, tool: tool.name }, error);
-    const message = inToolTerms(error.message, error.headers['Retry-After']);
-    const details = { ...describeDetails(error), request_id: requestId };
-    const next = nextCall(tool.name, error);
-    if (isSigningIn(request) && isOfConnection(error, request)) {
-      throw new RpcError(
-        'unauthorized',
-        `${message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${next}`,
-        {
-          status: 401,
-          data: { error: { code, message, details }, next },
-          headers: challengeHeaders(error, request),
-        },
-      );
-    }
-    const text = [`${code}: ${message}`, `Details: ${escapeHiddenInJson(JSON.stringify(details))}`, `Next: ${next}`].join('\n');
-    return { content: [{ type: 'text', text }], structuredContent: { error: { code, message, details }, next }, isError: true };
+    logAnswer('tool', entry, error);
+    if (isTaskOfLegacy(client) || (isSigningIn(request) && isOfConnection(error, request))) throw asRpcError(error, request, tool.name);
+    return describeRefusal(explainRefusal(tool.name, error, request.requestId));
   }
 }
 
-/** The details of a refusal, worded for tools. */
-function describeDetails({ details }: ApiError): Record<string, unknown> {
-  const { issues, ...others } = details as { issues?: Issue[] };
-  return { ...(issues && { issues: issues.map(({ path, problem }) => ({ path, problem: inToolTerms(problem) })) }), ...others };
+/** A refusal as an error of the protocol: of a task, whose result is no place for it, or with 401 of a connection that needs another PAT. */
+function asRpcError(error: ApiError, request: ApiRequest, tool = 'execute_intent'): RpcError {
+  const explained = explainRefusal(tool, error, request.requestId);
+  const { message } = explained.error;
+  if (!isSigningIn(request) || !isOfConnection(error, request))
+    return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
+  return new RpcError(
+    'unauthorized',
+    `${message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${explained.next}`,
+    {
+      status: 401,
+      data: explained,
+      headers: challengeHeaders(error, request),
+    },
+  );
 }

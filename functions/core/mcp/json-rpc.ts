@@ -8,14 +8,16 @@ export interface RpcMessage {
   params: JsonObject;
 }
 
-/** The error codes of JSON-RPC 2.0 section 5.1 and of MCP 2026-07-28. */
+/** The error codes of JSON-RPC 2.0 section 5.1, of MCP 2025-11-25 and of MCP 2026-07-28. */
 const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
+  internalError: -32603,
   headerMismatch: -32020,
   unsupportedProtocolVersion: -32022,
+  urlElicitationRequired: -32042,
   /** of this server: a tool needs a PAT, which the host gets when its person signs in */
   unauthorized: -32041,
 } as const;

@@ -60,6 +60,10 @@ export function nextCall(tool: string, error: ApiError): string {
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
   if (details.reason === 'agent_blocked') return `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`;
   if (details.reason === 'paused') return `${tellPerson} that this service is paused, or search_intents for another intent.`;
+  if (details.reason === 'denied' || details.reason === 'expired' || details.reason === 'no_longer_holds')
+    return `It was not done. ${tellPerson}; if they still want it, make the call with a new idempotency_key.`;
+  if (details.reason === 'outcome_unknown')
+    return 'It may have been done. Find that out before you make the call with a new idempotency_key.';
   if (details.reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again with a new signature.';
   if (details.reason === 'intent_changed')

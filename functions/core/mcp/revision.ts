@@ -13,7 +13,7 @@ export const revisions = [modernRevision, ...legacyRevisions];
 export type Era = 'modern' | 'legacy';
 
 const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion';
-const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
+export const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 
 /**
  * Modern requests name their revision in `_meta`, and repeat parts of the body in headers (MCP 2026-07-28, Streamable HTTP, "Request Metadata").
@@ -34,7 +34,9 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
   if (claimed !== modernRevision) throw unsupported(claimed);
   requireHeader('MCP-Protocol-Version', header, claimed);
   requireHeader('Mcp-Method', request.header('mcp-method'), method);
-  if (method === 'tools/call') requireHeader('Mcp-Name', decodeHeader(request.header('mcp-name')), params.name);
+  const name = decodeHeader(request.header('mcp-name'));
+  if (method === 'tools/call') requireHeader('Mcp-Name', name, params.name);
+  if (method.startsWith('tasks/') && name !== undefined) requireHeader('Mcp-Name', name, params.taskId);
   return 'modern';
 }
 

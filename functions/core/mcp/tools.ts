@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.ts';
 import { executionRequest } from '../../../schemas/execution.ts';
 import { briefPage } from '../../../schemas/intent.ts';
 import { intentDigest } from '../../../schemas/intent-digest.ts';
@@ -12,8 +13,12 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { type JsonObject, parse } from '../json.ts';
 import { signInPath } from '../sign-in/metadata.ts';
+import { type Abilities, isTaskOfLegacy } from './abilities.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
+import { remarksOn } from './result.ts';
+import { findEnd } from './tasks.ts';
+import type { Tool, ToolAnnotations, ToolOutput } from './tool.ts';
 
 /** The endpoints behind the tools: each is implemented once, there. */
 export interface Endpoints {
@@ -22,42 +27,17 @@ export interface Endpoints {
   getPolicy: Action;
   issuePat: Action;
   executeIntent: Action;
-}
-
-/** The result of a tool: data and, if the data do not speak for themselves, a text. */
-export interface ToolOutput {
-  data: object;
-  text?: string;
-  /** remarks on the data, in sentences */
-  remarks?: string[];
-}
-
-/** MCP's hints about a tool; a host must not rely on them. */
-export interface ToolAnnotations {
-  readOnlyHint: boolean;
-  destructiveHint: boolean;
-  idempotentHint: boolean;
-  openWorldHint: boolean;
-}
-
-export interface Tool {
-  name: string;
-  title: string;
-  description: string;
-  annotations: ToolAnnotations;
-  input: z.ZodObject;
-  /** @throws ApiError */
-  run(args: JsonObject, request: ApiRequest): Promise<ToolOutput>;
+  getExecution: Action;
 }
 
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
   input: T;
-  run(args: z.output<T>, request: ApiRequest): Promise<ToolOutput>;
+  run(args: z.output<T>, request: ApiRequest, client: Abilities): Promise<ToolOutput>;
 }
 
 const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
   ...tool,
-  run: async (args, request) => run(parse(tool.input, args, 'The arguments are not valid.'), request),
+  run: async (args, request, client) => run(parse(tool.input, args, 'The arguments are not valid.'), request, client),
 });
 
 const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -97,6 +77,10 @@ const executeArguments = executionRequest.extend({
     .string()
     .optional()
     .describe('a text of your own, new for each thing that you want done: a call that is repeated with it is not done twice'),
+  respond_async: z
+    .boolean()
+    .optional()
+    .describe('answers at once instead of waiting, for an operation that may take minutes: the result says how to ask for its outcome'),
   digest: intentDigest
     .optional()
     .describe('the digest that get_intent returned: with it, the intent is executed only if it is still what you have read'),
@@ -168,23 +152,34 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
         'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
       annotations: executing,
       input: executeArguments,
-      run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, digest, pat }, request) => {
+      isDeferrable: true,
+      run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, respond_async = false, digest, pat }, request, client) => {
         const hasOwnPat = request.headerValues('authorization').length > 0;
         const ofConnection = (reason: string) => ({ reason, ...(isSignInOffered && { sign_in: request.baseUrl + signInPath }) });
         // text that steers a model must not make the call of one agent or person that of another
         if (hasOwnPat && pat !== undefined) throw twoPats();
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
+        if (isTaskOfLegacy(client) && pat !== undefined) throw patOfTask();
+        const isAsked = respond_async || isTaskOfLegacy(client);
+        const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
         const inner = innerRequest(request, {
           body: { intent_uid, parameters: parameters as JsonObject, max_bytes, ...(fields && { fields }) },
           headers: {
-            ...(pat !== undefined && { authorization: `Bearer ${pat}` }),
+            ...credential,
             'idempotency-key': idempotency_key,
+            ...(isAsked && { prefer: 'respond-async' }),
             ...(digest && { 'if-match': `"${digest}"` }),
           },
         });
         try {
-          const { body, headers } = await endpoints.executeIntent(inner);
-          return { data: body as object, remarks: remarksOn(headers) };
+          const { status, body, headers } = await endpoints.executeIntent({ ...inner, keyIfDeferred: client.key });
+          if (status !== 202) return { data: body as object, remarks: remarksOn(headers) };
+          const state = body as PendingExecution;
+          const executionId = executionIdOf(state);
+          const reading = innerRequest(request, { method: 'GET', pathParameters: { id: executionId }, headers: { ...credential } });
+          const readEnd = async () => findEnd(await endpoints.getExecution(reading), request.requestId);
+          const pending = { executionId, state, key: idempotency_key ?? client.key, isOfConnection: hasOwnPat, isAsked, readEnd };
+          return { data: state, pending };
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
           throw error.withDetails(ofConnection('pat_of_connection'));
@@ -194,19 +189,16 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
   ];
 }
 
-function remarksOn({ 'Answer-Issues': issues, 'Answer-Cut': cut }: Record<string, string> = {}): string[] {
-  return [
-    ...(issues ? [`The call was executed, but its answer does not match output_parameters at ${issues}.`] : []),
-    ...(cut
-      ? [`The answer was longer than max_bytes and was cut (${cut}). Ask for less with fields, or for more with a larger max_bytes.`]
-      : []),
-  ];
-}
-
-const patMissing = unauthorized('Executing an intent needs a PAT, and this call has none.');
+export const patMissing = unauthorized('Executing an intent needs a PAT, and this call has none.');
 
 const twoPats = () =>
   invalidParameter(
     [{ path: '/pat', problem: 'must be left out, because this connection has a PAT of its own' }],
     'The call has two PATs. Leave the argument pat out: the PAT of the connection is used.',
+  );
+
+const patOfTask = () =>
+  invalidParameter(
+    [{ path: '/pat', problem: 'must be left out, because a task is read with the PAT of the connection' }],
+    'This connection has no PAT to read the task with. Call the tool without task.',
   );

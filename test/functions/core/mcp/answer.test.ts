@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
+import { ok } from '../../../../functions/core/http/response.ts';
 import { openAnswers } from '../../../../functions/core/mcp/answer.ts';
-import type { Tool } from '../../../../functions/core/mcp/tools.ts';
+import type { Tool } from '../../../../functions/core/mcp/tool.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { invoke } from '../../../support/invoke.ts';
 
@@ -50,12 +51,15 @@ test.each<[string, (() => never) | undefined, object]>([
   };
   const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
-    const { status } = await invoke(openAnswers([tool], '1'), {
-      method: 'POST',
-      path: '/mcp',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name } }),
-    });
+    const { status } = await invoke(
+      openAnswers([tool], async () => ok({}), '1'),
+      {
+        method: 'POST',
+        path: '/mcp',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name } }),
+      },
+    );
     expect(status).toBe(200);
     const lines = written.mock.calls.map(([text]) => JSON.parse(String(text)));
     const { level, code, fault, cause } = lines.find(({ message }) => message === 'tool');

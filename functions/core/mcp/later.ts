@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiRequest } from '../http/request.ts';
+import type { Abilities } from './abilities.ts';
+import { RpcError } from './json-rpc.ts';
+import { createTask } from './tasks.ts';
+import type { Ended, PendingCall } from './tool.ts';
+
+/** How long an answer is held back for a call that ends in the meantime, and how often it is looked for, in milliseconds. */
+const longestHoldMs = 20_000;
+const pollMs = 1_000;
+/** what an answer takes, in milliseconds */
+const marginMs = 4_000;
+
+/** Waits for the end of a call for as long as one request can. A proof of possession is valid for one look only. */
+export async function hold(read: () => Promise<Ended | undefined>, request: ApiRequest): Promise<Ended | undefined> {
+  const untilMs = Date.now() + Math.min(longestHoldMs, request.remainingMs() - marginMs);
+  for (;;) {
+    const ended = await read();
+    if (ended || request.header('dpop') !== undefined || Date.now() + pollMs > untilMs) return ended;
+    await sleep(pollMs);
+  }
+}
+
+/**
+ * Answers a call that is made later: with a task if the client takes one, else with the page that shows it if the client opens pages, else with words.
+ * @throws RpcError for a legacy client that opens pages
+ */
+export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest): Promise<object> {
+  const { state, isOfConnection } = call;
+  if (client.tasks && isOfConnection) return createTask(client.era, call.executionId, state);
+  const isSeen = client.answered !== undefined;
+  if (client.urls && state.status === 'waiting' && !isSeen) return elicit(call, client, request);
+  const isSoon = client.answered === 'accept' || (state.status === 'working' && !call.isAsked);
+  return (isSoon && (await hold(call.readEnd, request))?.result) || explain(call);
+}
+
+/** Sends the person to the page that shows the call (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */
+function elicit({ executionId, key }: PendingCall, { era }: Abilities, { baseUrl }: ApiRequest): object {
+  const message = 'A person has to approve this call. The page shows it to the admins of this gate, who decide there.';
+  const params = { mode: 'url', message, url: `${baseUrl}/console#/approvals/${executionId}` };
+  if (era === 'modern')
+    return { resultType: 'input_required', inputRequests: { approval: { method: 'elicitation/create', params } }, requestState: key };
+  throw new RpcError('urlElicitationRequired', `${message} Then make the same call again.`, {
+    status: 200,
+    data: { elicitations: [{ ...params, elicitationId: executionId }] },
+  });
+}
+
+/** Says how to ask again. */
+function explain({ state, key }: PendingCall): object {
+  const isWaiting = state.status === 'waiting';
+  const happened = isWaiting
+    ? `This call waits for a person's approval until ${state.expires_at}. Nothing has been sent.`
+    : 'This call is being made, and has not ended.';
+  const next = `${isWaiting ? 'Tell the person whom you work for that an admin of this gate has to approve it. When they have, make' : 'In a few seconds, make'} the same call again with the same arguments and the idempotency_key ${key}: it is made only once.`;
+  const { execution: _, ...shown } = state;
+  return {
+    content: [{ type: 'text', text: `${happened}\nNext: ${next}` }],
+    structuredContent: { ...shown, idempotency_key: key, next },
+    isError: false,
+  };
+}

@@ -1,0 +1,43 @@
+import type { Issue } from '../../../schemas/errors.ts';
+import { escapeHiddenInJson } from '../../../schemas/text.ts';
+import type { ApiError } from '../api-error.ts';
+import { nextCall } from './next-call.ts';
+import type { ToolOutput } from './tool.ts';
+import { inToolTerms } from './tool-terms.ts';
+
+/** What a tool found, as MCP passes it on. */
+export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [] }: ToolOutput): object {
+  const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
+  return { content, structuredContent: data, isError: false };
+}
+
+/** A refusal in the terms of the tools, with what to do next. */
+export function explainRefusal(tool: string, error: ApiError, requestId: string) {
+  const { code } = error;
+  const message = inToolTerms(error.message, error.headers['Retry-After']);
+  return { error: { code, message, details: { ...describeDetails(error), request_id: requestId } }, next: nextCall(tool, error) };
+}
+
+/** A refusal as a result, so that a model can read it and act on it. */
+export function describeRefusal(explained: ReturnType<typeof explainRefusal>) {
+  const { error, next } = explained;
+  const text = [`${error.code}: ${error.message}`, `Details: ${escapeHiddenInJson(JSON.stringify(error.details))}`, `Next: ${next}`].join(
+    '\n',
+  );
+  return { content: [{ type: 'text', text }], structuredContent: explained, isError: true };
+}
+
+/** The details of a refusal, worded for tools. */
+function describeDetails({ details }: ApiError): Record<string, unknown> {
+  const { issues, ...others } = details as { issues?: Issue[] };
+  return { ...(issues && { issues: issues.map(({ path, problem }) => ({ path, problem: inToolTerms(problem) })) }), ...others };
+}
+
+export function remarksOn({ 'Answer-Issues': issues, 'Answer-Cut': cut }: Record<string, string> = {}): string[] {
+  return [
+    ...(issues ? [`The call was executed, but its answer does not match output_parameters at ${issues}.`] : []),
+    ...(cut
+      ? [`The answer was longer than max_bytes and was cut (${cut}). Ask for less with fields, or for more with a larger max_bytes.`]
+      : []),
+  ];
+}
