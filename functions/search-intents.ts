@@ -1,4 +1,3 @@
-import type { IntentDetails } from '../schemas/intent.ts';
 import { paginate } from '../schemas/pagination.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { readEnvironment } from './core/environment.ts';
@@ -11,9 +10,9 @@ import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
-import { toBriefIntent } from './core/search/document.ts';
+import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
-import type { SearchEngine, SearchOptions } from './core/search/search-engine.ts';
+import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
@@ -23,6 +22,12 @@ export interface Deps {
   engine: SearchEngine;
   findPolicy: FindPolicy;
 }
+
+const show = {
+  details: ({ intent }: Hit) => intent,
+  brief: ({ intent }: Hit) => toBriefIntent(intent),
+  catalogue: ({ intent, method }: Hit) => toCatalogueEntry(intent, method),
+};
 
 /** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
 export const createAction =
@@ -38,8 +43,7 @@ export const createAction =
       return !mayBeExecuted(compiled.rules, judgedIntent(record, { service_id: record.service_id, service_name }));
     };
     const { hits, total } = await engine.search(query, { isForbidden });
-    const show = query.view === 'brief' ? toBriefIntent : (intent: IntentDetails) => intent;
-    const intents = hits.map(({ intent, match }) => ({ ...show(intent), ...(match && { match }) }));
+    const intents = hits.map(({ match, ...hit }) => ({ ...show[query.view ?? 'details'](hit), ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
     return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, { after }));

@@ -284,6 +284,13 @@ const briefIntent = z
 
 export type BriefIntent = z.infer<typeof briefIntent>;
 
+export const cataloguePage = z
+  .strictObject({
+    intents: z.array(briefIntent.extend({ service_name: z.string(), method: z.enum(methods), tags: z.array(z.string()) })),
+    pagination,
+  })
+  .meta({ id: 'CataloguePage', description: 'A page of search results with `view=catalogue`.' });
+
 export const briefPage = z
   .strictObject({ intents: z.array(briefIntent), pagination })
   .meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });

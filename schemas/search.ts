@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { maxTags } from './intent.ts';
+import { maxTags, methods } from './intent.ts';
 import { pageQuery } from './pagination.ts';
 
 const term = z.string().max(10_240).optional();
@@ -18,10 +18,17 @@ export const searchQuery = z.object({
     .refine((list) => new Set(list.split(',').filter((tag) => tag.trim() !== '')).size <= maxTags, `must hold at most ${maxTags} tags`)
     .optional()
     .describe('tags separated by commas; the intent must have each'),
-  view: z
-    .enum(['details', 'brief'])
+  method: z.enum(methods).optional().describe("the HTTP method of the intent's endpoint"),
+  permitted: z
+    .literal('true')
     .optional()
-    .describe('brief gives of each intent only its uid, name, first sentence and the names of the inputs that it requires'),
+    .describe('leaves out intents that the policy lets nobody execute; not with the search engine OpenSearch'),
+  view: z
+    .enum(['details', 'brief', 'catalogue'])
+    .optional()
+    .describe(
+      'brief gives of each intent only its uid, name, first sentence and the names of the inputs that it requires; catalogue adds service, method and tags',
+    ),
   after: z.string().max(200).optional().describe('without query: the uid that the page follows, as the next link gives it'),
   explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
   ...pageQuery.shape,

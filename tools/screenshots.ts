@@ -43,7 +43,7 @@ async function run(to: Page, uid: string, values: Record<string, string>): Promi
 
 await run(page, 'world.example:get-country:v1', { code: 'JP' });
 await page.goto(`${stack.base_url}/console#/?query=what+time+is+it+elsewhere`);
-await page.getByText('open to everyone').first().waitFor();
+await page.getByText('permitted', { exact: true }).first().waitFor();
 await shoot('catalogue');
 
 await page.goto(`${stack.base_url}/console#/services`);

@@ -1,127 +1,330 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
-import type { IntentDetails } from '../../schemas/intent.ts';
+import { methods } from '../../schemas/intent.ts';
 import type { Policy } from '../../schemas/policy.ts';
+import { Badge, MethodBadge, type Tone } from './components/badge.tsx';
+import { Button } from './components/button.tsx';
+import { EmptyState } from './components/empty-state.tsx';
 import { Failure } from './components/failure.tsx';
 import { Heading } from './components/heading.tsx';
+import { Icon } from './components/icon.tsx';
 import { Pages } from './components/pages.tsx';
-import { Choice } from './components/tabs.tsx';
-import { Link, Shown } from './components/text.tsx';
+import { Skeleton } from './components/skeleton.tsx';
+import { Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
-import { useRead } from './gate.ts';
+import { readAll, useRead } from './gate.ts';
 import { readTerms, type Terms } from './policy-terms.ts';
 import { go, linkTo } from './route.ts';
-import type { IntentPage, ServiceList } from './wire.ts';
+import { ServiceCards } from './service-cards.tsx';
+import type { CataloguePage, ServiceList } from './wire.ts';
 
 /** How long the page waits for the next letter before it searches, in milliseconds. */
-const typingMs = 120;
+const typingMs = 40;
 
 /** The terms of the policy in force, for each intent. */
-export function useTerms(): (intent: JudgedIntent) => Terms | undefined {
-  const policy = useRead<Policy>('/api/policy').answer?.value;
-  return useMemo(() => (policy ? readTerms(policy, deployment.publicUrl) : () => undefined), [policy]);
+export function useTerms(): { termsOf(intent: JudgedIntent): Terms | undefined; isLoading: boolean } {
+  const { answer, error } = useRead<Policy>('/api/policy');
+  const policy = answer?.value;
+  const termsOf = useMemo(() => (policy ? readTerms(policy, deployment.publicUrl) : () => undefined), [policy]);
+  return { termsOf, isLoading: policy === undefined && error === undefined };
 }
 
-/** All intents, and a search in them that follows what is typed. */
+/** Services change rarely, so the tab reads them once. */
+let services: ServiceList['services'] | undefined;
+
+function useServices(): { services: ServiceList['services'] | undefined; error: unknown } {
+  const [state, setState] = useState<{ error?: unknown }>({});
+  useEffect(() => {
+    readAll<ServiceList>('/api/services', { page_size: '100' }).then(
+      (pages) => {
+        services = pages.flatMap((page) => page.services);
+        setState({});
+      },
+      (error) => setState({ error }),
+    );
+  }, []);
+  return { services, error: state.error };
+}
+
+const names = ['query', 'service', 'method', 'tags', 'permitted'] as const;
+
+type Filters = Record<(typeof names)[number], string>;
+
+/** All operations, and a search in them that follows what is typed. */
 export function Catalogue({ query }: { query: URLSearchParams }) {
-  const filters = { query: query.get('query') ?? '', service_name: query.get('service') ?? '', tags: query.get('tags') ?? '' };
+  const filters = Object.fromEntries(names.map((name) => [name, query.get(name) ?? ''])) as Filters;
   const page = query.get('page') ?? '1';
-  const { answer, error, isLoading, reload } = useRead<IntentPage>('/api/intents/search', { ...filters, page, page_size: '20' });
-  const services = useRead<ServiceList>('/api/services', { page_size: '100' }).answer?.value.services ?? [];
-  const termsOf = useTerms();
-  const show = (changed: Partial<typeof filters> & { page?: string }, isReplacing = false) => {
-    const { query, service_name: service, tags, page = '' } = { ...filters, ...changed };
-    go(linkTo([], { query, service, tags, page: page === '1' ? '' : page }), { isReplacing });
+  const { service: service_name, ...rest } = filters;
+  const { answer, error, isLoading, reload } = useRead<CataloguePage>('/api/intents/search', {
+    ...rest,
+    service_name,
+    page,
+    page_size: '20',
+    view: 'catalogue',
+  });
+  const { services, error: servicesError } = useServices();
+  const { termsOf, isLoading: isPolicyLoading } = useTerms();
+  const list = useRef<HTMLElement>(null);
+  const show = (changed: Partial<Filters> & { page?: string }, isReplacing = false) => {
+    const { page = '', ...next } = { ...filters, ...changed };
+    go(linkTo([], { ...next, page: page === '1' ? '' : page }), { isReplacing });
   };
-  const found = answer?.value;
-  const chosen = filters.tags.split(',').filter(Boolean);
-  const toggle = (tag: string) =>
-    show({ tags: (chosen.includes(tag) ? chosen.filter((other) => other !== tag) : [...chosen, tag]).join(',') });
+  const isHome = names.every((name) => filters[name] === '') && page === '1';
+  // nothing appears above what is there already
+  const isShown = answer !== undefined && !isPolicyLoading && (!isHome || services !== undefined || servicesError !== undefined);
+  const { intents = [], pagination } = answer?.value ?? {};
+
+  /** Arrow keys lead from the search through the hits, and back. */
+  function onKeyDown(event: KeyboardEvent): void {
+    const hits = [...(list.current?.querySelectorAll<HTMLElement>('a[data-hit]') ?? [])];
+    const field = list.current?.querySelector<HTMLElement>('#query');
+    const at = hits.indexOf(document.activeElement as HTMLElement);
+    const isInField = document.activeElement === field;
+    if (at < 0 && !isInField) return;
+    if (event.key === 'ArrowDown') hits[Math.min(at + 1, hits.length - 1)]?.focus();
+    else if (event.key === 'ArrowUp' && !isInField) (hits[at - 1] ?? field)?.focus();
+    else if (event.key === 'Escape' && !isInField) field?.focus();
+    else if (event.key === 'Enter' && isInField && !isLoading && (field as HTMLInputElement).value === filters.query) hits[0]?.click();
+    else return;
+    event.preventDefault();
+  }
+
   return (
-    <>
+    <section ref={list} onKeyDown={onKeyDown} aria-label="Catalogue">
       <Heading title="Catalogue">Explore operations</Heading>
-      <search class="search">
-        <label for="query">Search</label>
+      <p class="lead">Find what third-party services can do, see what the policy allows, and run it: here, or from an AI agent.</p>
+      <search>
         <SearchField text={filters.query} onText={(text) => show({ query: text }, true)} />
-        <label for="service">Service</label>
-        <select id="service" value={filters.service_name} onChange={({ currentTarget }) => show({ service_name: currentTarget.value })}>
-          <option value="">every service</option>
-          {services.map(({ service_id, service_name }) => (
-            <option key={service_id} value={service_name}>
-              {service_name}
-            </option>
-          ))}
-        </select>
+        <FilterBar filters={filters} services={services ?? []} tags={tagsOf(intents)} onFilter={show} />
       </search>
-      <TagFilter chosen={chosen} found={found?.intents ?? []} onToggle={toggle} />
       <Failure error={error} retry={reload} />
-      <p role="status" class="quiet" aria-busy={isLoading}>
-        {found === undefined ? 'Loading …' : countOf(found.pagination.total_results)}
-      </p>
-      <ul class="list">
-        {found?.intents.map((intent) => (
-          <Hit
-            key={intent.intent_uid}
-            intent={intent}
-            terms={termsOf({ intentUid: intent.intent_uid, tags: intent.tags, service: { service_name: intent.service_name } })}
-          />
-        ))}
-      </ul>
-      {found && <Pages page={Number(page)} of={found.pagination.total_pages} onPage={(next) => show({ page: String(next) })} />}
-    </>
+      {isHome && isShown && <ServiceCards services={services ?? []} error={servicesError} />}
+      {!isShown && error === undefined && <Skeleton rows={9} />}
+      {isShown && (
+        <>
+          <p role="status" class="quiet" aria-busy={isLoading}>
+            {countOf(pagination?.total_results ?? 0)}
+          </p>
+          {intents.length === 0 && <NothingFound filters={filters} />}
+          <ul class="list hits">
+            {intents.map((intent) => (
+              <Hit key={intent.intent_uid} intent={intent} terms={termsOf(judged(intent))} />
+            ))}
+          </ul>
+          {pagination && <Pages page={Number(page)} of={pagination.total_pages} onPage={(next) => show({ page: String(next) })} />}
+        </>
+      )}
+    </section>
   );
 }
 
-const countOf = (count: number): string => (count === 0 ? 'Nothing found. Try other words, or fewer filters.' : `${count} found`);
+const judged = ({ intent_uid, method, tags, service_name }: CataloguePage['intents'][number]): JudgedIntent => ({
+  intentUid: intent_uid,
+  method,
+  tags,
+  service: { service_name },
+});
+
+const countOf = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'operation' : 'operations'}`;
+
+/** The tags of what has been found, most frequent first. */
+function tagsOf(found: CataloguePage['intents']): string[] {
+  const groups = Map.groupBy(
+    found.flatMap(({ tags }) => tags),
+    (tag) => tag,
+  );
+  return [...groups].sort(([, one], [, other]) => other.length - one.length).map(([tag]) => tag);
+}
+
+let isFocusWanted = false;
+
+/** The key `/` leads to the search, from everywhere but a field. */
+export function useSearchKey(): void {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const { target } = event;
+      const isTyping = target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping || document.querySelector('dialog[open]')) return;
+      event.preventDefault();
+      const field = document.getElementById('query');
+      if (field) {
+        field.focus();
+        return;
+      }
+      isFocusWanted = true;
+      go(linkTo([]));
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  }, []);
+}
 
 /** What is typed is here at once, and in the address when the typing rests. */
 function SearchField({ text, onText }: { text: string; onText(text: string): void }) {
   const [typed, setTyped] = useState(text);
   const timer = useRef(0);
+  const field = useRef<HTMLInputElement>(null);
   useEffect(() => setTyped(text), [text]);
+  useEffect(() => {
+    if (isFocusWanted) field.current?.focus();
+    isFocusWanted = false;
+    return () => clearTimeout(timer.current);
+  }, []);
   return (
-    <input
-      id="query"
-      type="search"
-      value={typed}
-      maxLength={10_000}
-      autocomplete="off"
-      placeholder="In your own words: what time is it in Tokyo"
-      onInput={({ currentTarget: { value } }) => {
-        setTyped(value);
-        clearTimeout(timer.current);
-        timer.current = window.setTimeout(() => onText(value), typingMs);
-      }}
-    />
+    <div class="query">
+      <label class="hidden" for="query">
+        Search
+      </label>
+      <Icon name="search" />
+      <input
+        id="query"
+        ref={field}
+        type="search"
+        value={typed}
+        maxLength={10_000}
+        autocomplete="off"
+        placeholder="In your own words: what time is it in Tokyo"
+        aria-keyshortcuts="/"
+        onInput={({ currentTarget: { value } }) => {
+          setTyped(value);
+          clearTimeout(timer.current);
+          timer.current = window.setTimeout(() => onText(value), typingMs);
+        }}
+      />
+      <span class="key" aria-hidden="true">
+        /
+      </span>
+    </div>
   );
 }
 
-/** The tags of what has been found, most frequent first. */
-function TagFilter({ chosen, found, onToggle }: { chosen: string[]; found: IntentDetails[]; onToggle(tag: string): void }) {
-  const counted = new Map<string, number>();
-  for (const tag of found.flatMap(({ tags }) => tags)) counted.set(tag, (counted.get(tag) ?? 0) + 1);
-  const offered = [...counted].sort(([, one], [, other]) => other - one).map(([tag]) => tag);
-  const tags = [...new Set([...chosen, ...offered])].slice(0, Math.max(12, chosen.length));
-  return <Choice title="Tags" options={tags} chosen={chosen} onChoose={onToggle} />;
+interface FilterBarProps {
+  filters: Filters;
+  services: ServiceList['services'];
+  tags: readonly string[];
+  onFilter(changed: Partial<Filters>): void;
 }
 
-const Hit = ({ intent, terms }: { intent: IntentDetails; terms: Terms | undefined }) => (
+function FilterBar({ filters, services, tags, onFilter }: FilterBarProps) {
+  const chosen = filters.tags.split(',').filter(Boolean);
+  const setTags = (next: readonly string[]) => onFilter({ tags: next.join(',') });
+  const isKnown = filters.service === '' || services.some(({ service_name }) => service_name === filters.service);
+  return (
+    <div class="toolbar">
+      <select aria-label="Service" value={filters.service} onChange={({ currentTarget }) => onFilter({ service: currentTarget.value })}>
+        <option value="">Every service</option>
+        {!isKnown && <option>{filters.service}</option>}
+        {services.map(({ service_id, service_name }) => (
+          <option key={service_id} value={service_name}>
+            {service_name}
+          </option>
+        ))}
+      </select>
+      <select aria-label="Method" value={filters.method} onChange={({ currentTarget }) => onFilter({ method: currentTarget.value })}>
+        <option value="">Every method</option>
+        {methods.map((method) => (
+          <option key={method}>{method}</option>
+        ))}
+      </select>
+      <select aria-label="Tag" value="" onChange={({ currentTarget }) => setTags([...chosen, currentTarget.value])}>
+        <option value="">{chosen.length > 0 ? 'Another tag' : 'Every tag'}</option>
+        {tags.flatMap((tag) => (chosen.includes(tag) ? [] : [<option key={tag}>{tag}</option>]))}
+      </select>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={filters.permitted === 'true'}
+          onChange={({ currentTarget }) => onFilter({ permitted: currentTarget.checked ? 'true' : '' })}
+        />
+        Only what I may run
+      </label>
+      {chosen.map((tag) => (
+        <Button
+          key={tag}
+          kind="tag"
+          isPressed
+          title={<Shown text={tag} />}
+          label={`Tag ${tag}: remove`}
+          onClick={() => setTags(chosen.filter((other) => other !== tag))}
+        />
+      ))}
+    </div>
+  );
+}
+
+const NothingFound = ({ filters: { query, ...others } }: { filters: Filters }) => {
+  const isFiltered = Object.values(others).some((value) => value !== '');
+  if (query === '' && !isFiltered)
+    return (
+      <EmptyState title="No operations yet">
+        <p>
+          An admin adds them by <a href={linkTo(['import'])}>importing an OpenAPI document</a>.
+        </p>
+      </EmptyState>
+    );
+  return (
+    <EmptyState title="Nothing found">
+      <p>Try other words{isFiltered && ', or fewer filters'}.</p>
+      <p class="buttons">
+        {isFiltered && query !== '' && (
+          <a class="button" href={linkTo([], { query })}>
+            Remove the filters
+          </a>
+        )}
+        <a class="button" href={linkTo([])}>
+          Show everything
+        </a>
+      </p>
+    </EmptyState>
+  );
+};
+
+const Hit = ({ intent, terms }: { intent: CataloguePage['intents'][number]; terms: Terms | undefined }) => (
   <li>
-    <h2>
-      <Link to={linkTo(['intents', intent.intent_uid])} text={intent.intent_name} /> <Allowance terms={terms} />
-    </h2>
-    <p class="brief">
-      <Shown text={intent.description} />
-    </p>
-    <p class="quiet">
-      <Shown text={intent.service_name} /> · <code>{intent.intent_uid}</code>
+    <MethodBadge method={intent.method} />
+    <div>
+      <h2>
+        <a data-hit href={linkTo(['intents', intent.intent_uid])}>
+          <Shown text={intent.intent_name} />
+        </a>
+      </h2>
+      <p class="brief">
+        <Shown text={intent.summary} />
+      </p>
+      <p class="quiet">
+        <Shown text={intent.service_name} /> · {intent.required.length === 0 ? 'needs no input' : 'needs '}
+        {intent.required.map((name, at) => (
+          <span key={name}>
+            {at > 0 && ', '}
+            <code>
+              <Shown text={name} />
+            </code>
+          </span>
+        ))}{' '}
+        · <code>{intent.intent_uid}</code>
+      </p>
+    </div>
+    <p class="terms">
+      <Allowance terms={terms} />
+      {terms?.price && <span class="quiet">{terms.price}</span>}
     </p>
   </li>
 );
 
+const allowances: Record<Terms['access'], [text: string, tone: Tone]> = {
+  open: ['permitted', 'good'],
+  conditional: ['under conditions', 'warn'],
+  'not permitted': ['not permitted', 'bad'],
+  prohibited: ['prohibited', 'bad'],
+};
+
 export function Allowance({ terms }: { terms: Terms | undefined }) {
   if (terms === undefined) return null;
-  if (terms.access === 'open') return <span class="badge good">open to everyone</span>;
-  if (terms.access === 'conditional') return <span class="badge">open under conditions</span>;
-  return <span class="badge bad">{terms.access}</span>;
+  const [text, tone] = allowances[terms.access];
+  return (
+    <>
+      <Badge tone={tone}>{text}</Badge>
+      {terms.needsApproval && <Badge tone="warn">needs approval</Badge>}
+    </>
+  );
 }

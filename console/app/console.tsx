@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { Calls } from './calls.tsx';
-import { Catalogue } from './catalogue.tsx';
+import { Catalogue, useSearchKey } from './catalogue.tsx';
 import { Heading } from './components/heading.tsx';
 import { Layout, type Place } from './components/layout.tsx';
 import { Consent } from './consent.tsx';
@@ -31,6 +31,7 @@ const forAdmins = ['import', ...adminPlaces.flatMap(({ path }) => path)];
 
 function Page() {
   const route = useRoute();
+  useSearchKey();
   const isAdmin = useStore(session) !== undefined;
   return (
     <>

@@ -46,6 +46,24 @@ export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: st
   };
 }
 
+/** Most pages that a list is read in. */
+const maxPages = 50;
+
+/**
+ * Reads all pages of a list.
+ * @throws IntentGateError
+ */
+export async function readAll<T>(path: string, query: Record<string, string>): Promise<T[]> {
+  const pages: T[] = [];
+  let next: Record<string, string> | undefined = query;
+  while (next && pages.length < maxPages) {
+    const answer: Answered<T> = await ask<T>('GET', path, { query: next });
+    pages.push(answer.value);
+    next = answer.next;
+  }
+  return pages;
+}
+
 function authorization(): Record<string, string> {
   const token = accessToken();
   return token === undefined ? {} : { Authorization: `Bearer ${token}` };

@@ -27,7 +27,7 @@ export function IntentView({ uid, query }: { uid: string; query: URLSearchParams
     { view: 'full' },
     isAdmin ? 'admin' : undefined,
   );
-  const termsOf = useTerms();
+  const { termsOf } = useTerms();
   if (error !== undefined) {
     return (
       <>

@@ -1,5 +1,7 @@
 import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
 import { describeRule } from '../../functions/core/policy/describe.ts';
+import { nameDuration } from '../../functions/core/policy/duration.ts';
+import type { Payment } from '../../functions/core/policy/duties.ts';
 import { openConditions, rulesFor } from '../../functions/core/policy/judge.ts';
 import { interpretPolicy, PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
 import type { Policy } from '../../schemas/policy.ts';
@@ -8,6 +10,10 @@ export interface Terms {
   /** whether whoever accepts the policy may run it: always, under conditions, or never because nothing permits it or something forbids it */
   access: 'open' | 'conditional' | 'not permitted' | 'prohibited';
   sentences: string[];
+  /** undefined if it costs nothing */
+  price: string | undefined;
+  /** a person approves each call */
+  needsApproval: boolean;
 }
 
 /**
@@ -22,14 +28,22 @@ export function readTerms(policy: Policy, publicUrl: string): (intent: JudgedInt
       const own = rulesFor(rules, intent);
       const of = (kind: string) => own.filter((rule) => rule.kind === kind);
       const isPlain = (rule: Rule) => openConditions(rule, intent).length === 0;
-      const sentences = own.map(describeRule);
-      if (of('prohibition').some(isPlain)) return { access: 'prohibited', sentences };
-      if (of('permission').length === 0) return { access: 'not permitted', sentences };
-      const isOpen = of('permission').some(isPlain) && of('prohibition').length === 0;
-      return { access: isOpen ? 'open' : 'conditional', sentences };
+      const permissions = of('permission');
+      const said = {
+        sentences: own.map(describeRule),
+        price: [...new Set(permissions.flatMap(({ payments }) => payments.map(namePrice).join(' and ') || []))].join(' or ') || undefined,
+        needsApproval: permissions.length > 0 && permissions.every((rule) => rule.needsApproval),
+      };
+      if (of('prohibition').some(isPlain)) return { access: 'prohibited', ...said };
+      if (permissions.length === 0) return { access: 'not permitted', ...said };
+      const isOpen = permissions.some(isPlain) && of('prohibition').length === 0;
+      return { access: isOpen ? 'open' : 'conditional', ...said };
     };
   } catch (error) {
     if (error instanceof PolicyError) return () => undefined;
     throw error;
   }
 }
+
+const namePrice = ({ amount, currency, every, budget }: Payment): string =>
+  every === undefined || budget ? `${amount} ${currency} a call` : `${amount} ${currency} every ${nameDuration(every)}`;

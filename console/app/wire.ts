@@ -1,11 +1,11 @@
 import type * as z from 'zod';
 import type { agentPage } from '../../schemas/agent.ts';
 import type { changePage } from '../../schemas/changes.ts';
-import type { intentList, intentPage } from '../../schemas/intent.ts';
+import type { cataloguePage, intentList } from '../../schemas/intent.ts';
 import type { serviceList } from '../../schemas/service.ts';
 
 /** Answers of the gate, as its schemas describe them. */
-export type IntentPage = z.infer<typeof intentPage>;
+export type CataloguePage = z.infer<typeof cataloguePage>;
 export type IntentList = z.infer<typeof intentList>;
 export type ServiceList = z.infer<typeof serviceList>;
 export type AgentPage = z.infer<typeof agentPage>;

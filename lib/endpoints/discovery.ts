@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorBody } from '../../schemas/error-body.ts';
-import { briefPage, describedDetails, fullIntent, intentPage, viewQuery } from '../../schemas/intent.ts';
+import { briefPage, cataloguePage, describedDetails, fullIntent, intentPage, viewQuery } from '../../schemas/intent.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
 import { descriptionQuery } from '../../schemas/pagination.ts';
 import { searchQuery } from '../../schemas/search.ts';
@@ -45,7 +45,7 @@ export const discovery = {
       'An intent must match all filters that are given. With `query`, the best matches come first; without it, the order is that of `intent_uid`. What an admin has written is found by the very next search. Deprecated intents are found only by `uid`.',
     credential: 'none',
     query: searchQuery,
-    answer: z.union([intentPage, briefPage]),
+    answer: z.union([intentPage, briefPage, cataloguePage]),
     headers: ['ETag', 'Link'],
     needs: { table: { ...wholeRegistry, ...followed }, snapshots: 'read', policy: true, wordVectors: true },
     needsWithCollection: { collection: 'read', policy: true },

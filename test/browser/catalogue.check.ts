@@ -201,12 +201,21 @@ given('the catalogue', () => {
 
   test('filters by service and tag, and keeps that in the address', async () => {
     const page = await open();
-    await page.getByLabel('Service').selectOption('World facts');
-    await page.getByRole('button', { name: 'countries' }).click();
+    await page.getByLabel('Service', { exact: true }).selectOption('World facts');
+    await page.getByLabel('Tag', { exact: true }).selectOption('countries');
     await page.waitForURL(/tags=countries/);
-    await page.getByText('3 found').or(page.getByText('4 found')).waitFor();
+    await page.getByText('4 operations').waitFor();
+    await page.getByLabel('Only what I may run').check();
+    await page.getByText('3 operations').waitFor();
+    expect(await page.getByText('prohibited').count()).toBe(0);
     await page.reload();
-    expect(await page.getByRole('button', { name: 'countries' }).getAttribute('aria-pressed')).toBe('true');
+    expect(await page.getByRole('button', { name: 'Tag countries: remove' }).getAttribute('aria-pressed')).toBe('true');
+    await page.getByLabel('Method').selectOption('DELETE');
+    await page.getByText('Nothing found').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Show everything' }).click();
+    await page.getByRole('link', { name: 'World facts' }).click();
+    await page.getByText('16 operations').waitFor();
     await page.close();
   });
 
@@ -246,12 +255,21 @@ given('the catalogue', () => {
     const page = await open();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-    await page.getByLabel('Search').focus();
+    await page.goto(`${api?.stack.base_url}/console#/policy`);
+    await page.getByRole('heading', { name: 'The policy in plain words' }).waitFor();
+    await page.keyboard.press('/');
+    await page.waitForFunction("document.activeElement.id === 'query'");
     await page.keyboard.type('time in another place');
     await page.waitForURL(/query=time/);
-    await page.getByRole('link', { name: 'Tell what time it is in a place' }).waitFor();
-    while ((await page.evaluate('document.activeElement.textContent')) !== 'Tell what time it is in a place')
-      await page.keyboard.press('Tab');
+    await page.locator('[aria-busy="false"]').waitFor();
+    const focused = () => page.evaluate('document.activeElement.textContent');
+    const hits = await page.locator('.hits h2').allTextContents();
+    for (const key of ['ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+    expect(await focused()).toBe(hits[1]);
+    for (const key of ['ArrowUp', 'ArrowUp']) await page.keyboard.press(key);
+    expect(await page.evaluate('document.activeElement.id')).toBe('query');
+    await page.keyboard.press('ArrowDown');
+    while ((await focused()) !== 'Tell what time it is in a place') await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Tell what time it is in a place' }).waitFor();
     await page.close();

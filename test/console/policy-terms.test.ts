@@ -14,6 +14,8 @@ test('an intent is open to everyone, or prohibited', () => {
   expect(termsOf({ intentUid: 'a.example:b:v1' })).toEqual({
     access: 'open',
     sentences: ['You may execute every intent, at most 60 times a minute.'],
+    price: undefined,
+    needsApproval: false,
   });
   expect(termsOf({ intentUid: 'world.example:export-countries:v1' })).toMatchObject({ access: 'prohibited' });
 });
@@ -32,4 +34,11 @@ test('of a policy that the page does not understand it says nothing', () => {
       'https://gate.example',
     )({ intentUid: 'a.example:b:v1' }),
   ).toBe(undefined);
+});
+
+test.each([
+  ['prices-that-are-billed', '0.05 EUR a call and 9.5 EUR every month', false],
+  ['large-refunds-need-a-person', undefined, false],
+])('says what a call costs, and whether it waits for a person: %s', (file, price, needsApproval) => {
+  expect(termsUnder(`samples/policies/${file}.json`)({ intentUid: 'shop.example:get-order:v1' })).toMatchObject({ price, needsApproval });
 });

@@ -8,7 +8,7 @@ import { openServices } from '../../functions/core/registry/services.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction } from '../../functions/search-intents.ts';
-import { briefPage, intentPage, maxChangedIntents, toIntentDetails } from '../../schemas/intent.ts';
+import { briefPage, cataloguePage, intentPage, maxChangedIntents, toIntentDetails } from '../../schemas/intent.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
@@ -218,6 +218,25 @@ describe('a request', () => {
     });
   });
 
+  test('for the catalogue also gets service, method and tags', async () => {
+    const { body } = await ask({ namespace: 'brief.example', view: 'catalogue' });
+    const entry = { intent_uid: 'brief.example:one:v1', intent_name: 'One', summary: 'Does one thing.', required: ['a', 'c'] };
+    expect(cataloguePage.parse(body).intents).toEqual([
+      { ...entry, service_name: expect.stringContaining('Brief'), method: 'POST', tags: expect.any(Array) },
+    ]);
+  });
+
+  test.each([{}, { query: 'fetch widgets' }])('finds what has a method: %j', async (query) => {
+    const { service_id } = await services.create(serviceNamed(`Methods ${Object.keys(query)}`));
+    const namespace = `methods-${Object.keys(query).length}.example`;
+    for (const method of ['GET', 'DELETE'] as const) {
+      const endpoint = { ...intentOf('a.example:b:v1').endpoint, method };
+      await intents.create(service_id, intentOf(`${namespace}:${method.toLowerCase()}:v1`, { intent_name: 'Fetch widgets', endpoint }));
+    }
+    expect(await find({ ...query, namespace, method: 'DELETE' })).toEqual([`${namespace}:delete:v1`]);
+    expect(await find({ ...query, namespace, method: 'PATCH' })).toEqual([]);
+  });
+
   test('finds what the policy forbids last', async () => {
     const { service_id } = await services.create(serviceNamed('Forbidden'));
     await intents.create(service_id, intentOf('forbidden.example:a:v1', { intent_name: 'Unwrap parcels' }));
@@ -225,15 +244,18 @@ describe('a request', () => {
     const template = loadPolicyTemplate();
     const prohibition = { target: '{base_url}/api/intents/forbidden.example:a:v1', action: 'execute' };
     const strict = parsePolicyTemplate(JSON.stringify({ ...template, prohibition: [...(template.prohibition ?? []), prohibition] }));
-    const found = async (policy: typeof template) => {
+    const found = async (policy: typeof template, more = {}) => {
       const { body } = await invoke(createAction({ engine: engines[0] as SearchEngine, findPolicy: openPolicy(policy) }), {
         path,
-        query: { query: 'unwrap parcels' },
+        query: { query: 'unwrap parcels', ...more },
       });
       return intentPage.parse(body).intents.map(({ intent_uid }) => intent_uid);
     };
     expect(await found(template)).toEqual(['forbidden.example:a:v1', 'allowed.example:b:v1']);
     expect(await found(strict)).toEqual(['allowed.example:b:v1', 'forbidden.example:a:v1']);
+    expect(await found(strict, { permitted: 'true' })).toEqual(['allowed.example:b:v1']);
+    expect(await found(strict, { permitted: 'true', query: '', namespace: 'forbidden.example' })).toEqual([]);
+    expect(await found(template, { permitted: 'true', query: '', namespace: 'forbidden.example' })).toEqual(['forbidden.example:a:v1']);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { BriefIntent, IntentDetails, IntentInput } from '../../../schemas/intent.ts';
+import type { BriefIntent, IntentDetails, IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { firstSentence, plainText, wordsOf } from './text.ts';
@@ -41,6 +41,14 @@ const maxDescribed = 600;
 
 export const embeddedText = ({ intent_name, description, tags = [] }: IntentInput, serviceName: string): string =>
   [intent_name, serviceName, plainText(description).slice(0, maxDescribed), ...tags].join('\n');
+
+/** What the catalogue shows of an intent. */
+export const toCatalogueEntry = (intent: IntentDetails, method: IntentEndpoint['method'] | undefined) => ({
+  ...toBriefIntent(intent),
+  service_name: intent.service_name,
+  method,
+  tags: intent.tags,
+});
 
 /** Enough to choose an intent, but not to execute it. */
 export const toBriefIntent = ({ intent_uid, intent_name, description, input_parameters }: IntentDetails): BriefIntent => ({

@@ -1,9 +1,11 @@
-import type { IntentDetails, Match } from '../../../schemas/intent.ts';
+import type { IntentDetails, IntentEndpoint, Match } from '../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../schemas/search.ts';
 import type { IntentRecord } from '../registry/records.ts';
 
 export interface Hit {
   intent: IntentDetails;
+  /** with `view=catalogue` */
+  method?: IntentEndpoint['method'];
   match?: Match;
 }
 
@@ -14,7 +16,7 @@ export interface SearchResult {
 }
 
 export interface SearchOptions {
-  /** Whether nobody may execute an intent. Such intents come last among the best hits. */
+  /** Whether nobody may execute an intent. Such intents come last among the best hits; with `permitted`, they are left out. */
   isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
 }
 

@@ -13,7 +13,7 @@ const repetitions = fields.map((field) => [field, Math.round(fieldWeights[field]
 const words = (text: string): string => wordsOf(text).join(' ');
 
 /** The number changes with the definition, so that the feed fills a new index. */
-export const indexName = 'intents-2';
+export const indexName = 'intents-3';
 
 /** Texts arrive as folded words, so they only need to be split at spaces, and stemmed for ranking. */
 export const indexDefinition = {
@@ -32,6 +32,7 @@ export const indexDefinition = {
       uid: { type: 'keyword' },
       namespace: { type: 'keyword' },
       service_id: { type: 'keyword' },
+      method: { type: 'keyword' },
       deprecated: { type: 'boolean' },
     },
   },
@@ -52,6 +53,7 @@ export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service
   namespace: foldTag(splitIntentUid(intent.intent_uid).namespace),
   service_id,
   service_name,
+  method: intent.endpoint.method,
   deprecated: intent.deprecated ?? false,
   record: JSON.stringify(intent),
 });

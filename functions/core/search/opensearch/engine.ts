@@ -80,9 +80,11 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
       return {
         total: total.value,
         hits: hits.map(({ _score, _source, matched_queries = [] }): Hit => {
-          const { record, service_name } = _source ?? { record: '{}', service_name: '' };
+          const { record: text, service_name } = _source ?? { record: '{}', service_name: '' };
+          const record = JSON.parse(text) as IntentRecord;
           return {
-            intent: toIntentDetails(JSON.parse(record) as IntentRecord, service_name),
+            intent: toIntentDetails(record, service_name),
+            ...(query.view === 'catalogue' && { method: record.endpoint.method }),
             ...(query.explain === 'true' && { match: { score: _score ?? 0, words: matched_queries } }),
           };
         }),

@@ -64,9 +64,12 @@ export function toSearchRequest(query: SearchQuery): Clause | undefined {
       { path: '/page', problem: `must not reach beyond the ${deepest}th result; narrow the search, or follow the next links` },
     ]);
   }
+  if (query.permitted)
+    throw invalidParameter([{ path: '/permitted', problem: 'must be left out: the search engine OpenSearch does not know the policy' }]);
   const filter = [
     ...named,
     ...(query.namespace === undefined ? [] : [{ term: { namespace: foldTag(query.namespace) } }]),
+    ...(query.method === undefined ? [] : [{ term: { method: query.method } }]),
     ...tags.map((tag) => ({ term: { exact_tags: tag } })),
     uid === undefined ? { term: { deprecated: false } } : { term: { uid } },
   ];

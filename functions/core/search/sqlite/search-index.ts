@@ -13,7 +13,7 @@ import { prepareSearch } from './search.ts';
 import { hashIntent, openTermOverlaps, type TermHashes } from './term-overlap.ts';
 
 /** Changes whenever newer code cannot read older files. */
-export const indexFormat = 8;
+export const indexFormat = 9;
 
 /**
  * `id` is the rowid in the full-text table, which filters by words; negative for deprecated intents, which only their uid finds. Definitions
@@ -22,11 +22,13 @@ export const indexFormat = 8;
 const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS intent (
-    id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL, name_key TEXT NOT NULL
+    id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, service_id TEXT NOT NULL, namespace TEXT NOT NULL, name_key TEXT NOT NULL,
+    method TEXT NOT NULL
   );
   CREATE TABLE IF NOT EXISTS definition (id INTEGER PRIMARY KEY, record TEXT NOT NULL, digest TEXT NOT NULL);
   CREATE INDEX IF NOT EXISTS intent_service ON intent (service_id);
   CREATE INDEX IF NOT EXISTS intent_namespace ON intent (namespace);
+  CREATE INDEX IF NOT EXISTS intent_method ON intent (method);
   CREATE INDEX IF NOT EXISTS intent_name ON intent (name_key);
   CREATE INDEX IF NOT EXISTS intent_listed ON intent (uid) WHERE id > 0;
   CREATE TABLE IF NOT EXISTS tag (tag TEXT, id INTEGER, PRIMARY KEY (tag, id)) WITHOUT ROWID;
@@ -78,7 +80,14 @@ export function openSearchIndex(file: string) {
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
-    write.insertIntent.run(id, intent.intent_uid, intent.service_id, foldTag(namespace), nameKey(intent.intent_name));
+    write.insertIntent.run(
+      id,
+      intent.intent_uid,
+      intent.service_id,
+      foldTag(namespace),
+      nameKey(intent.intent_name),
+      intent.endpoint.method,
+    );
     write.insertDefinition.run(id, JSON.stringify(intent), digestIntent(intent));
     addEntry(id, intent, service.name);
   }
@@ -162,7 +171,7 @@ const prepareWrites = (database: DatabaseSync) => ({
   findMembers: readBigInts(database.prepare(`${intentRows} WHERE service_id = ?`)),
   findRenamed: readBigInts(database.prepare(`${intentRows} WHERE service_id = ? AND service.name <> ?`)),
   findIntent: readBigInts(database.prepare(`${intentRows} WHERE uid = ?`)),
-  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, name_key) VALUES (?, ?, ?, ?, ?)'),
+  insertIntent: database.prepare('INSERT INTO intent (id, uid, service_id, namespace, name_key, method) VALUES (?, ?, ?, ?, ?, ?)'),
   insertDefinition: database.prepare('INSERT INTO definition (id, record, digest) VALUES (?, ?, ?)'),
   deleteDefinition: database.prepare('DELETE FROM definition WHERE id = ?'),
   deleteIntent: database.prepare('DELETE FROM intent WHERE id = ?'),

@@ -12,6 +12,7 @@ const sql = {
   hit: `SELECT record, digest, service.name AS service_name FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id
         WHERE intent.id = ?`,
   count: (conditions: string) => `SELECT count(*) AS total FROM intent WHERE ${conditions}`,
+  all: 'SELECT id, uid FROM intent',
   byUid: (conditions: string) => `SELECT id FROM intent WHERE ${conditions} AND uid > ? ORDER BY uid LIMIT ? OFFSET ?`,
 };
 
@@ -32,6 +33,7 @@ function matchEvery(column: string, text: string): string | undefined {
 
 function filtersOf(query: SearchQuery): Filter[] | undefined {
   const filters: Filter[] = [];
+  if (query.method !== undefined) filters.push({ ids: 'SELECT id FROM intent WHERE method = ?', value: query.method });
   for (const field of ['service_name', 'intent_name', 'description'] as const) {
     if (query[field] === undefined) continue;
     const value = matchEvery(field, query[field]);
@@ -65,19 +67,31 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
     return { record: JSON.parse(record) as IntentRecord, digest, service_name };
   };
 
+  const readAll = database.prepare(sql.all);
+
+  /** What the policy lets somebody execute. */
+  function keepOthers(isLeftOut: NonNullable<RankingOptions['isForbidden']>): Filter {
+    const kept: number[] = [];
+    for (const { id, uid } of readAll.iterate()) if (!isLeftOut(Number(id), String(uid))) kept.push(Number(id));
+    return { ids: 'SELECT value FROM json_each(?)', value: JSON.stringify(kept) };
+  }
+
   return function search(query: SearchQuery, { weights, isForbidden }: IndexSearchOptions = {}): SearchResult {
     const filters = filtersOf(query);
     const words = questionWords(query.query ?? '');
+    const isLeftOut: RankingOptions['isForbidden'] = isForbidden && ((id, uid) => isForbidden(uid, () => read(id)));
+    if (query.permitted && isLeftOut) filters?.push(keepOthers(isLeftOut));
     if (!filters || (query.query !== undefined && words.length === 0)) return { hits: [], total: 0 };
     const { entries, total } =
-      query.query === undefined
-        ? list(database, filters, query)
-        : rank(query.query, filters, query, { weights, isForbidden: isForbidden && ((id, uid) => isForbidden(uid, () => read(id))) });
+      query.query === undefined ? list(database, filters, query) : rank(query.query, filters, query, { weights, isForbidden: isLeftOut });
     const hits = entries.map(({ id, score }): Hit => {
       const { record, digest, service_name } = read(id);
       const intent = toIntentDetails(record, service_name, digest);
-      if (query.explain !== 'true') return { intent };
-      return { intent, match: { score, words: words.filter((word) => inMemory.postings.contains(word, id)) } };
+      return {
+        intent,
+        ...(query.view === 'catalogue' && { method: record.endpoint.method }),
+        ...(query.explain === 'true' && { match: { score, words: words.filter((word) => inMemory.postings.contains(word, id)) } }),
+      };
     });
     return { hits, total };
   };

@@ -29,12 +29,13 @@ test.each<[string, Record<string, string>, object]>([
   ],
   [
     'every filter',
-    { uid: 'a.example:b:v1', namespace: 'A.Example', tags: 'Money, travel', intent_name: 'pay bill' },
+    { uid: 'a.example:b:v1', namespace: 'A.Example', method: 'PUT', tags: 'Money, travel', intent_name: 'pay bill' },
     {
       ...listing,
       query: every(
         every(begins('intent_name', 'pay'), begins('intent_name', 'bill')),
         { term: { namespace: 'a.example' } },
+        { term: { method: 'PUT' } },
         { term: { exact_tags: 'money' } },
         { term: { exact_tags: 'travel' } },
         { term: { uid: 'a.example:b:v1' } },

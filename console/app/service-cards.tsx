@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks';
+import { Badge } from './components/badge.tsx';
+import { Button } from './components/button.tsx';
+import { Failure } from './components/failure.tsx';
+import { Part } from './components/heading.tsx';
+import { Shown } from './components/text.tsx';
+import { linkTo } from './route.ts';
+import type { ServiceList } from './wire.ts';
+
+/** How many cards are shown before somebody asks for all. */
+const firstCards = 12;
+
+/** What each service is for. Its logo is on somebody else's server, which the page calls for nothing, so the card has an initial. */
+export function ServiceCards({ services, error }: { services: ServiceList['services']; error: unknown }) {
+  const [isAll, setAll] = useState(false);
+  if (services.length === 0) return <Failure error={error} />;
+  return (
+    <Part title={`Services (${services.length})`}>
+      <ul class="cards">
+        {services.slice(0, isAll ? undefined : firstCards).map(({ service_id, service_name, description, intents, paused }) => (
+          <li key={service_id}>
+            <Avatar name={service_name} />
+            <div>
+              <h3>
+                <a href={linkTo([], { service: service_name })}>
+                  <Shown text={service_name} />
+                </a>{' '}
+                {paused && <Badge tone="bad">paused</Badge>}
+              </h3>
+              <p class="brief">
+                <Shown text={description} />
+              </p>
+              <p class="quiet">
+                {intents} {intents === 1 ? 'operation' : 'operations'}
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {!isAll && services.length > firstCards && (
+        <p>
+          <Button title={`Show all ${services.length} services`} onClick={() => setAll(true)} />
+        </p>
+      )}
+    </Part>
+  );
+}
+
+const tones = ['accent', 'good', 'info', 'warn', 'bad'];
+
+/** The first letter of a name, in a colour that stays the same. */
+export function Avatar({ name }: { name: string }) {
+  const hash = Array.from(name).reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521, 7);
+  const [initial = '?'] = /[\p{L}\p{N}]/u.exec(name) ?? [];
+  return (
+    <span class={`avatar ${tones[hash % tones.length]}`} aria-hidden="true">
+      {initial.toUpperCase()}
+    </span>
+  );
+}
