@@ -3,24 +3,44 @@ import { isObject } from '../../functions/core/json.ts';
 import { Button } from './components/button.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';
+import { Panels } from './components/tabs.tsx';
 import { Shown } from './components/text.tsx';
+import { Tree } from './components/tree.tsx';
 
 /** How many rows or members are shown before somebody asks for more. */
 const pageLength = 50;
 
-/** An answer, readable: tables for lists, pictures where it holds some, and as JSON if somebody wants that. */
-export function Answer({ value }: { value: unknown }) {
-  const [isRaw, setRaw] = useState(false);
-  return (
-    <div class="answer">
-      <Value value={value} label="Answer" />
-      <details open={isRaw} onToggle={({ currentTarget }) => setRaw(currentTarget.open)}>
-        <summary>As JSON</summary>
-        {isRaw && <Copyable label="The answer as JSON" text={JSON.stringify(value, null, 2)} />}
-      </details>
-    </div>
-  );
-}
+/** Longest text that is shown, in characters; all of it can be copied. */
+const maxShown = 100_000;
+
+/** An answer as tables, as a tree, or as it came. */
+export const Answer = ({ value }: { value: unknown }) => (
+  <div class="answer">
+    <Panels
+      label="Show the answer as"
+      panels={{
+        Table: () => <Value value={value} label="Answer" />,
+        Tree: () => (
+          <div class="tree">
+            <Tree value={value} />
+          </div>
+        ),
+        Raw: () => <Raw text={JSON.stringify(value, null, 2)} />,
+      }}
+    />
+  </div>
+);
+
+const Raw = ({ text }: { text: string }) => (
+  <>
+    {text.length > maxShown && (
+      <p class="quiet">
+        The first {maxShown.toLocaleString('en')} of {text.length.toLocaleString('en')} characters. Copy gives you all of them.
+      </p>
+    )}
+    <Copyable label="The answer as JSON" text={text} maxShown={maxShown} />
+  </>
+);
 
 export function Value({ value, label }: { value: unknown; label: string }) {
   if (Array.isArray(value)) return <List items={value} label={label} />;

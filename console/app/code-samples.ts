@@ -6,13 +6,16 @@ import { isRawNumber } from '../../schemas/number.ts';
  * intent: a test compares and runs them.
  */
 export function listSamples(gateUrl: string, intentUid: string, parameters: Record<string, unknown>): Record<string, string> {
-  const body = JSON.stringify({ intent_uid: intentUid, parameters });
-  return {
-    curl: `BASE_URL=${quote(gateUrl)}
+  const given = { intent_uid: intentUid, parameters };
+  const body = JSON.stringify(given);
+  const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: given } });
+  const preparation = `BASE_URL=${quote(gateUrl)}
 # The usage policy. What follows signs it with a key of yours: go on only if you agree.
 curl -sS "$BASE_URL/api/policy?view=words"
 
-${patCommands}
+${patCommands}`;
+  return {
+    curl: `${preparation}
 curl -sS -i "$BASE_URL/api/intents/execute" -H "Authorization: Bearer $PAT" -H 'Content-Type: application/json' \\
   -H "Idempotency-Key: $(openssl rand -hex 16)" \\
   -d ${quote(body)}
@@ -60,11 +63,12 @@ except PolicyDeclined:
 except Refusal as error:
     print(error.code, error, error.issues)
 `,
-    MCP: JSON.stringify(
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: { intent_uid: intentUid, parameters } } },
-      null,
-      2,
-    ),
+    MCP: `# For a host: npx intent-gate mcp --config ${gateUrl}
+# By hand, the message that a host sends:
+${preparation}
+curl -sS "$BASE_URL/mcp" -H "Authorization: Bearer $PAT" -H 'Content-Type: application/json' \\
+  -d ${quote(message)}
+`,
   };
 }
 

@@ -5,11 +5,14 @@ import { parseExact } from '../../schemas/number.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { Allowance, useTerms } from './catalogue.tsx';
 import { listSamples } from './code-samples.ts';
+import { Badge, MethodBadge } from './components/badge.tsx';
+import { Button } from './components/button.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Failure } from './components/failure.tsx';
 import { Heading, Part } from './components/heading.tsx';
-import { Table } from './components/table.tsx';
-import { Choice } from './components/tabs.tsx';
+import { Skeleton } from './components/skeleton.tsx';
+import { FoldedTable, Table } from './components/table.tsx';
+import { Panels } from './components/tabs.tsx';
 import { Items, Link, Shown, Way } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { describeType, exampleValues, readParameters, type Typed, typeValues } from './field-values.ts';
@@ -27,7 +30,7 @@ export function IntentView({ uid, query }: { uid: string; query: URLSearchParams
     { view: 'full' },
     isAdmin ? 'admin' : undefined,
   );
-  const { termsOf } = useTerms();
+  const { termsOf, isLoading } = useTerms();
   if (error !== undefined) {
     return (
       <>
@@ -37,7 +40,7 @@ export function IntentView({ uid, query }: { uid: string; query: URLSearchParams
       </>
     );
   }
-  if (answer === undefined) return <p role="status">Loading …</p>;
+  if (answer === undefined || isLoading) return <Skeleton rows={8} />;
   const terms = termsOf(judgedIntent(answer.value, answer.value));
   return <Loaded key={uid} intent={answer.value} terms={terms} given={query.get('parameters')} isAdmin={isAdmin} />;
 }
@@ -54,15 +57,18 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
   const [typed, setTyped] = useDraft<Typed>(`typed ${intent.intent_uid}`, startWith(inputs, given));
   return (
     <article>
-      <p>
-        <a href={linkTo([])}>Catalogue</a> › <Link to={linkTo([], { service: intent.service_name })} text={intent.service_name} />
-      </p>
+      <nav class="crumbs" aria-label="Breadcrumb">
+        <a href={linkTo([])}>Catalogue</a> / <Link to={linkTo([], { service: intent.service_name })} text={intent.service_name} />
+      </nav>
       <Heading title={intent.intent_name} />
       <p class="badges">
+        <MethodBadge method={intent.endpoint.method} />
         <Allowance terms={terms} />
-        {intent.deprecated && <span class="badge bad">deprecated</span>}
-        {intent.draft && <span class="badge">draft</span>}
-        {intent.paused && <span class="badge bad">paused</span>}
+        {terms?.price && <Badge tone="warn">{terms.price}</Badge>}
+        {intent.deprecated && <Badge tone="bad">deprecated</Badge>}
+        {intent.draft && <Badge>draft</Badge>}
+        {intent.paused && <Badge tone="bad">paused</Badge>}
+        <code class="quiet">{intent.intent_uid}</code>
         {intent.tags.map((tag) => (
           <a key={tag} class="tag" href={linkTo([], { tags: tag })}>
             <Shown text={tag} />
@@ -70,40 +76,54 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
         ))}
         {isAdmin && <a href={linkTo(['intents', intent.intent_uid, 'edit'])}>Edit</a>}
       </p>
-      <p class="description">
-        <Shown text={intent.description} />
-      </p>
-      <p class="quiet">
-        <code>{intent.intent_uid}</code>
-      </p>
-      <Part title="Run it">
-        <Run
-          intent={intent}
-          typed={typed}
-          onTyped={setTyped}
-          isRunnable={!['prohibited', 'not permitted'].includes(terms?.access ?? '') && !intent.deprecated && !intent.draft}
-        />
-      </Part>
-      <Part title="Policy">
-        <Items texts={terms?.sentences ?? []} />
-        <Way to={linkTo(['policy'])} title="The whole policy" />
-      </Part>
-      <Part title="Answer">
-        {intent.output_parameters.length === 0 && <p>The service does not describe its answer.</p>}
-        <Table
-          label="Members of the answer"
-          heads={['Name', 'Type', 'Meaning']}
-          rows={intent.output_parameters.map((output) => [output.name, describeType(output), output.description])}
-        />
-        <p class="quiet">
-          It calls{' '}
-          <code>
-            {intent.endpoint.method} <Shown text={intent.endpoint.url} />
-          </code>
-        </p>
-      </Part>
-      <Samples uid={intent.intent_uid} parameters={sampleOf(inputs, typed)} />
+      <Description text={intent.description} />
+      <Run
+        intent={intent}
+        typed={typed}
+        onTyped={setTyped}
+        isRunnable={!['prohibited', 'not permitted'].includes(terms?.access ?? '') && !intent.deprecated && !intent.draft}
+      >
+        <Part title="Call it from a program">
+          <Samples uid={intent.intent_uid} parameters={sampleOf(inputs, typed)} />
+        </Part>
+        <Part title="Policy">
+          <Items texts={terms?.sentences ?? []} />
+          <Way to={linkTo(['policy'])} title="The whole policy" />
+        </Part>
+        <Part title="What it returns">
+          {intent.output_parameters.length === 0 && <p>The service does not describe its answer.</p>}
+          <Returned outputs={intent.output_parameters} />
+          <p class="quiet">
+            It calls{' '}
+            <code>
+              {intent.endpoint.method} <Shown text={intent.endpoint.url} />
+            </code>
+          </p>
+        </Part>
+      </Run>
     </article>
+  );
+}
+
+/** Members that are shown at once; more are folded. */
+const maxMembers = 12;
+
+function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
+  const rows = outputs.map((output) => [output.name, describeType(output), output.description]);
+  const table = { label: 'Members of the answer', heads: ['Name', 'Type', 'Meaning'], rows };
+  return rows.length > maxMembers ? <FoldedTable title="Members" {...table} /> : <Table {...table} />;
+}
+
+/** How many characters of a description are shown before somebody asks for more. */
+const maxDescribed = 600;
+
+function Description({ text }: { text: string }) {
+  const [isAll, setAll] = useState(text.length <= maxDescribed);
+  return (
+    <p class="description">
+      <Shown text={isAll ? text : `${text.slice(0, maxDescribed)}…`} />{' '}
+      {!isAll && <Button title="Show all" kind="plain" onClick={() => setAll(true)} />}
+    </p>
   );
 }
 
@@ -126,13 +146,14 @@ function sampleOf(inputs: readonly Parameter[], typed: Typed): Record<string, un
   return { ...exampleValues(inputs), ...values };
 }
 
-function Samples({ uid, parameters }: { uid: string; parameters: Record<string, unknown> }) {
-  const samples = listSamples(deployment.publicUrl, uid, parameters);
-  const [language, setLanguage] = useState('curl');
-  return (
-    <Part title="From a program">
-      <Choice title="Language" options={Object.keys(samples)} chosen={[language]} onChoose={setLanguage} />
-      <Copyable label={`The call in ${language}`} text={samples[language] ?? ''} />
-    </Part>
-  );
-}
+const Samples = ({ uid, parameters }: { uid: string; parameters: Record<string, unknown> }) => (
+  <Panels
+    label="Language"
+    panels={Object.fromEntries(
+      Object.entries(listSamples(deployment.publicUrl, uid, parameters)).map(([language, text]) => [
+        language,
+        () => <Copyable label={`The call in ${language}`} text={text} />,
+      ]),
+    )}
+  />
+);

@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks';
-import { PolicyDeclined, Refusal } from '../../client/errors.ts';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { describeUpstream, PolicyDeclined, Refusal } from '../../client/errors.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
@@ -7,10 +8,12 @@ import { loadPatternEngine } from '../in-browser/module.ts';
 import { type ExecutionFacts, runIntent } from './agent.ts';
 import { Answer } from './answer.tsx';
 import { rememberCall } from './calls.tsx';
-import { SubmitForm } from './components/button.tsx';
+import { Button, SubmitForm } from './components/button.tsx';
 import { Failure } from './components/failure.tsx';
 import { FoldedFields } from './components/field.tsx';
-import { fieldsOf, readParameters, type Typed } from './field-values.ts';
+import { Part } from './components/heading.tsx';
+import { Skeleton } from './components/skeleton.tsx';
+import { exampleValues, fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
 import { describeFailure } from './gate.ts';
 
 interface RunProps {
@@ -18,6 +21,8 @@ interface RunProps {
   typed: Typed;
   onTyped(typed: Typed): void;
   isRunnable: boolean;
+  /** beside the form */
+  children: ComponentChildren;
 }
 
 type Outcome =
@@ -25,11 +30,15 @@ type Outcome =
   | { state: 'answered'; answer: Record<string, unknown>; facts: ExecutionFacts; durationMs: number }
   | { state: 'failed'; error: unknown };
 
-/** A form of the intent's parameters, and what comes of running it. */
-export function Run({ intent, typed, onTyped, isRunnable }: RunProps) {
+/** A form of the intent's parameters, and the result of running it. */
+export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) {
   const inputs: readonly Parameter[] = intent.input_parameters;
   const [issues, setIssues] = useState<Issue[]>([]);
   const [outcome, setOutcome] = useState<Outcome>({ state: 'idle' });
+  const result = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (outcome.state === 'answered' || outcome.state === 'failed') result.current?.scrollIntoView({ block: 'nearest' });
+  }, [outcome]);
 
   async function run(): Promise<void> {
     if (inputs.some(({ pattern }) => pattern !== undefined)) await loadPatternEngine();
@@ -52,7 +61,12 @@ export function Run({ intent, typed, onTyped, isRunnable }: RunProps) {
         setOutcome({ state: 'declined' });
         return;
       }
-      rememberCall({ ...call, durationMs: passed(), refusal: describeFailure(error) });
+      const said = error instanceof Refusal ? describeUpstream(error.details) : undefined;
+      rememberCall({
+        ...call,
+        durationMs: passed(),
+        refusal: describeFailure(error) + (said === undefined ? '' : ` The service says: ${said}`),
+      });
       setIssues(error instanceof Refusal && error.code === 'INVALID_PARAMETER' ? error.issues : []);
       setOutcome({ state: 'failed', error });
     }
@@ -60,33 +74,51 @@ export function Run({ intent, typed, onTyped, isRunnable }: RunProps) {
 
   const isRunning = outcome.state === 'running';
   return (
-    <>
-      <SubmitForm
-        title="Run"
-        busyTitle="Running …"
-        isBusy={isRunning}
-        isDisabled={!isRunnable}
-        issues={issues}
-        onSubmit={() => void run()}
-        note={
-          !isRunnable && <span class="quiet">Agents cannot run it: the policy does not permit it, or it is deprecated or a draft.</span>
-        }
-      >
-        {inputs.length === 0 && <p>It takes no parameters.</p>}
-        <FoldedFields fields={fieldsOf(inputs)} typed={typed} issues={issues} onTyped={onTyped} />
-      </SubmitForm>
-      <div aria-live="polite">
-        {issues.length > 0 && <p class="problem">Correct what is marked above, then run it again.</p>}
-        {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing has run.</p>}
-        {outcome.state === 'answered' && <Answered {...outcome} />}
-      </div>
-      {outcome.state === 'failed' && <Failure error={outcome.error} />}
-    </>
+    <div class="run">
+      <Part title="Parameters">
+        <SubmitForm
+          title="Run"
+          busyTitle="Running …"
+          isBusy={isRunning}
+          isDisabled={!isRunnable}
+          issues={issues}
+          onSubmit={() => void run()}
+          note={
+            isRunnable ? (
+              inputs.length > 0 && (
+                <Button
+                  title="Fill in an example"
+                  onClick={() => onTyped({ ...typeValues(inputs, exampleValues(inputs)), ...withoutEmpty(typed) })}
+                />
+              )
+            ) : (
+              <span class="quiet">Agents cannot run it: the policy does not permit it, or it is deprecated or a draft.</span>
+            )
+          }
+        >
+          {inputs.length === 0 && <p>It takes no parameters.</p>}
+          <FoldedFields fields={fieldsOf(inputs)} typed={typed} issues={issues} onTyped={onTyped} />
+        </SubmitForm>
+      </Part>
+      <section ref={result} class="outcome" aria-label="Result">
+        <div aria-live="polite">
+          {issues.length > 0 && <p class="problem">Correct what is marked above, then run it again.</p>}
+          {isRunning && <Skeleton rows={3} label="Running" />}
+          {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing has run.</p>}
+          {outcome.state === 'answered' && <Answered {...outcome} />}
+        </div>
+        {outcome.state === 'failed' && <Failure error={outcome.error} />}
+      </section>
+      <aside>{children}</aside>
+    </div>
   );
 }
 
+const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
+
 const Answered = ({ answer, facts, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
   <>
+    <h2>Answer</h2>
     <p class="quiet">
       Answered in {durationMs} ms. {facts.left !== undefined && `${facts.left} calls are left. `}
       {facts.executionId && (

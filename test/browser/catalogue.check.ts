@@ -57,6 +57,35 @@ given('the catalogue', () => {
       output_parameters: [],
       endpoint: service.url,
     });
+    const text = { type: 'string' };
+    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, {
+      intent_uid: 'forms.example:ship:v1',
+      intent_name: 'Ship',
+      description: 'Ships something',
+      input_parameters: [
+        {
+          name: 'address',
+          type: 'object',
+          required: true,
+          schema: {
+            required: ['street', 'floor'],
+            properties: {
+              street: { ...text, description: 'Such as "1 High Street"' },
+              floor: { type: 'integer', minimum: 0 },
+              door: text,
+              zip: text,
+            },
+          },
+        },
+        {
+          name: 'lines',
+          type: 'array',
+          schema: { items: { properties: { article: text, sizes: { type: 'array', items: text } }, required: ['article'] } },
+        },
+      ],
+      output_parameters: [],
+      endpoint: service.url,
+    });
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
@@ -145,6 +174,65 @@ given('the catalogue', () => {
     await expectAccessible(page);
     await page.goto(`${api?.stack.base_url}/console${intentAt('world.example:find-countries:v1')}`);
     await page.getByLabel('named').waitFor();
+    await page.close();
+  });
+
+  test('has fields for what is inside objects and lists', async () => {
+    const page = await open(intentAt('forms.example:ship:v1'));
+    await page.getByLabel('street').fill('2 Low Street');
+    await page.getByLabel('floor').fill('first');
+    await page.getByText('Optional (1)').click();
+    await page.getByRole('button', { name: 'Add to lines' }).click();
+    await page.getByLabel('article').fill('chair');
+    await page.getByText('Optional (1)').nth(1).click();
+    await page.getByRole('button', { name: 'Add to sizes' }).click();
+    await page.getByLabel('sizes 1').fill('large');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('Must be an integer.').waitFor();
+    await page.waitForFunction("document.activeElement.labels[0].textContent === 'floor (required)'");
+    await expectAccessible(page);
+    await page.getByLabel('floor').fill('1');
+    const sent = page.waitForRequest('**/api/intents/execute');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
+    const lines = [{ article: 'chair', sizes: ['large'] }];
+    expect((await sent).postDataJSON().parameters).toEqual({ address: { street: '2 Low Street', floor: 1 }, lines });
+    await page.getByRole('tab', { name: 'Tree' }).click();
+    await page.locator('.tree').getByText('rows:').waitFor();
+    await page.getByRole('tab', { name: 'Tree' }).press('ArrowRight');
+    await page.getByRole('region', { name: 'The answer as JSON' }).getByText('"rows": [').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Edit as JSON' }).last().click();
+    expect(JSON.parse(await page.getByLabel('lines').inputValue())).toEqual(lines);
+    await page.close();
+  });
+
+  test('fills in an example, beside what is typed already', async () => {
+    const page = await open(intentAt('forms.example:ship:v1'));
+    await page.getByRole('button', { name: 'Fill in an example' }).click();
+    expect(await page.getByLabel('street').inputValue()).toBe('1 High Street');
+    expect(await page.getByLabel('floor').inputValue()).toBe('0');
+    await page.close();
+    const order = await open(intentAt('forms.example:order:v1'));
+    await order.getByLabel('article').fill('mine');
+    await order.getByRole('button', { name: 'Fill in an example' }).click();
+    expect([await order.getByLabel('article').inputValue(), await order.getByLabel('amount').inputValue()]).toEqual(['mine', '1']);
+    await order.close();
+  });
+
+  test('shows why a service refused a call, in its own words', async () => {
+    const page = await open(intentAt('world.example:get-current-time:v1'));
+    await page.getByLabel('time_zone').first().fill('Tokyo');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Accept' }).click();
+    await page.getByRole('alert').getByRole('blockquote').getByText('must be an IANA time zone').waitFor();
+    await page
+      .getByRole('alert')
+      .getByRole('link', { name: /^What INVALID_PARAMETER means/ })
+      .waitFor();
+    await expectAccessible(page);
+    expect(browser.complaints.splice(0).filter((complaint) => !complaint.includes('status of 4'))).toEqual([]);
     await page.close();
   });
 

@@ -3,13 +3,13 @@ import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { Scrolled } from './table.tsx';
 
 /** Code to be taken elsewhere. */
-export function Copyable({ text, label }: { text: string; label: string }) {
+export function Copyable({ text, label, maxShown }: { text: string; label: string; maxShown?: number }) {
   const [copied, setCopied] = useState<string>();
   return (
     <div class="copyable">
       <Scrolled label={label}>
         <pre>
-          <code>{escapeHiddenInJson(text)}</code>
+          <code>{escapeHiddenInJson(text.slice(0, maxShown))}</code>
         </pre>
       </Scrolled>
       <button

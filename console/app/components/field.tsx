@@ -1,6 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import type { Issue } from '../../../schemas/errors.ts';
 import { describeType, type Field, pathOf, type Typed } from '../field-values.ts';
+import { hasFields } from '../nested.ts';
+import { NestedField } from './nested-field.tsx';
 import { Shown } from './text.tsx';
 
 interface FieldsProps {
@@ -11,15 +13,14 @@ interface FieldsProps {
 }
 
 export const Fields = ({ fields, typed, issues, onTyped }: FieldsProps) =>
-  fields.map((field) => (
-    <FormField
-      key={field.name}
-      field={field}
-      text={typed[field.name] ?? ''}
-      problems={problemsOf(field, issues)}
-      onText={(text) => onTyped({ ...typed, [field.name]: text })}
-    />
-  ));
+  fields.map((field) => {
+    const given = { field, text: typed[field.name] ?? '', onText: (text: string) => onTyped({ ...typed, [field.name]: text }) };
+    return isJson(field) && hasFields(field.schema) ? (
+      <NestedField key={field.name} {...given} issues={issues} />
+    ) : (
+      <FormField key={field.name} {...given} problems={problemsOf(field, issues)} />
+    );
+  });
 
 /** The required fields first, then the others, folded unless one of them is filled in or invalid, or all are optional. */
 export function FoldedFields({ fields, ...rest }: FieldsProps) {
@@ -45,7 +46,7 @@ export function FoldedFields({ fields, ...rest }: FieldsProps) {
 }
 
 /** The problems of a field, also those within its value. */
-function problemsOf(field: Field, issues: readonly Issue[]): string[] {
+export function problemsOf(field: Field, issues: readonly Issue[]): string[] {
   const own = pathOf(field);
   return issues.flatMap(({ path, problem }) => {
     if (path === own) return [problem];
@@ -87,7 +88,8 @@ export function FormField({ field, text, problems = [], onText }: FormFieldProps
 const isJson = ({ type, control }: Field): boolean => type === 'object' || (type === 'array' && control !== 'list');
 
 const hintOf = (field: Field): string =>
-  [field.description, `${describeType(field)}${isJson(field) ? ', in JSON' : ''}`].filter(Boolean).join(' · ');
+  // a pattern is named when it is not matched
+  [field.description, `${describeType({ ...field, pattern: undefined })}${isJson(field) ? ', in JSON' : ''}`].filter(Boolean).join(' · ');
 
 export const Problems = ({ id, problems }: { id?: string; problems: readonly string[] }) => (
   <p id={id} class="problem" aria-live="polite">
@@ -130,7 +132,8 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
   }
   if (style === 'base64') return <FileField {...shared} onText={onText} />;
   const isLong = type === 'string' && format === undefined && maxLength > 1_000;
-  if (isJson(field) || isLong || text.includes('\n')) return <textarea {...shared} rows={5} spellcheck={isLong} onInput={onInput} />;
+  if (isJson(field) || isLong || text.includes('\n'))
+    return <textarea {...shared} rows={isJson(field) ? 3 : 1} spellcheck={isLong} onInput={onInput} />;
   if (format === 'date') return <input {...shared} type="date" onInput={onInput} />;
   const inputMode = type === 'number' || type === 'integer' ? 'decimal' : 'text';
   return <input {...shared} type="text" inputMode={inputMode} autocomplete="off" spellcheck={false} onInput={onInput} />;
