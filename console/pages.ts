@@ -45,7 +45,10 @@ export const renderConsole = (protocol: string, assets: readonly Asset[]): strin
     'console.js',
     ` data-protocol="${protocol.toUpperCase()}" data-deployment="${deploymentPlace}"`,
     `<div id="console">
-<noscript><p>This page needs JavaScript. Without it, read <a href="docs">the reference</a> and <a href="api/intents/search">the list of intents</a>.</p></noscript>
+<noscript><main>
+<h1>Intent Gate</h1>
+<p>This page needs JavaScript. Without it, read the <a href="openapi.json">OpenAPI document</a>, the <a href="docs">API reference</a> or the <a href="api/intents/search">list of operations</a>.</p>
+</main></noscript>
 </div>`,
   );
 

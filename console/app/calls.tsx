@@ -1,5 +1,7 @@
 import { Answer } from './answer.tsx';
+import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
+import { EmptyState } from './components/empty-state.tsx';
 import { Heading } from './components/heading.tsx';
 import { Shown, Time } from './components/text.tsx';
 import { linkTo } from './route.ts';
@@ -39,14 +41,18 @@ export function Calls() {
   return (
     <>
       <Heading title="Your calls" />
-      <p>What this page has run. It stays in this tab, and is gone when the tab is closed.</p>
+      <p class="lead">The calls that you have made on this page. They stay in this tab until you close it.</p>
       {made.length === 0 ? (
-        <p>
-          None yet. <a href={linkTo([])}>Find something to run</a>
-        </p>
+        <EmptyState title="No calls yet">
+          <p>
+            <a class="button" href={linkTo([])}>
+              Find an operation to run
+            </a>
+          </p>
+        </EmptyState>
       ) : (
         <p>
-          <Button title="Forget them" onClick={forgetCalls} />
+          <Button title="Clear the list" onClick={forgetCalls} />
         </p>
       )}
       <ol class="list">
@@ -54,7 +60,7 @@ export function Calls() {
           <li key={at}>
             <h2>
               <a href={linkTo(['intents', intentUid], { parameters: JSON.stringify(parameters) })}>{intentUid}</a>{' '}
-              <span class={refusal === undefined ? 'badge good' : 'badge bad'}>{refusal === undefined ? 'answered' : 'refused'}</span>
+              <Badge tone={refusal === undefined ? 'good' : 'bad'}>{refusal === undefined ? 'answered' : 'refused'}</Badge>
             </h2>
             <p class="quiet">
               <Time at={at} />, {durationMs} ms, with <Shown text={JSON.stringify(parameters)} />

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Exchange } from '../../client/http.ts';
 import { obtainPat } from './agent.ts';
+import { StatusBadge } from './components/badge.tsx';
 import { Button, SubmitForm } from './components/button.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Failure } from './components/failure.tsx';
@@ -26,10 +27,7 @@ export const OperationView = ({ operation }: { operation: Operation }) => (
     <p>
       <a href={linkTo(['reference', operation.operationId])}>Link to this operation</a>
     </p>
-    <h3>Request</h3>
     <RequestForm operation={operation} />
-    <h3>Responses</h3>
-    <Responses {...operation} />
   </>
 );
 
@@ -66,34 +64,44 @@ function RequestForm({ operation }: { operation: Operation }) {
 
   const note = missing.length > 0 ? `Fill in ${missing.join(', ')} to send the request.` : 'Sends a real request to this gate.';
   return (
-    <>
-      <SubmitForm
-        title="Send"
-        isBusy={outcome.state === 'sending'}
-        isDisabled={missing.length > 0}
-        onSubmit={() => void send()}
-        note={<span class="quiet">{note}</span>}
-      >
-        <FoldedFields fields={parameters} typed={typed} issues={issues} onTyped={setTyped} />
-        {mediaType !== undefined && (
-          <>
-            <FormField
-              field={{ name: 'body', label: 'Body', type: 'object', required: true, hint: mediaType }}
-              text={text}
-              onText={setText}
-            />
-            <Members body={body} label={`Members of the body of ${operationId}`} />
-          </>
-        )}
-        {scheme !== undefined && <TokenField scheme={scheme} text={given[scheme] ?? ''} isRequired={isTokenRequired} />}
+    <div class="run">
+      <section>
+        <h3>Request</h3>
+        <SubmitForm
+          title="Send"
+          isBusy={outcome.state === 'sending'}
+          isDisabled={missing.length > 0}
+          onSubmit={() => void send()}
+          note={<span class="quiet">{note}</span>}
+        >
+          <FoldedFields fields={parameters} typed={typed} issues={issues} onTyped={setTyped} />
+          {mediaType !== undefined && (
+            <>
+              <FormField
+                field={{ name: 'body', label: 'Body', type: 'object', required: true, hint: mediaType }}
+                text={text}
+                onText={setText}
+              />
+              <Members body={body} label={`Members of the body of ${operationId}`} />
+            </>
+          )}
+          {scheme !== undefined && <TokenField scheme={scheme} text={given[scheme] ?? ''} isRequired={isTokenRequired} />}
+        </SubmitForm>
+      </section>
+      <div class="outcome">
+        <div aria-live="polite">{outcome.state === 'answered' && <Answered answer={outcome.answer} />}</div>
+        {outcome.state === 'failed' && <Failure error={outcome.error} />}
+      </div>
+      <aside aria-label={`Responses of ${operationId}`}>
+        <h3>Command</h3>
         <Copyable
           label={`curl command for ${operationId}`}
           text={toCurl(deployment.publicUrl, request, isTokenRequired ? scheme : undefined)}
         />
-      </SubmitForm>
-      <div aria-live="polite">{outcome.state === 'answered' && <Answered answer={outcome.answer} />}</div>
-      {outcome.state === 'failed' && <Failure error={outcome.error} />}
-    </>
+        <h3>Responses</h3>
+        <Responses {...operation} />
+      </aside>
+    </div>
   );
 }
 
@@ -139,11 +147,12 @@ function Answered({ answer: { status, headers, body, text, durationMs } }: { ans
   const shown = body === undefined ? text : JSON.stringify(body, null, 2);
   return (
     <>
-      <p>
-        <strong class="status">{status === 0 ? 'Redirect, which the browser does not show' : status}</strong> in {Math.round(durationMs)} ms
-      </p>
+      <h3>
+        <span class="status">{status === 0 ? 'Redirect, which the browser does not show' : <StatusBadge status={status} />}</span> in{' '}
+        {Math.round(durationMs)} ms
+      </h3>
+      {shown !== '' && <Copyable label="Response body" text={shown} maxShown={maxShown} />}
       <Table label="Response headers" rows={[...headers]} />
-      {shown !== '' && <Copyable label="Response body" text={shown.slice(0, maxShown)} />}
     </>
   );
 }

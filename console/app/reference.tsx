@@ -1,8 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
+import { Badge, MethodBadge } from './components/badge.tsx';
 import { Failure } from './components/failure.tsx';
 import { Heading, Part } from './components/heading.tsx';
+import { Skeleton } from './components/skeleton.tsx';
 import { Table } from './components/table.tsx';
 import { Prose } from './components/text.tsx';
 import { protocol } from './deployment.ts';
@@ -15,6 +17,12 @@ import { linkTo } from './route.ts';
 export function ReferenceView({ selected }: { selected: string }) {
   const { answer, error, reload } = useRead<ApiDocument>('/openapi.json');
   const operations = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
+  const [filter, setFilter] = useState('');
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = operations.filter(({ method, path, summary }) => {
+    const text = `${method} ${path} ${summary}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
   useEffect(() => document.getElementById(selected)?.scrollIntoView(), [selected, answer]);
   return (
     <>
@@ -36,37 +44,59 @@ export function ReferenceView({ selected }: { selected: string }) {
         <a href=".well-known/jwks.json">keys that verify PATs</a>. See also the <a href={linkTo(['reference', 'errors'])}>errors</a>.
       </p>
       <Failure error={error} retry={reload} />
-      {answer?.value.tags.map(({ name, description }) => (
-        <Part key={name} title={name}>
-          <Prose text={description} />
-          {operations
-            .filter(({ tags }) => tags.includes(name))
-            .map((operation) => (
+      {answer === undefined && error === undefined && <Skeleton rows={10} />}
+      {answer && (
+        <div class="toolbar">
+          <input
+            type="search"
+            aria-label="Filter the operations"
+            placeholder="Filter the operations"
+            value={filter}
+            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
+          />
+          {words.length > 0 && (
+            <span class="quiet" role="status">
+              {shown.length} of {operations.length}
+            </span>
+          )}
+        </div>
+      )}
+      {answer?.value.tags.map(({ name, description }) => {
+        const own = shown.filter(({ tags }) => tags.includes(name));
+        return own.length === 0 ? null : (
+          <Part key={name} title={name}>
+            <Prose text={description} />
+            {own.map((operation) => (
               <Folded key={operation.operationId} operation={operation} isSelected={operation.operationId === selected} />
             ))}
-        </Part>
-      ))}
-      <Part title="Errors" id="errors">
-        <p>
-          Every response other than 2xx is <code>{'{"error":{"code","message","details"}}'}</code>. The message says what went wrong and
-          what to do next; <code>details.request_id</code> identifies the request.
-        </p>
-        <Table
-          label="Error codes"
-          heads={['Code', 'Status', 'Reference', 'Meaning']}
-          rows={Object.entries(errorTable).map(([code, { status, reference, meaning }]) => [
-            <code id={code} aria-current={code === selected ? 'location' : undefined}>
-              {code}
-            </code>,
-            status,
-            `${protocol}-${reference}`,
-            <Prose text={meaning} />,
-          ])}
-        />
-      </Part>
+          </Part>
+        );
+      })}
+      {(answer || error) && <Errors selected={selected} />}
     </>
   );
 }
+
+const Errors = ({ selected }: { selected: string }) => (
+  <Part title="Errors" id="errors">
+    <p>
+      Every response other than 2xx is <code>{'{"error":{"code","message","details"}}'}</code>. The message says what went wrong and what to
+      do next; <code>details.request_id</code> identifies the request.
+    </p>
+    <Table
+      label="Error codes"
+      heads={['Code', 'Status', 'Reference', 'Meaning']}
+      rows={Object.entries(errorTable).map(([code, { status, reference, meaning }]) => [
+        <code id={code} aria-current={code === selected ? 'location' : undefined}>
+          {code}
+        </code>,
+        status,
+        `${protocol}-${reference}`,
+        <Prose text={meaning} />,
+      ])}
+    />
+  </Part>
+);
 
 /** An operation, which is drawn when it is unfolded: there are many. */
 function Folded({ operation, isSelected }: { operation: Operation; isSelected: boolean }) {
@@ -75,12 +105,13 @@ function Folded({ operation, isSelected }: { operation: Operation; isSelected: b
   useEffect(() => {
     if (isSelected) setOpen(true);
   }, [isSelected]);
-  const kind = method === 'GET' ? '' : method === 'DELETE' ? 'bad' : 'good';
   return (
     <details class="operation" id={operationId} open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
-        <span class={`badge ${kind}`}>{method}</span> <code>{path}</code> {summary}
-        {isTokenRequired && <span class="quiet"> (needs a token)</span>}
+        <MethodBadge method={method} />
+        <code>{path}</code>
+        <span>{summary}</span>
+        {isTokenRequired && <Badge>token</Badge>}
       </summary>
       {isOpen && <OperationView operation={operation} />}
     </details>

@@ -186,7 +186,7 @@ given('the catalogue', () => {
     await page.getByLabel('article').fill('chair');
     await page.getByText('Optional (1)').nth(1).click();
     await page.getByRole('button', { name: 'Add to sizes' }).click();
-    await page.getByLabel('sizes 1').fill('large');
+    await page.getByRole('textbox', { name: 'sizes 1' }).fill('large');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('Must be an integer.').waitFor();
@@ -229,7 +229,7 @@ given('the catalogue', () => {
     await page.getByRole('alert').getByRole('blockquote').getByText('must be an IANA time zone').waitFor();
     await page
       .getByRole('alert')
-      .getByRole('link', { name: /^What INVALID_PARAMETER means/ })
+      .getByRole('link', { name: /^What \w+ means/ })
       .waitFor();
     await expectAccessible(page);
     expect(browser.complaints.splice(0).filter((complaint) => !complaint.includes('status of 4'))).toEqual([]);

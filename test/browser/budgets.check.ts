@@ -1,0 +1,196 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { concurrently } from '../../registry/concurrently.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
+import { expectAccessible, expectToFit, startService } from './console-page.ts';
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+const api = chromiumPath === undefined ? undefined : await startApi();
+
+/** How long the answers of a slow gate take, in milliseconds. */
+const slowMs = 700;
+
+const rightToLeft = 'متجر الكتب الكبير';
+const longName = `Long ${'x'.repeat(195)}`;
+
+/** Adds up how far the layout shifts without anybody having done anything. */
+const observeShifts = `globalThis.shifted = [];
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, sources } of list.getEntries())
+    if (!hadRecentInput) shifted.push(value + ' ' + sources.map(({ node }) => node?.outerHTML?.slice(0, 200)).join(' | '));
+}).observe({ type: 'layout-shift', buffered: true });`;
+
+given('the console, with much to show or nothing', () => {
+  const { base_url: base = '' } = api?.stack ?? {};
+  let browser: Browser;
+  let service: Awaited<ReturnType<typeof startService>>;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    service = await startService(Array.from({ length: 9_000 }, (_, at) => ({ at, name: `${rightToLeft} ${at}`, text: 'x'.repeat(70) })));
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([api?.stop(), service?.stop()]);
+  });
+  afterEach(() => {
+    expect(browser.complaints.splice(0)).toEqual([]);
+    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
+  });
+
+  async function open(hash = ''): Promise<Page> {
+    const page = await browser.context.newPage();
+    await page.goto(`${base}/console${hash}`);
+    await page.locator('h1').waitFor();
+    return page;
+  }
+
+  test('says how to begin if there is no service', async () => {
+    const page = await open();
+    await page.getByRole('heading', { name: 'No operations yet' }).waitFor();
+    await expectAccessible(page);
+    await page.close();
+  });
+
+  test('says that it needs JavaScript, and leads to the OpenAPI document', async () => {
+    const plain = await startBrowser({ javaScriptEnabled: false });
+    const page = await plain.context.newPage();
+    await page.goto(`${base}/console`);
+    await page.getByText('This page needs JavaScript.').waitFor();
+    await page.getByRole('link', { name: 'OpenAPI document' }).click();
+    expect(page.url()).toBe(`${base}/openapi.json`);
+    await plain.close();
+  });
+
+  describe('with 300 services and 4,000 operations', () => {
+    const intentOf = (host: string, at: number) => ({
+      intent_uid: `${host}:operation-${at}:v1`,
+      intent_name: `${['List', 'Create', 'Cancel', 'Send'][at % 4]} ${['invoices', 'orders', 'parcels', 'tickets', 'refunds'][at % 5]} of kind ${at}`,
+      description: 'Does what its name says.',
+      input_parameters: [{ name: 'kind', type: 'string', required: at % 2 === 0 }],
+      output_parameters: [],
+      endpoint: { url: service.url, method: ['GET', 'POST', 'DELETE', 'PUT'][at % 4] },
+      tags: [`kind-${at % 7}`],
+    });
+
+    beforeAll(async () => {
+      await concurrently(
+        Array.from({ length: 300 }, (_, at) => at),
+        6,
+        async (at) => {
+          const service_name = at === 0 ? longName : at === 1 ? rightToLeft : `Service ${at}`;
+          const made = await api?.asAdmin('POST', '/api/services', {
+            service_name,
+            service_url: service.url,
+            description: `${service_name} sells things.`,
+          });
+          if (at >= 20) return;
+          const { service_id } = made && bodyOf(made, 201);
+          for (let first = 0; first < 200; first += 25) {
+            const create = Array.from({ length: 25 }, (_, more) => intentOf(`service-${at}.example`, first + more));
+            if (at === 0 && first === 0)
+              Object.assign(create[0] ?? {}, { intent_name: longName, intent_uid: 'big.example:list:v1', input_parameters: [] });
+            if (at === 1 && first === 0) Object.assign(create[0] ?? {}, { intent_name: rightToLeft, intent_uid: 'rtl.example:list:v1' });
+            const changed = await api?.asAdmin('POST', `/api/services/${service_id}/changes`, { create });
+            expect(changed?.status).toBe(200);
+          }
+        },
+      );
+    }, 300_000);
+
+    const places = ['', '#/?query=create+orders&method=POST', '#/intents/big.example%3Alist%3Av1', '#/calls', '#/policy', '#/reference'];
+
+    test.each(places)('nothing shifts while a slow gate answers: %s', async (hash) => {
+      const page = await browser.context.newPage();
+      await page.addInitScript(observeShifts);
+      for (const slow of ['**/api/**', '**/openapi.json'])
+        await page.route(slow, async (route) => {
+          await new Promise((resolve) => setTimeout(resolve, slowMs));
+          await route.fallback();
+        });
+      await page.goto(`${base}/console${hash}`);
+      await page.locator('h1, .skeleton').first().waitFor();
+      await page.waitForLoadState('networkidle');
+      await page.locator('h1').waitFor();
+      expect(await page.locator('.skeleton').count()).toBe(0);
+      expect(await page.evaluate('new Promise((resolve) => setTimeout(() => resolve(shifted), 200))')).toEqual([]);
+      await page.close();
+    });
+
+    test('results appear within 150 ms of the last keystroke', async () => {
+      const page = await open();
+      await page.locator('.hits li').first().waitFor();
+      const times: number[] = [];
+      for (const question of [
+        'create invoices',
+        'cancel a parcel',
+        'send tickets to',
+        'list refunds of',
+        'orders of kind',
+        'refunds kind 12',
+      ]) {
+        await page.getByLabel('Search').fill('');
+        await page.getByLabel('Search').pressSequentially(question.slice(0, -1));
+        await page.locator('[aria-busy="false"]').waitFor();
+        await page.evaluate(`globalThis.found = new Promise((resolve) => {
+          let since, isBusy = false;
+          document.querySelector('#query').addEventListener('input', () => { since = performance.now(); }, { once: true });
+          new MutationObserver((_, observer) => {
+            if (document.querySelector('[aria-busy="true"]')) isBusy = true;
+            else if (isBusy && document.querySelector('.hits a')) { observer.disconnect(); resolve(performance.now() - since); }
+          }).observe(document.querySelector('main'), { subtree: true, childList: true, attributes: true });
+        })`);
+        await page.keyboard.type(question.slice(-1));
+        times.push(await page.evaluate<number>('found'));
+      }
+      // other programs on this machine only make it slower
+      expect(Math.min(...times)).toBeLessThan(150);
+      await page.close();
+    }, 60_000);
+
+    test('shows a megabyte as table, tree and text', async () => {
+      const page = await open(places[2]);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByRole('button', { name: 'Accept' }).click();
+      await page.getByRole('button', { name: 'Show 8950 more' }).waitFor();
+      await page.getByRole('tab', { name: 'Tree' }).click();
+      await page.locator('.tree').getByText(`${rightToLeft} 1"`).waitFor();
+      await page.getByRole('tab', { name: 'Raw' }).click();
+      await page.getByText(/^The first 100,000 of 1,\d{3},\d{3} characters/).waitFor();
+      await page.close();
+    }, 60_000);
+
+    test.each([
+      [1440, 'light'],
+      [1440, 'dark'],
+      [390, 'light'],
+      [390, 'dark'],
+    ] as const)(
+      'is accessible and fits, %i wide and %s',
+      async (width, colorScheme) => {
+        const page = await open();
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        await page.setViewportSize({ width, height: 844 });
+        for (const hash of [...places, '#/intents/rtl.example%3Alist%3Av1', '#/reference/execute-intent', '#/nowhere']) {
+          await page.goto(`${base}/console${hash}`);
+          await page.waitForLoadState('networkidle');
+          await page.locator('h1').waitFor();
+          await expectToFit(page);
+          await expectAccessible(page);
+        }
+        await page.close();
+      },
+      120_000,
+    );
+
+    test('shows all 300 services when somebody asks for them', async () => {
+      const page = await open();
+      await page.getByRole('button', { name: 'Show all 300 services' }).click();
+      expect(await page.locator('.cards li').count()).toBe(300);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await expectToFit(page);
+      await page.close();
+    });
+  });
+});
