@@ -64,7 +64,7 @@ export function exampleOf({ type, default: usual, enum: choices, minimum, format
     const needed = Object.entries(properties).filter(([name]) => required.includes(name));
     return Object.fromEntries(needed.map(([name, inner]) => [name, exampleOf(ofNested(inner))]));
   }
-  if (type === 'array') return items && hasFields({ items }) ? Array(Math.max(1, minItems)).fill(exampleOf(ofNested(items))) : [];
+  if (type === 'array') return items ? Array(Math.max(1, minItems)).fill(exampleOf(ofNested(items))) : [];
   if (type === 'string') return namedIn(description) ?? formatted[format] ?? plain.string;
   return minimum ?? plain[type];
 }

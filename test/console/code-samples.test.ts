@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { listSamples, toPython } from '../../console/app/code-samples.ts';
 import { operand, quote } from '../../registry/shell-words.ts';
 
@@ -23,13 +25,6 @@ test.each([
 });
 
 test('a word of zsh is no path of a program', () => expect(quote('=ls')).toBe("'=ls'"));
-
-test('the body of the curl command is JSON that was not touched', () => {
-  const { curl = '' } = listSamples('https://gate.example', 'a.example:b:v1', { text: hostile });
-  const call = `curl() { for last; do :; done; printf %s "$last"; }\n${curl.slice(curl.lastIndexOf('\ncurl '))}`;
-  const printed = execFileSync('sh', ['-c', call], { encoding: 'utf8', env: { PATH: process.env.PATH } });
-  expect(JSON.parse(printed)).toEqual({ intent_uid: 'a.example:b:v1', parameters: { text: hostile } });
-});
 
 const blockOf = (page: string, language: string, start: string): string =>
   [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))]
@@ -61,6 +56,49 @@ test('the clients are installed as the READMEs say, from a checkout: no registry
   const commands = blockOf('client/python/README.md', 'sh', 'test -d .venv');
   const [, install = ''] = /^# {3}python3 -m venv .venv && (.*)$/m.exec(samples.Python ?? '') ?? [];
   expect(commands.replace(' --quiet', '')).toContain(install);
+});
+
+describe('with parameters of every kind', () => {
+  const parameters = {
+    text: hostile,
+    'a-name "with" quotes': [1, 2.5, -3e-7, true, false, null, ''],
+    nested: { empty: {}, list: [{ at: { depth: ['\u2028', '☃', '\\u0000', '`tick`'] } }] },
+  };
+  const of = listSamples('https://gate.example', 'a.example:b:v1', parameters);
+  const folder = mkdtempSync(join(tmpdir(), 'samples-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('TypeScript compiles strictly', () => {
+    const file = join(folder, 'sample.mts');
+    writeFileSync(file, (of.TypeScript ?? '').replace("'intent-gate-client'", JSON.stringify(resolve('client/connect.ts'))));
+    const options =
+      '--ignoreConfig --noEmit --strict --module nodenext --target es2024 --lib es2024,esnext,dom --allowImportingTsExtensions --types node';
+    const roots = ['--typeRoots', resolve('node_modules/@types')];
+    execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), ...options.split(' '), ...roots, file], { stdio: 'pipe' });
+  }, 60_000);
+
+  test('Python sends them as they are', () => {
+    const stub = `import json
+class Key:
+    agent_id = "agent"
+    at = staticmethod(lambda path: Key())
+class PolicyDeclined(Exception): pass
+class Refusal(Exception): pass
+class IntentGate:
+    def __init__(self, *given): pass
+    def execute(self, uid, parameters): return json.dumps([uid, parameters])
+`;
+    writeFileSync(join(folder, 'intent_gate.py'), stub);
+    const sent = execFileSync('python3', ['-'], { input: of.Python, encoding: 'utf8', env: { ...process.env, PYTHONPATH: folder } });
+    expect(JSON.parse(sent)).toEqual(['a.example:b:v1', parameters]);
+  });
+
+  test.each(['curl', 'MCP'])('the body of %s is JSON that was not touched', (name) => {
+    const text = of[name] ?? '';
+    const call = `curl() { for last; do :; done; printf %s "$last"; }\n${text.slice(text.lastIndexOf('\ncurl '))}`;
+    const printed = JSON.parse(execFileSync('sh', ['-c', call], { encoding: 'utf8', env: { PATH: process.env.PATH } }));
+    expect(name === 'MCP' ? printed.params.arguments : printed).toEqual({ intent_uid: 'a.example:b:v1', parameters });
+  });
 });
 
 test('values are written as Python has them', () => {
