@@ -87,7 +87,10 @@ export const isUnauthorized = (error: unknown): boolean => error instanceof Refu
 /** The failure as a sentence for people. */
 export function describeFailure(error: unknown): string {
   // what the service has said is a paragraph of its own
-  if (error instanceof Refusal) return (error.message.split('\n', 1)[0] ?? '').replace('with GET /api/intents/search', 'with the search');
+  if (error instanceof Refusal)
+    return (error.message.split('\n', 1)[0] ?? '')
+      .replace('with GET /api/intents/search', 'with the search')
+      .replace(' details.upstream_body says why, if the endpoint gave a reason.', '');
   if (error instanceof IntentGateError && error.code === 'UNREACHABLE') return 'The gate does not answer. Nothing is lost: try again.';
   return error instanceof Error ? error.message : String(error);
 }

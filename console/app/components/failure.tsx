@@ -1,4 +1,5 @@
 import { describeUpstream, Refusal } from '../../../client/errors.ts';
+import { isObject } from '../../../functions/core/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { SignIn } from '../sign-in.tsx';
@@ -17,6 +18,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
         <Shown text={describeFailure(error)} />
       </p>
       {refusal && <Reason details={refusal.details} />}
+      {refusal && <NextStep refusal={refusal} />}
       {refusal && (
         <p class="quiet">
           <a href={linkTo(['reference', refusal.code])}>What {refusal.code} means</a>
@@ -36,16 +38,56 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
 
 /** What the service behind the intent has said, in its own words. */
 const Reason = ({ details }: { details: Record<string, unknown> }) => {
-  const reason = describeUpstream(details);
-  return reason === undefined ? null : (
+  const whole = describeUpstream(details);
+  const sentence = sentenceIn(details.upstream_body);
+  return whole === undefined ? null : (
     <figure>
       <figcaption>The service says:</figcaption>
       <blockquote>
-        <Shown text={reason} />
+        <Shown text={sentence ?? whole} />
       </blockquote>
+      {sentence !== undefined && (
+        <details>
+          <summary>Its whole response</summary>
+          <code>
+            <Shown text={whole} />
+          </code>
+        </details>
+      )}
     </figure>
   );
 };
+
+/** Members in which services write the reason (RFC 9457 and common practice). */
+const reasonNames = ['detail', 'message', 'error_description', 'error', 'reason', 'title'];
+
+/** Longest reason that is shown, in characters. */
+const maxReason = 1_000;
+
+function sentenceIn(said: unknown): string | undefined {
+  if (typeof said === 'string') return undefined;
+  if (Array.isArray(said)) return said.map(sentenceIn).find((text) => text !== undefined);
+  if (!isObject(said)) return undefined;
+  const given = [...reasonNames, 'errors'].map((name) => said[name]);
+  const text =
+    given.find((value) => typeof value === 'string' && value !== '') ?? given.map(sentenceIn).find((inner) => inner !== undefined);
+  return typeof text === 'string' ? text.slice(0, maxReason) : undefined;
+}
+
+/** What helps, where the message does not say so. */
+function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) {
+  if (code === 'FORBIDDEN')
+    return (
+      <p>
+        <a href={linkTo([], { permitted: 'true' })}>Find an operation that you may run</a>
+      </p>
+    );
+  if (code !== 'INTENT_EXECUTION_FAILED') return null;
+  if (status === 422) return <p>Correct the parameters, then run it again.</p>;
+  return details.outcome === 'not_sent' ? null : (
+    <p>Your parameters are not the reason. The service may have acted all the same: check there before you run it again.</p>
+  );
+}
 
 /** What the gate says of something that it has saved all the same. */
 export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined }) =>

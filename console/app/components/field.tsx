@@ -77,11 +77,26 @@ export function FormField({ field, text, problems = [], onText }: FormFieldProps
         {required && <span class="required"> (required)</span>}
       </label>
       <Control {...{ id, field, text, onText, isInvalid: problems.length > 0 }} />
-      <p id={`${id}-hint`} class="hint">
-        <Shown text={hint ?? hintOf(field)} />
-      </p>
+      <Hint id={`${id}-hint`} text={hint ?? hintOf(field)} />
       <Problems id={`${id}-problems`} problems={problems} />
     </div>
+  );
+}
+
+/** How long a hint is before it is cut, in characters. */
+const maxHint = 220;
+
+function Hint({ id, text }: { id: string; text: string }) {
+  const [isAll, setAll] = useState(text.length <= maxHint);
+  return (
+    <p id={id} class="hint">
+      <Shown text={isAll ? text : `${text.slice(0, maxHint - 20).replace(/\s+\S*$/, '')} …`} />{' '}
+      {!isAll && (
+        <button type="button" class="bare link" onClick={() => setAll(true)}>
+          more
+        </button>
+      )}
+    </p>
   );
 }
 
@@ -89,7 +104,9 @@ const isJson = ({ type, control }: Field): boolean => type === 'object' || (type
 
 const hintOf = (field: Field): string =>
   // a pattern is named when it is not matched
-  [field.description, `${describeType({ ...field, pattern: undefined })}${isJson(field) ? ', in JSON' : ''}`].filter(Boolean).join(' · ');
+  [field.description, `${describeType({ ...field, pattern: undefined })}${isJson(field) ? ', in JSON' : ''}`]
+    .filter((text) => text && text !== 'string')
+    .join(' · ');
 
 export const Problems = ({ id, problems }: { id?: string; problems: readonly string[] }) => (
   <p id={id} class="problem" aria-live="polite">

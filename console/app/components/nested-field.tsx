@@ -158,7 +158,7 @@ function Items({ field, schema: { items = {} }, value, issues, onValue, tool }: 
       {value.map((item, at) => (
         <div key={at} class="item">
           <Node
-            field={toField(`${name} ${at + 1}`, inner, [...pathTo(field), String(at)], true)}
+            field={toField(`${name} ${at + 1}`, inner, [...pathTo(field), String(at)], false)}
             value={item}
             issues={issues}
             onValue={(next) => set(value.with(at, next ?? emptyOf(inner)))}
