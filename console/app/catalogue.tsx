@@ -1,18 +1,15 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
-import { methods } from '../../schemas/intent.ts';
 import type { Policy } from '../../schemas/policy.ts';
-import { Badge, MethodBadge, type Tone } from './components/badge.tsx';
-import { Button } from './components/button.tsx';
-import { EmptyState } from './components/empty-state.tsx';
+import { FilterBar, type Filters, filterNames, NothingFound } from './catalogue-filters.tsx';
 import { Failure } from './components/failure.tsx';
 import { Heading } from './components/heading.tsx';
 import { Icon } from './components/icon.tsx';
 import { Pages } from './components/pages.tsx';
 import { Skeleton } from './components/skeleton.tsx';
-import { Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { readAll, useRead } from './gate.ts';
+import { Hit } from './hit.tsx';
 import { readTerms, type Terms } from './policy-terms.ts';
 import { go, linkTo } from './route.ts';
 import { ServiceCards } from './service-cards.tsx';
@@ -46,13 +43,9 @@ function useServices(): { services: ServiceList['services'] | undefined; error: 
   return { services, error: state.error };
 }
 
-const names = ['query', 'service', 'method', 'tags', 'permitted'] as const;
-
-type Filters = Record<(typeof names)[number], string>;
-
 /** All operations, and a search in them that follows what is typed. */
 export function Catalogue({ query }: { query: URLSearchParams }) {
-  const filters = Object.fromEntries(names.map((name) => [name, query.get(name) ?? ''])) as Filters;
+  const filters = Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? ''])) as Filters;
   const page = query.get('page') ?? '1';
   const { service: service_name, ...rest } = filters;
   const { answer, error, isLoading, reload } = useRead<CataloguePage>('/api/intents/search', {
@@ -69,7 +62,7 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
     const { page = '', ...next } = { ...filters, ...changed };
     go(linkTo([], { ...next, page: page === '1' ? '' : page }), { isReplacing });
   };
-  const isHome = names.every((name) => filters[name] === '') && page === '1';
+  const isHome = filterNames.every((name) => filters[name] === '') && page === '1';
   // nothing appears above what is there already
   const isShown = answer !== undefined && !isPolicyLoading && (!isHome || services !== undefined || servicesError !== undefined);
   const { intents = [], pagination } = answer?.value ?? {};
@@ -195,136 +188,5 @@ function SearchField({ text, onText }: { text: string; onText(text: string): voi
         /
       </span>
     </div>
-  );
-}
-
-interface FilterBarProps {
-  filters: Filters;
-  services: ServiceList['services'];
-  tags: readonly string[];
-  onFilter(changed: Partial<Filters>): void;
-}
-
-function FilterBar({ filters, services, tags, onFilter }: FilterBarProps) {
-  const chosen = filters.tags.split(',').filter(Boolean);
-  const setTags = (next: readonly string[]) => onFilter({ tags: next.join(',') });
-  const isKnown = filters.service === '' || services.some(({ service_name }) => service_name === filters.service);
-  return (
-    <div class="toolbar">
-      <select aria-label="Service" value={filters.service} onChange={({ currentTarget }) => onFilter({ service: currentTarget.value })}>
-        <option value="">Every service</option>
-        {!isKnown && <option>{filters.service}</option>}
-        {services.map(({ service_id, service_name }) => (
-          <option key={service_id} value={service_name}>
-            {service_name}
-          </option>
-        ))}
-      </select>
-      <select aria-label="Method" value={filters.method} onChange={({ currentTarget }) => onFilter({ method: currentTarget.value })}>
-        <option value="">Every method</option>
-        {methods.map((method) => (
-          <option key={method}>{method}</option>
-        ))}
-      </select>
-      <select aria-label="Tag" value="" onChange={({ currentTarget }) => setTags([...chosen, currentTarget.value])}>
-        <option value="">{chosen.length > 0 ? 'Another tag' : 'Every tag'}</option>
-        {tags.flatMap((tag) => (chosen.includes(tag) ? [] : [<option key={tag}>{tag}</option>]))}
-      </select>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={filters.permitted === 'true'}
-          onChange={({ currentTarget }) => onFilter({ permitted: currentTarget.checked ? 'true' : '' })}
-        />
-        Only what I may run
-      </label>
-      {chosen.map((tag) => (
-        <Button
-          key={tag}
-          kind="tag"
-          isPressed
-          title={<Shown text={tag} />}
-          label={`Tag ${tag}: remove`}
-          onClick={() => setTags(chosen.filter((other) => other !== tag))}
-        />
-      ))}
-    </div>
-  );
-}
-
-const NothingFound = ({ filters: { query, ...others } }: { filters: Filters }) => {
-  const isFiltered = Object.values(others).some((value) => value !== '');
-  if (query === '' && !isFiltered)
-    return (
-      <EmptyState title="No operations yet">
-        <p>
-          An admin adds them by <a href={linkTo(['import'])}>importing an OpenAPI document</a>.
-        </p>
-      </EmptyState>
-    );
-  return (
-    <EmptyState title="Nothing found">
-      <p>Try other words{isFiltered && ', or fewer filters'}.</p>
-      <p class="buttons">
-        {isFiltered && query !== '' && (
-          <a class="button" href={linkTo([], { query })}>
-            Remove the filters
-          </a>
-        )}
-        <a class="button" href={linkTo([])}>
-          Show everything
-        </a>
-      </p>
-    </EmptyState>
-  );
-};
-
-const Hit = ({ intent, terms }: { intent: CataloguePage['intents'][number]; terms: Terms | undefined }) => (
-  <li>
-    <MethodBadge method={intent.method} />
-    <div>
-      <h2>
-        <a data-hit href={linkTo(['intents', intent.intent_uid])}>
-          <Shown text={intent.intent_name} />
-        </a>
-      </h2>
-      <p class="brief">
-        <Shown text={intent.summary} />
-      </p>
-      <p class="quiet">
-        <Shown text={intent.service_name} /> · {intent.required.length === 0 ? 'needs no input' : 'needs '}
-        {intent.required.map((name, at) => (
-          <span key={name}>
-            {at > 0 && ', '}
-            <code>
-              <Shown text={name} />
-            </code>
-          </span>
-        ))}{' '}
-        · <code>{intent.intent_uid}</code>
-      </p>
-    </div>
-    <p class="terms">
-      <Allowance terms={terms} />
-      {terms?.price && <span class="quiet">{terms.price}</span>}
-    </p>
-  </li>
-);
-
-const allowances: Record<Terms['access'], [text: string, tone: Tone]> = {
-  open: ['permitted', 'good'],
-  conditional: ['under conditions', 'warn'],
-  'not permitted': ['not permitted', 'bad'],
-  prohibited: ['prohibited', 'bad'],
-};
-
-export function Allowance({ terms }: { terms: Terms | undefined }) {
-  if (terms === undefined) return null;
-  const [text, tone] = allowances[terms.access];
-  return (
-    <>
-      <Badge tone={tone}>{text}</Badge>
-      {terms.needsApproval && <Badge tone="warn">needs approval</Badge>}
-    </>
   );
 }

@@ -3,6 +3,7 @@ import { describeChanges } from '../../functions/core/policy/describe.ts';
 import { type Policy, type PolicyWords, policy as policySchema } from '../../schemas/policy.ts';
 import { Failure } from './components/failure.tsx';
 import { Heading, Part } from './components/heading.tsx';
+import { Skeleton } from './components/skeleton.tsx';
 import { Items } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { ask, useRead } from './gate.ts';
@@ -13,11 +14,14 @@ export function PolicyView() {
     <>
       <Heading title="Policy">The policy in plain words</Heading>
       <Failure error={error} retry={reload} />
+      {answer === undefined && error === undefined && <Skeleton />}
       <Items texts={answer?.value.sentences ?? []} />
-      <p>
-        Agents sign the <a href="api/policy">policy itself</a>. A PAT becomes invalid when the policy changes.
-      </p>
-      <Comparison />
+      {answer && (
+        <p>
+          Agents sign the <a href="api/policy">policy itself</a>. A PAT becomes invalid when the policy changes.
+        </p>
+      )}
+      {(answer || error) && <Comparison />}
     </>
   );
 }
