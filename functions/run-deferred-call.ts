@@ -10,6 +10,7 @@ import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
 import { openPolicy, parseBilling } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
+import { loadTrialTemplate } from './core/policy/trial.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay } from './core/relay/call.ts';
 import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
@@ -31,7 +32,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 const run = createRun({
   deferred: openDeferredCalls(table),
   resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, longestRunSeconds), now),
-  findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing)),
+  findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate()),
   limits: openRateLimiter(table),
   relay: openRelay({
     rules: egressRulesFromEnvironment(),

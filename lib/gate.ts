@@ -32,6 +32,7 @@ import { passLogLines } from './log-lines.ts';
 import type { GateNames } from './names.ts';
 import { createNetwork, place } from './network.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
+import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
 import { SearchCollection } from './search-collection.ts';
 import { type Settings, totalReserved } from './settings.ts';
@@ -106,7 +107,7 @@ export class Gate extends Construct {
       },
       { tables, signingKeys, callKey, credentialPrefix, snapshots, collection },
       [tables.registry, tables.activity, admins, ...signingKeys, callKey],
-      this.bundle(policy, build, name),
+      this.bundle(policy, readTryPolicy(settings), build, name),
       aliasNameOf(policy, settings),
     );
     const api = new Api(this, 'Api', functions, settings, name);
@@ -238,10 +239,15 @@ export class Gate extends Construct {
   }
 
   /** Bundles the functions beside the template, unless this synthesis omits them (context `aws:cdk:bundling-stacks`). */
-  private bundle(policy: string, build: Build, name: string): (name: string) => Code {
+  private bundle(policy: string, tryPolicy: string | undefined, build: Build, name: string): (name: string) => Code {
     if (!Stack.of(this).bundlingRequired) return this.refuseDeployment();
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist', name);
-    writeFunctions([...this.rows.endpoints, ...this.rows.background], folder, { policy, settings: this.settings, build });
+    writeFunctions([...this.rows.endpoints, ...this.rows.background], folder, {
+      policy,
+      tryPolicy,
+      settings: this.settings,
+      build,
+    });
     return (row) => Code.fromAsset(join(folder, row));
   }
 

@@ -15,18 +15,34 @@ const placeholderUrl = 'https://service.example';
  * @returns its text, unchanged
  * @throws SettingsError naming every place that is wrong or that the gate could not enforce
  */
-export function readPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings, text = read(policyFile)): string {
+export function readPolicy(settings: Settings, text = read('policyFile', settings.policyFile)): string {
+  return requireCompiled(settings.policyFile, text, settings);
+}
+
+/**
+ * Reads the policy that is tried beside it, in the same way.
+ * @throws SettingsError as {@link readPolicy}
+ */
+export function readTryPolicy(settings: Settings): string | undefined {
+  const { tryPolicyFile } = settings;
+  return tryPolicyFile === undefined ? undefined : requireCompiled(tryPolicyFile, read('tryPolicyFile', tryPolicyFile), settings);
+}
+
+function requireCompiled(file: string, text: string, { billing, publicBaseUrl = placeholderUrl }: Settings): string {
   try {
     compilePolicy(fillTemplate(parsePolicyTemplate(text, publicBaseUrl), publicBaseUrl), publicBaseUrl, billing);
     return text;
   } catch (error) {
-    if (error instanceof PolicyError) throw new SettingsError(`${policyFile}: ${error.message}`);
+    if (error instanceof PolicyError) throw new SettingsError(`${file}: ${error.message}`);
     throw error;
   }
 }
 
 /** Rules without effect, and limits that one counter cannot sustain, one sentence each. They do not stop a deployment. */
-export function warnOfPolicy({ policyFile, billing, publicBaseUrl = placeholderUrl }: Settings, text = read(policyFile)): string[] {
+export function warnOfPolicy(
+  { policyFile, billing, publicBaseUrl = placeholderUrl }: Settings,
+  text = read('policyFile', policyFile),
+): string[] {
   const policy = fillTemplate(parsePolicyTemplate(text), publicBaseUrl);
   const { rules } = compilePolicy(policy, publicBaseUrl, billing);
   const limits = new Map(rules.flatMap(({ charges }) => charges.map((charge) => [charge.id, charge])));
@@ -42,10 +58,10 @@ function warnOfLimit(limit: Charge): string[] {
   return overload === undefined ? [] : [`${rule} ${overload}`];
 }
 
-function read(file: string): string {
+function read(setting: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
-    throw new SettingsError(`policyFile: ${file} cannot be read`);
+    throw new SettingsError(`${setting}: ${file} cannot be read`);
   }
 }

@@ -17,6 +17,8 @@ export interface Build {
 
 export interface Contents {
   policy: string;
+  /** text of the one that is tried beside it */
+  tryPolicy?: string | undefined;
   settings: Settings;
   build: Build;
 }
@@ -28,14 +30,14 @@ export interface Contents {
 export function writeFunctions(
   rows: readonly { name: string; needs: Needs }[],
   folder: string,
-  { policy, settings, build }: Contents,
+  { policy, tryPolicy, settings, build }: Contents,
 ): void {
   rmSync(folder, { recursive: true, force: true });
   build.bundle(
     rows.map(({ name }) => name),
     folder,
   );
-  const filesOf = prepareFiles(policy, settings, build.buildPages(settings.protocol), build.wordVectors);
+  const filesOf = prepareFiles({ policy, tryPolicy }, settings, build.buildPages(settings.protocol), build.wordVectors);
   for (const { name, needs } of rows) {
     for (const [path, content] of Object.entries(filesOf(needs))) {
       mkdirSync(dirname(join(folder, name, path)), { recursive: true });
@@ -46,11 +48,11 @@ export function writeFunctions(
 
 /**
  * Prepares what functions read beside their bundles.
- * @param policy - text of the policy file
+ * @param texts - of the policy files
  * @returns finds the files of a function: their contents by their paths
  */
 export function prepareFiles(
-  policy: string,
+  { policy, tryPolicy }: Pick<Contents, 'policy' | 'tryPolicy'>,
   { protocol, aliases, signIn }: Settings,
   pages: Pages,
   wordVectors: string,
@@ -63,6 +65,7 @@ export function prepareFiles(
   const vectors = { 'word-vectors.bin': readFileSync(wordVectors) };
   return (needs) => ({
     ...(needs.policy && { 'policy.json': policy }),
+    ...(needs.triesPolicy && tryPolicy !== undefined && { 'try-policy.json': tryPolicy }),
     ...(needs.wordVectors && vectors),
     ...(needs.documents && documents[needs.documents]),
   });

@@ -21,9 +21,10 @@ export async function* readPages<T extends z.ZodType>(
   query: Record<string, string>,
   schema: T,
   isAdmin?: ApiCallOptions['isAdmin'],
+  size = pageSize,
 ): AsyncGenerator<z.output<T>> {
   for (let asked: Record<string, string> | undefined = query; asked !== undefined; ) {
-    const reply = await api.call('GET', path, { query: { ...asked, page_size: pageSize }, ...(isAdmin && { isAdmin }) });
+    const reply = await api.call('GET', path, { query: { ...asked, page_size: size }, ...(isAdmin && { isAdmin }) });
     yield readAnswer(schema, reply);
     asked = nextQuery(reply.headers);
   }

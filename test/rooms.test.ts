@@ -56,6 +56,7 @@ const coreRooms: Record<string, readonly string[]> = {
   relay: ['credentials', 'parameters'],
   pat: ['activity', 'http', 'limit', 'policy', 'registry', 'table'],
   execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'registry', 'relay', 'table'],
+  trial: ['limit', 'policy'],
   approvals: ['admin', 'execution', 'registry', 'table'],
   agents: ['activity', 'admin', 'http', 'registry', 'table'],
   mcp: ['execution', 'http', 'pat', 'policy', 'search', 'sign-in'],

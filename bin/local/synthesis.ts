@@ -93,14 +93,15 @@ function prune(): void {
 /** A digest of everything that a synthesis with these settings reads. */
 export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
   const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
-  // Where the policy lies makes no difference, what it says does.
-  const { policyFile = 'policy.json', ...settings } = given;
-  const hash = createHash('sha256').update(JSON.stringify([process.version, settings]));
+  // Where the policies lie makes no difference, what it says does.
+  const { policyFile = 'policy.json', tryPolicyFile, ...settings } = given;
+  const hash = createHash('sha256').update(JSON.stringify([process.version, settings, tryPolicyFile !== undefined]));
   const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
-  for (const file of [policyFile, ...files]) {
+  const policies = [policyFile, ...(tryPolicyFile === undefined ? [] : [tryPolicyFile])];
+  for (const file of [...policies, ...files]) {
     const path = resolve(root, file);
     const content = existsSync(path) ? readFileSync(path) : '';
-    hash.update(`\n${file === policyFile ? '' : file} ${content.length}\n`).update(content);
+    hash.update(`\n${policies.includes(file) ? '' : file} ${content.length}\n`).update(content);
   }
   return hash.digest('hex').slice(0, 32);
 }

@@ -24,6 +24,7 @@ const adminPlaces: Place[] = [
   { title: 'Services', path: ['services'] },
   { title: 'Agents', path: ['agents'] },
   { title: 'Usage', path: ['usage'] },
+  { title: 'Policy on trial', path: ['policy-trial'] },
   { title: 'History', path: ['history'] },
 ];
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { approvalPage, approvalQuery, decided, decisionInput, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { executionRequest } from '../../schemas/execution.ts';
+import { executionPage, executionsQuery } from '../../schemas/executions.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { currency, exampleBaseUrl } from './fixtures.ts';
 import { changes, type Needs } from './needs.ts';
@@ -20,6 +21,7 @@ const calling = {
   credentials: 'read',
   callKey: true,
   policy: true,
+  triesPolicy: true,
 } as const satisfies Needs;
 
 export const deferredCalling = {
@@ -77,6 +79,38 @@ export const execution = {
     example: {
       body: { intent_uid: currency.intent_uid, parameters: { code: 'CHF' } },
       answer: { code: 'CHF', name: 'Swiss Franc', plural_name: 'Swiss francs', symbol: 'CHF', short_symbol: 'CHF', decimal_places: 2 },
+    },
+  },
+  'list-executions': {
+    method: 'GET',
+    path: '/api/executions',
+    summary: 'Read executions and refusals as they were recorded',
+    description:
+      'From the log, each once, complete after a minute or two; without parameters, answers and tokens. `intent-gate policy try` tries policies on them. A page may be short or empty: follow `Link` until there is none.',
+    credential: 'admin',
+    query: executionsQuery,
+    answer: executionPage,
+    headers: ['Link'],
+    needs: { table: { usage: ['query'] } },
+    timeoutSeconds: 29,
+    example: {
+      query: { from: '2027-03-01T00:00:00Z' },
+      answer: {
+        executions: [
+          {
+            execution_id: executionId,
+            agent_id: 'agent-7f3',
+            outcome: 'OK',
+            started_at: '2027-03-01T09:30:00.000Z',
+            holder: '--6IM5l0OosLj9yWskISYhUA3n_3CURQkmrYMSha_ck',
+            service_id: '01JWQ3K8Z5N7T9V2X4Y6B8D0FG',
+            intent_uid: currency.intent_uid,
+            method: 'GET',
+            tags: [],
+            sent: true,
+          },
+        ],
+      },
     },
   },
   'get-execution': {

@@ -19,6 +19,8 @@ export interface Needs {
   /** sends events about calls that wait for approval */
   announces?: true;
   policy?: true;
+  /** has the file of the setting `tryPolicyFile` beside its bundle */
+  triesPolicy?: true;
   /** the documents beside its bundle */
   documents?: 'openapi' | 'page' | 'console' | 'assets';
   /** has the word vectors beside its bundle */

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { policyTrial, policyTrialQuery } from '../../schemas/executions.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import type { EndpointGroup } from './endpoint.ts';
@@ -37,6 +38,42 @@ export const policyAndPats = {
     headers: ['ETag'],
     needs: { policy: true },
     example: ({ policy }) => ({ answer: filled(policy) }),
+  },
+  'get-policy-trial': {
+    method: 'GET',
+    path: '/api/policy/try',
+    summary: 'Read what the policy on trial would have done',
+    description:
+      'The policy of the setting `tryPolicyFile` is tried on every execution and enforced on none. What it would have refused, permitted and had approved, by rule, agent and intent: of the newest 100,000 executions of the period at most; `since` says since when. Limits count from the first of them.',
+    credential: 'admin',
+    errors: ['NOT_FOUND'],
+    query: policyTrialQuery,
+    answer: policyTrial,
+    needs: { table: { usage: ['query'] }, policy: true, triesPolicy: true },
+    timeoutSeconds: 29,
+    memoryMb: 1024,
+    example: {
+      answer: {
+        since: '2027-02-28T12:00:00.000Z',
+        until: '2027-03-01T12:00:00.000Z',
+        calls: 4_120,
+        would_refuse: [
+          {
+            rule: '/permission/1/constraint/0',
+            words: 'You may execute the intent pay.example:refund:v1 only if parameter amount is less than 500.',
+            agent_id: agentId,
+            intent_uid: 'pay.example:refund:v1',
+            calls: 41,
+            first: '2027-02-28T13:12:00.000Z',
+            last: '2027-03-01T09:30:00.000Z',
+          },
+        ],
+        would_permit: [],
+        would_wait: [],
+        unknown: [],
+        gaps: [],
+      },
+    },
   },
   'issue-pat': {
     row: 5,

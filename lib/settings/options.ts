@@ -68,6 +68,11 @@ export const settingsObject = z.strictObject({
       'lets one deployment take away the key that signs PATs, or sign with one that is not published yet: every PAT becomes invalid',
     ),
   policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
+  tryPolicyFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('a second policy, which is [tried on every execution](policy.md#trying-a-policy) and enforced on none'),
   publicBaseUrl: z
     .string()
     .refine(isBaseUrl, {

@@ -697,7 +697,7 @@ paths:
   test('fits a phone, in the dark', async () => {
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 740 });
-    for (const hash of ['#/services', '#/services/new', '#/import', '#/agents', '#/history', '#/usage?period=month']) {
+    for (const hash of ['#/services', '#/services/new', '#/import', '#/agents', '#/history', '#/policy-trial', '#/usage?period=month']) {
       await go(hash);
       await page.waitForLoadState('networkidle');
       await expectToFit(page);

@@ -133,6 +133,11 @@ const errorCases: Partial<Record<EndpointName, Partial<Record<ErrorCode, () => P
     },
     NOT_FOUND: async () => api.call('GET', '/api/executions/none', { token: await api.obtainPat() }),
   },
+  'list-executions': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/executions') },
+  'get-policy-trial': {
+    INVALID_PARAMETER: () => api.asAdmin('GET', '/api/policy/try?period=year'),
+    NOT_FOUND: () => api.asAdmin('GET', '/api/policy/try'),
+  },
   'list-approvals': { INVALID_PARAMETER: () => api.asAdmin('GET', '/api/approvals?page_size=0') },
   'decide-approval': {
     INVALID_PARAMETER: () => api.asAdmin('POST', '/api/approvals/none', { decision: 'maybe' }),

@@ -110,6 +110,8 @@ describe('a synthesis that cannot be', () => {
       /^The settings are not valid:\n {2}stage: must be one of the stages in cdk.json .*\n {2}stage: must be 1 to 20 .*\n {2}waf: must be true or false\n$/,
     ],
     ['a missing policy', { policyFile: 'nowhere.json' }, /^policyFile: nowhere\.json cannot be read\n$/],
+    ['a missing policy on trial', { tryPolicyFile: 'nowhere.json' }, /^tryPolicyFile: nowhere\.json cannot be read\n$/],
+    ['a policy on trial that is none', { tryPolicyFile: 'package.json' }, /^package\.json: the policy cannot be put into effect:\n {2}\//],
     ['a policy that is none', { policyFile: 'package.json' }, /^package\.json: the policy cannot be put into effect:\n {2}\//],
     ['a policy that is not JSON', { policyFile: 'README.md' }, /^README\.md: the policy cannot be put into effect:\n {2}\/ must be JSON/],
   ])('says what is wrong with %s, without a stack', (_, context, message) => {

@@ -111,7 +111,7 @@ test('offers terms that stand alone, each with what it means', () => {
 
 test('is written beside the function that serves it', () => {
   const filesOf = prepareFiles(
-    readFileSync('policy.json', 'utf8'),
+    { policy: readFileSync('policy.json', 'utf8') },
     parseSettings({}),
     { page: {}, console: {}, assets: {} },
     'functions/core/search/word-vectors.bin',

@@ -5,6 +5,7 @@ import { createAction as blockAgent } from '../../functions/block-agent.ts';
 import { createAction as changeIntents } from '../../functions/change-intents.ts';
 import { createAction as clearWaitingAgents } from '../../functions/clear-waiting-agents.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
+import { openHistory } from '../../functions/core/activity/history.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
@@ -31,10 +32,12 @@ import { createAction as deleteService } from '../../functions/delete-service.ts
 import { createAction as deleteServiceCredential } from '../../functions/delete-service-credential.ts';
 import { createAction as getAgent } from '../../functions/get-agent.ts';
 import { createAction as getChange } from '../../functions/get-change.ts';
+import { createAction as getPolicyTrial } from '../../functions/get-policy-trial.ts';
 import { createAction as getStats } from '../../functions/get-stats.ts';
 import { createAction as listAgents } from '../../functions/list-agents.ts';
 import { createAction as listApprovals } from '../../functions/list-approvals.ts';
 import { createAction as listChanges } from '../../functions/list-changes.ts';
+import { createAction as listExecutions } from '../../functions/list-executions.ts';
 import { createAction as putServiceCredential } from '../../functions/put-service-credential.ts';
 import { createAction as revokeAgent } from '../../functions/revoke-agent.ts';
 import { createAction as unblockAgent } from '../../functions/unblock-agent.ts';
@@ -241,6 +244,21 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
       await newService(world, namespace);
       return { path: { seq: String((await world.changeLog.head()).seq) } };
     },
+  },
+  'list-executions': {
+    open: (world) => listExecutions({ ...world, history: openHistory(world.table) }),
+    prepare: async () => ({ query: { from: '2026-03-01T00:00:00Z' } }),
+    isFullAdminsOnly: true,
+  },
+  'get-policy-trial': {
+    open: (world) =>
+      getPolicyTrial({
+        ...world,
+        history: openHistory(world.table),
+        findPolicy: openPolicy(loadPolicyTemplate(), undefined, loadPolicyTemplate()),
+      }),
+    prepare: async () => ({}),
+    isFullAdminsOnly: true,
   },
   'list-changes': { open: listChanges, prepare: async () => ({}) },
   'get-stats': { open: getStats, prepare: async () => ({}) },

@@ -33,7 +33,7 @@ export const assumptions = {
   pointerBytes: [500, 'bytes per intent in the list of its service'],
   indexBytes: [2_000, 'bytes per intent in the search index'],
   keptAnswerBytes: [1_500, 'bytes kept for two days per `Idempotency-Key`'],
-  executionLogBytes: [960, 'bytes of log per execution, measured'],
+  executionLogBytes: [1_090, 'bytes of log per execution, measured'],
   issueLogBytes: [470, 'additional bytes of log per PAT request, measured'],
   answerLogBytes: [335, 'bytes of log per other request, measured'],
   platformLogBytes: [650, "bytes of Lambda's own two log lines per run, by their published format"],

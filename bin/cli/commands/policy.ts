@@ -1,27 +1,25 @@
-import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { addressIn, fetchPolicyInWords } from '../../../client/policy.ts';
+import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
-import { type CompiledPolicy, compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import type { JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
 import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
-import { PolicyError, type Rule } from '../../../functions/core/policy/reading.ts';
-import { fillTemplate, parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
-import { findUnknownNames, type KnownNames } from '../../../functions/core/policy/unknown-names.ts';
-import { readAnswer } from '../../../registry/api.ts';
+import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { intentUid } from '../../../schemas/intent-uid.ts';
-import { type Policy, placeholder, policy as policySchema } from '../../../schemas/policy.ts';
+import { type Policy, placeholder } from '../../../schemas/policy.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { type CliContext, openContext, readJsonOrText, readPairs } from '../context.ts';
 import { readNames, sayUnknownIntent } from '../names.ts';
+import { checkNames, compile, readFile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
+import { addPolicyTry } from './policy-try.ts';
 
 export function addPolicy(program: CommandUnknownOpts): void {
-  const policy = program.command('policy').description('The usage policy: show, diff, explain');
+  const policy = program.command('policy').description('The usage policy: show, diff, explain, try');
   policy
     .command('show [file]')
     .description('Show the policy that agents must sign, in plain sentences; with a file, show what it says and grants')
@@ -71,6 +69,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
       showExplanation(context, explainCall(rules, call));
       refuseUnknown(unknown);
     });
+  addPolicyTry(policy);
 }
 
 async function showInForce({ api, terminal }: CliContext): Promise<void> {
@@ -112,11 +111,6 @@ interface Change {
   /** messages for different and for equivalent policies */
   different: string;
   same: string;
-}
-
-async function readInForce({ api }: CliContext): Promise<{ policy: Policy; address: string }> {
-  const policy = readAnswer(policySchema, await api.call('GET', '/api/policy'));
-  return { policy, address: addressIn(policy, api.baseUrl) };
 }
 
 async function fromInForce(context: CliContext, file: string): Promise<Change> {
@@ -168,18 +162,6 @@ function showForRegistry(
   terminal.say(`Nothing changes for the ${intents.length} intents of the registry.`);
 }
 
-function checkNames({ terminal }: CliContext, rules: readonly Rule[], names: KnownNames | undefined): Issue[] {
-  if (names) return findUnknownNames(rules, names);
-  terminal.remark('The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.');
-  return [];
-}
-
-/** A rule with an unknown name has no effect: a misspelt prohibition would prohibit nothing. */
-function refuseUnknown(unknown: Issue[]): void {
-  if (unknown.length > 0)
-    throw new CliFailure('differences', 'The policy refers to names that do not exist in the registry:', { issues: unknown });
-}
-
 function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, approvalBy, rules, charges }: Explanation): void {
   terminal.say(
     `${isPermitted ? 'Permitted' : 'Refused'}${decidedBy === undefined ? ': no permission covers the intent' : ` by ${decidedBy}`}.`,
@@ -201,25 +183,4 @@ function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, app
     rules,
     limits: charges.map(({ id, ...limit }) => limit),
   });
-}
-
-const readTemplate = (file: string): Policy => readFile(file, (template) => compilePolicy(template, placeholder) && template);
-
-function compile(policy: Policy, address: string, file = 'in force'): CompiledPolicy {
-  try {
-    return compilePolicy(policy, address);
-  } catch (error) {
-    if (error instanceof PolicyError) throw usageFailure(`The policy ${file} is not supported by this version:`, error.issues);
-    throw error;
-  }
-}
-
-function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicyTemplate>) => T): T {
-  try {
-    return use(parsePolicyTemplate(readFileSync(file, 'utf8')));
-  } catch (error) {
-    if (error instanceof PolicyError) throw usageFailure(`The file ${file} does not contain a valid policy:`, error.issues);
-    if (error instanceof Error && 'code' in error) throw usageFailure(`The file ${file} cannot be read.`);
-    throw error;
-  }
 }

@@ -3,6 +3,7 @@ import { Agents, AgentView } from './agents.tsx';
 import { History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
+import { PolicyOnTrial } from './policy-trial.tsx';
 import { NewService, Services, ServiceView } from './services.tsx';
 import { Usage } from './usage.tsx';
 
@@ -18,6 +19,7 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
     ) : (
       <AgentView key={`${second} ${query.get('key')}`} id={second} thumbprint={query.get('key') ?? undefined} />
     );
+  if (first === 'policy-trial') return <PolicyOnTrial query={query} />;
   if (first === 'history') return <History query={query} />;
   return <Usage query={query} />;
 }

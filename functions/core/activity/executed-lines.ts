@@ -1,23 +1,10 @@
 import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
-import { type ErrorCode, errorTable } from '../../../schemas/errors.ts';
+import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
 import { log } from '../log.ts';
 
-/** The counted members of the log line `executed`, which `receipt.ts` writes. */
-const executedLine = z.object({
-  execution_id: z.ulid(),
-  agent_id: z.string().min(1),
-  outcome: z.enum(['OK', ...(Object.keys(errorTable) as ErrorCode[])]),
-  service_id: z.string().optional(),
-  intent_uid: z.string().optional(),
-  upstream_host: z.string().optional(),
-  upstream_status: z.int().optional(),
-  upstream_ms: z.number().min(0).optional(),
-  drift: z.literal(true).optional(),
-});
-
-/** One execution, from the log. */
-export interface Executed extends z.infer<typeof executedLine> {
+/** One execution, from the log line `executed` that `execution/receipt.ts` writes. */
+export interface Executed extends RecordedExecution {
   /** milliseconds since the epoch */
   at: number;
 }
@@ -60,7 +47,7 @@ export function readExecuted(event: unknown, nowMs: number): Executed[] {
 
 function readLine(message: string) {
   try {
-    return executedLine.parse(JSON.parse(message));
+    return recordedExecution.parse(JSON.parse(message));
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
     throw error;

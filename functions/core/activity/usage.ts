@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { recordedDays } from '../../../schemas/executions.ts';
 import type { StatsDimension } from '../../../schemas/stats.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
@@ -12,8 +13,11 @@ type Mark = Key & Item & { slot: number; version: string };
 /** Parallel writes. */
 const batchSize = 25;
 
-/** Partitions per minute: one could not take all executions of a busy gate. */
-const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+/** Partitions per hour: one could not take all executions of a busy gate. */
+export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+
+/** How long executions are kept, in milliseconds. */
+export const keptMs = recordedDays * 24 * 3_600_000;
 
 const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointAt(execution_id.length - 1) ?? 0) % shards.length;
 
@@ -59,11 +63,23 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
     );
   }
 
+  /** Those of its hour that follow are read up to the end of a page at most. */
+  async function readMinute(minute: number, shard: number): Promise<Executed[]> {
+    const { pk, sk } = keys.executed(minute, shard, '');
+    const found: Executed[] = [];
+    for await (const items of pagesOf<Key & Executed & Item>(table, pk, { range: ['>=', sk] })) {
+      const own = items.filter((item) => item.sk.startsWith(sk));
+      found.push(...own);
+      if (own.length < items.length) break;
+    }
+    return found;
+  }
+
   async function rollUpMinutes(): Promise<void> {
     const marks = await readAll<Mark>(shards.map((shard) => keys.changedMinute(shard, 0).pk));
     for (const [minute, own] of [...Map.groupBy(marks, ({ slot }) => slot)].sort(([one], [other]) => one - other)) {
-      const executed = await readAll<Item & Executed>(shards.map((shard) => keys.executed(minute, shard, '').pk));
-      const counted = executed.map(countOne);
+      const executed = await Promise.all(shards.map((shard) => readMinute(minute, shard)));
+      const counted = executed.flat().map(countOne);
       for (const dimension of dimensionNames) await putTotals('minute', dimension, minute, counted);
       await mark(keys.changedSlot('hour', slotOf('hour', minute)), slotOf('hour', minute));
       await forEach(own, unmark);
@@ -90,7 +106,7 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
         table.put({
           ...keys.executed(minute, shardOf(one), one.execution_id),
           ...one,
-          expires_at: Math.ceil((minute + levels.minute.retentionMs) / 1_000),
+          expires_at: Math.ceil((minute + keptMs) / 1_000),
         }),
       );
       const minutes = [...Map.groupBy(kept, ({ minute }) => minute)];

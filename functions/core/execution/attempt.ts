@@ -21,8 +21,10 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
   const { receipt, quota } = execution;
   /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
   const countAndConfirm = async (): Promise<void> => {
-    do await quota.charge();
-    while (await call.confirm());
+    do {
+      await quota.charge();
+      receipt.note({ sent: false });
+    } while (await call.confirm());
   };
   const endWatch = call.slowCalls.watch();
   let connected: ConnectedCall | undefined;
@@ -31,6 +33,7 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     connected = await relay.connect(outgoing(execution, call));
     await countAndConfirm();
     mayBeSent = true;
+    receipt.note({ sent: true });
     const answer = await connected.send(countAndConfirm);
     receipt.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
     return { mayHaveActed: true, result: describe(answer, call, receipt) };
@@ -39,7 +42,8 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
     if (failure?.isOfUpstream) receipt.note(upstreamOf(call));
     if (mayBeSent && failure?.outcome !== 'not_sent') return { mayHaveActed: !isTurnedAway(error), result: error };
-    if (!mayBeSent) connected?.drop();
+    if (mayBeSent) receipt.note({ sent: false });
+    else connected?.drop();
     await quota.giveBack();
     return { mayHaveActed: false, result: error };
   } finally {

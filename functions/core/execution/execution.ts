@@ -5,6 +5,7 @@ import type { Authenticated } from '../pat/authenticate.ts';
 import { type Holder, holderOf } from '../pat/holder.ts';
 import { chargesOf, rulesForAll } from '../policy/judge.ts';
 import type { Rule } from '../policy/reading.ts';
+import { upstreamKeyOf } from './idempotency-key.ts';
 import { openQuota, type Quota } from './quota.ts';
 import { openReceipt, type Receipt } from './receipt.ts';
 
@@ -35,13 +36,22 @@ export function openExecution(
 ): Execution {
   const { claims, policy } = caller;
   const holder = holderOf(claims);
+  const receipt = openReceipt(request, claims.sub, policy.digest, executionId);
+  const key = request.header('idempotency-key');
+  receipt.note({
+    started_at: new Date(nowMs).toISOString(),
+    holder: holder.principal,
+    ...(holder.account !== holder.principal && { account: holder.account }),
+    ...(executionId !== undefined && { is_deferred: true }),
+    ...(key !== undefined && { call_key: upstreamKeyOf(holder.account, key).slice(0, 16) }),
+  });
   const counterFor = (rules: readonly Rule[]) => countExecution(holder, chargesOf(rules));
   return {
     request,
     nowMs,
     caller,
     holder,
-    receipt: openReceipt(request, claims.sub, policy.digest, executionId),
+    receipt,
     quota: openQuota(limits, counterFor(rulesForAll(policy.compiled))),
     counterFor,
   };

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
+import type { RecordedExecution } from '../../../schemas/executions.ts';
 import { log } from '../log.ts';
 import { newUlid } from '../ulid.ts';
 
@@ -17,13 +18,19 @@ interface Notes {
   answer_bytes?: number;
 }
 
+/** What a policy is tried on later, see `schemas/executions.ts`: who, when, and what of the intent conditions may be about. */
+type Recorded = Pick<
+  RecordedExecution,
+  'started_at' | 'holder' | 'account' | 'method' | 'tags' | 'reason' | 'rule' | 'sent' | 'is_deferred' | 'call_key' | 'trial'
+>;
+
 /** The record of one execution: enough to count usage by agent, service and day, never a parameter or a token. */
 export interface Receipt {
   executionId: string;
   /** `Execution-Id`, for the answer */
   headers: Record<string, string>;
-  note(notes: Notes): void;
-  readonly notes: Readonly<Notes>;
+  note(notes: Notes & Recorded): void;
+  readonly notes: Readonly<Notes & Recorded>;
   /** Writes one log line: message `executed`, or `deferred` if the call has not been made yet. */
   write(outcome: 'OK' | 'DEFERRED' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
@@ -31,7 +38,7 @@ export interface Receipt {
 /** @param executionId - of a deferred call */
 export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): Receipt {
   const startedMs = performance.now();
-  const notes: Notes = {};
+  const notes: Notes & Recorded = {};
   return {
     executionId,
     headers: { 'Execution-Id': executionId },

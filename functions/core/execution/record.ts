@@ -23,6 +23,11 @@ export async function record({ receipt, quota }: Execution, outcome: Promise<Api
       write('INTERNAL_SERVER_ERROR');
       throw error;
     }
+    if (['FORBIDDEN', 'TOO_MANY_REQUESTS'].includes(error.code)) receipt.note(whyRefused(error));
     throw error.withHeaders({ ...write(error.code, error.headers), ...(await quota.headers()) });
   }
+}
+
+function whyRefused({ details: { reason, rule } }: ApiError): { reason?: string; rule?: string } {
+  return { ...(typeof reason === 'string' && { reason }), ...(typeof rule === 'string' && { rule }) };
 }

@@ -18,6 +18,7 @@ import type { OnceOptions } from './once.ts';
 import { requireNotStopped, requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
+import { tryOther } from './try-other.ts';
 
 /** A permitted call. Nothing has been written or sent for it. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
@@ -59,9 +60,10 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const confirm = openAdmission(async () => requireRunning((await find()).live));
     const { live, beside } = await find();
     const { intent, service } = live;
-    receipt.note({ intent_uid, service_id: intent.service_id });
-    requirePermission(caller, intent_uid);
     const judged = judgedIntent(intent, service);
+    receipt.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
+    tryOther(execution, judged, () => validate(intent, parameters));
+    requirePermission(caller, intent_uid);
     quota.applyTo(counterFor(rulesFor(policy.compiled.rules, judged)));
     const values = validate(intent, parameters);
     const upstreamRequest = buildRequest(intent, values);

@@ -2,18 +2,25 @@ import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts'
 import { type CompiledPolicy, compilePolicy } from './compile.ts';
 import { type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { PolicyTemplate } from './template.ts';
+import { readTrial, type TrialPolicy, withoutHarm } from './trial.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
   compiled: CompiledPolicy;
+  /** the one that is tried beside it */
+  trial?: TrialPolicy | undefined;
 }
 
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
-/** @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy */
-export const openPolicy = (template: PolicyTemplate, billing?: Billing): FindPolicy =>
+/**
+ * @param tried - a policy that is tried beside it
+ * @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy
+ */
+export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: PolicyTemplate): FindPolicy =>
   perAddress((baseUrl) => {
     const published = publish(template, baseUrl);
-    return { ...published, compiled: compilePolicy(published.policy, baseUrl, billing) };
+    const trial = tried && withoutHarm(() => readTrial(tried, baseUrl, billing));
+    return { ...published, compiled: compilePolicy(published.policy, baseUrl, billing), trial };
   });
 
 export const parseBilling = (text?: string): Billing | undefined =>

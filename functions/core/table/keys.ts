@@ -100,10 +100,13 @@ export const keys = {
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**
-   * An execution that is counted
+   * An execution that is counted: those of an hour share a partition for each shard
    * @param minuteMs - beginning of its minute
    */
-  executed: (minuteMs: number, shard: number, executionId: string): Key => key('usage', `${toSlot(minuteMs)}#${shard}`, executionId),
+  executed: (minuteMs: number, shard: number, executionId: string): Key => {
+    const minute = toSlot(minuteMs);
+    return key('usage', `${minute.slice(0, 13)}:00#${shard}`, `${minute}#${executionId}`);
+  },
   /** marks the totals of a minute as out of date */
   changedMinute: (shard: number, minuteMs: number): Key => key('usage', `CHANGED#${shard}`, toSlot(minuteMs)),
   /** the same for an hour or a day */

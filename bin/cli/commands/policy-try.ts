@@ -1,0 +1,108 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { readTrial } from '../../../functions/core/policy/trial.ts';
+import { replay } from '../../../functions/core/trial/replay.ts';
+import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { readPages } from '../../../registry/read.ts';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { executionPage, type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
+import { placeholder } from '../../../schemas/policy.ts';
+import { type CliContext, openContext } from '../context.ts';
+import { readLogFile } from '../log-lines.ts';
+import { readNames } from '../names.ts';
+import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+const pageSize = 1_000;
+
+function readSince(text: string): number {
+  const [, count = '', unit = 'd'] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  if (!(ms > 0) || ms > recordedDays * unitMs.d)
+    throw usageFailure(`--since takes a time such as 90m, 12h or 7d, of at most ${recordedDays}d.`);
+  return ms;
+}
+
+export function addPolicyTry(policy: CommandUnknownOpts): void {
+  policy
+    .command('try <file>')
+    .description(
+      'Show what a policy would have done to the calls of the last days. Exit code 1 if it would have refused any that were permitted',
+    )
+    .option('--since <time>', `how far back: 90m, 12h or 7d, at most ${recordedDays}d; default: 7d, or the whole file`)
+    .option(
+      '--log <file>',
+      'file of log lines, as JSON lines or exported by CloudWatch Logs, instead of what the gate recorded; - for stdin',
+    )
+    .option('--registry <file>', 'registry file or folder to look up names in instead of the gate')
+    .action(async (file, { since, log, registry }, command) => {
+      const context = openContext(command);
+      const untilMs = Date.now();
+      const sinceMs = since === undefined && log !== undefined ? 0 : untilMs - readSince(since ?? '7d');
+      const template = readTemplate(file);
+      const { policy: inForce, address } = log === undefined ? await readInForce(context) : { policy: undefined, address: placeholder };
+      const trial = readTrial(template, address);
+      const names = await readNames(context, registry, trial.rules);
+      const unknown = checkNames(context, trial.rules, names);
+      const executions = log === undefined ? await readRecorded(context, sinceMs) : readLogged(context, log, sinceMs);
+      const starts = executions.map(({ started_at = '' }) => Date.parse(started_at));
+      const firstMs = starts.reduce((first, one) => Math.min(first, one), untilMs);
+      const lastMs = starts.reduce((last, one) => Math.max(last, one), firstMs);
+      const services = new Map(names?.services.map(({ service_id, service_name }) => [service_id, service_name]));
+      const report = replay(
+        executions,
+        {
+          trial,
+          inForce: inForce && { digest: canonicalDigest(inForce), rules: compile(inForce, address).rules },
+          serviceName: (id) => services.get(id),
+        },
+        sinceMs > 0 ? sinceMs : firstMs,
+        log === undefined ? untilMs : lastMs + 1,
+      );
+      show(context, report);
+      const refused = sum(report.would_refuse);
+      if (refused > 0)
+        throw new CliFailure('failure', `${file} would have refused ${countOf(refused)} that the policy in force permitted.`, {
+          issues: unknown,
+        });
+      refuseUnknown(unknown);
+    });
+}
+
+async function readRecorded({ api }: CliContext, sinceMs: number): Promise<RecordedExecution[]> {
+  const query = { from: new Date(sinceMs).toISOString() };
+  const pages = readPages(api, '/api/executions', query, executionPage, true, pageSize);
+  const found = new Map<string, RecordedExecution>();
+  for await (const { executions } of pages) for (const one of executions) found.set(one.execution_id, one);
+  return [...found.values()];
+}
+
+function readLogged({ terminal }: CliContext, file: string, sinceMs: number): RecordedExecution[] {
+  const { executions, malformed } = readLogFile(file);
+  if (malformed > 0) terminal.remark(`${malformed} lines "executed" of ${file} cannot be read, and are left out.`);
+  return executions.filter(({ started_at = '' }) => Date.parse(started_at) >= sinceMs);
+}
+
+const sum = (rows: PolicyTrial['would_refuse']): number => rows.reduce((total, { calls }) => total + calls, 0);
+
+const countOf = (calls: number): string => `${calls} ${calls === 1 ? 'call' : 'calls'}`;
+
+function show({ terminal }: CliContext, report: PolicyTrial): void {
+  const { since, until, calls, would_refuse, would_permit, would_wait, unknown, gaps } = report;
+  terminal.say(`${countOf(calls)} from ${since} to ${until}`);
+  for (const [title, rows] of [
+    ['would have been refused', would_refuse],
+    ['would no longer have been refused', would_permit],
+    ["would have waited for a person's approval", would_wait],
+  ] as const) {
+    terminal.say(`${title}: ${countOf(sum(rows))}`);
+    for (const [rule, own] of Map.groupBy(rows, (row) => row.rule)) {
+      terminal.say(`  ${rule === '' ? '' : `${rule}  `}${own[0]?.words}`);
+      for (const { calls, agent_id, intent_uid, first, last } of own)
+        terminal.say(`    ${countOf(calls)}  ${agent_id}  ${intent_uid}  ${first === last ? first : `${first} to ${last}`}`);
+    }
+  }
+  for (const { calls, because } of unknown) terminal.say(`unknown: ${countOf(calls)} (${because})`);
+  for (const { from, to } of gaps)
+    terminal.remark(`Nothing is recorded from ${from} to ${to}. If there were calls, they are missing from this report.`);
+  terminal.json(report);
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { addressIn } from '../../client/policy.ts';
+import { type CompiledPolicy, compilePolicy } from '../../functions/core/policy/compile.ts';
+import { PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
+import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { findUnknownNames, type KnownNames } from '../../functions/core/policy/unknown-names.ts';
+import { readAnswer } from '../../registry/api.ts';
+import { CliFailure, usageFailure } from '../../registry/failure.ts';
+import type { Issue } from '../../schemas/errors.ts';
+import { type Policy, placeholder, policy as policySchema } from '../../schemas/policy.ts';
+import type { CliContext } from './context.ts';
+
+export async function readInForce({ api }: CliContext): Promise<{ policy: Policy; address: string }> {
+  const policy = readAnswer(policySchema, await api.call('GET', '/api/policy'));
+  return { policy, address: addressIn(policy, api.baseUrl) };
+}
+
+export function checkNames({ terminal }: CliContext, rules: readonly Rule[], names: KnownNames | undefined): Issue[] {
+  if (names) return findUnknownNames(rules, names);
+  terminal.remark('The names in the policy were not checked. Give a gate with --url, or a registry file with --registry.');
+  return [];
+}
+
+/** A rule with an unknown name has no effect: a misspelt prohibition would prohibit nothing. */
+export function refuseUnknown(unknown: Issue[]): void {
+  if (unknown.length > 0)
+    throw new CliFailure('differences', 'The policy refers to names that do not exist in the registry:', { issues: unknown });
+}
+
+export const readTemplate = (file: string): Policy => readFile(file, (template) => compilePolicy(template, placeholder) && template);
+
+export function compile(policy: Policy, address: string, file = 'in force'): CompiledPolicy {
+  try {
+    return compilePolicy(policy, address);
+  } catch (error) {
+    if (error instanceof PolicyError) throw usageFailure(`The policy ${file} is not supported by this version:`, error.issues);
+    throw error;
+  }
+}
+
+export function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicyTemplate>) => T): T {
+  try {
+    return use(parsePolicyTemplate(readFileSync(file, 'utf8')));
+  } catch (error) {
+    if (error instanceof PolicyError) throw usageFailure(`The file ${file} does not contain a valid policy:`, error.issues);
+    if (error instanceof Error && 'code' in error) throw usageFailure(`The file ${file} cannot be read.`);
+    throw error;
+  }
+}

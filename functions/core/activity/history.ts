@@ -1,0 +1,80 @@
+import type { RecordedExecution } from '../../../schemas/executions.ts';
+import { type Key, keys } from '../table/keys.ts';
+import { pagesOf } from '../table/pages.ts';
+import type { Item, Table } from '../table/table.ts';
+import type { Executed } from './executed-lines.ts';
+import { shards } from './usage.ts';
+
+type Stored = Key & Item & Executed & { expires_at: number };
+
+const hourMs = 3_600_000;
+const hourOf = (timeMs: number): number => Math.floor(timeMs / hourMs) * hourMs;
+
+/** Partitions that one page looks into at most: those of 25 hours. */
+const maxPartitions = 200;
+
+/** Hours that are read at the same time. */
+const hoursAtOnce = 6;
+
+/** Where a page ends: the partition, and the key of its last execution; without one, the partition is read. */
+interface Place {
+  hourMs: number;
+  shard: number;
+  sk?: string | undefined;
+}
+
+const write = ({ hourMs, shard, sk }: Place): string =>
+  `${keys.executed(hourMs, shard, '').pk.replace('USAGE#', '')}${sk === undefined ? '' : `#${sk}`}`;
+
+function read(text: string): Place {
+  const [hour = '', shard = '', ...sk] = text.split('#');
+  return { hourMs: Date.parse(`${hour}Z`), shard: Number(shard), ...(sk.length > 0 && { sk: sk.join('#') }) };
+}
+
+const toRecorded = ({ pk, sk, at, expires_at, ...line }: Stored): RecordedExecution => ({
+  ...line,
+  started_at: line.started_at ?? new Date(at).toISOString(),
+});
+
+/** Executions and refusals as `usage.ts` keeps them. */
+export function openHistory(table: Pick<Table, 'query'>) {
+  return {
+    /**
+     * A page of those that ended from `fromMs` to before `toMs`. A page may hold none although others follow.
+     * @returns next - what the next page is `after`, if there may be one
+     */
+    async page({ fromMs, toMs, after, count }: { fromMs: number; toMs: number; after?: string | undefined; count: number }) {
+      const executions: RecordedExecution[] = [];
+      let place: Place = after === undefined ? { hourMs: hourOf(fromMs), shard: 0 } : read(after);
+      for (let visited = 0; place.hourMs < toMs; visited++) {
+        if (executions.length >= count || visited === maxPartitions) return { executions, next: write(place) };
+        const { pk } = keys.executed(place.hourMs, place.shard, '');
+        const limit = count - executions.length;
+        const range = place.sk === undefined ? {} : ({ range: ['>', place.sk] } as const);
+        const { items, lastKey } = await table.query<Stored>(pk, { ...range, limit });
+        executions.push(...items.filter(({ at }) => at >= fromMs && at < toMs).map(toRecorded));
+        const isLast = place.shard === shards.length - 1;
+        if (lastKey) place = { ...place, sk: lastKey.sk };
+        else place = isLast ? { hourMs: place.hourMs + hourMs, shard: 0 } : { hourMs: place.hourMs, shard: place.shard + 1 };
+      }
+      return { executions, next: undefined };
+    },
+
+    /** All of the last hours up to `toMs`, back to `fromMs` or until they are more than `most`. @returns since when they are complete */
+    async readBack(fromMs: number, toMs: number, most: number): Promise<{ executions: RecordedExecution[]; sinceMs: number }> {
+      const executions: RecordedExecution[] = [];
+      for (let end = hourOf(toMs) + hourMs; end > fromMs; end -= hoursAtOnce * hourMs) {
+        const hours = Array.from({ length: hoursAtOnce }, (_, at) => end - (at + 1) * hourMs).filter((hour) => hour + hourMs > fromMs);
+        const read = hours.flatMap((hour) =>
+          shards.map((shard) => Array.fromAsync(pagesOf<Stored>(table, keys.executed(hour, shard, '').pk))),
+        );
+        const found = (await Promise.all(read)).flat(2).filter(({ at }) => at >= fromMs && at < toMs);
+        executions.push(...found.map(toRecorded));
+        if (executions.length > most) return { executions, sinceMs: Math.max(fromMs, hours.at(-1) ?? fromMs) };
+      }
+      return { executions, sinceMs: fromMs };
+    },
+  };
+}
+
+export type History = ReturnType<typeof openHistory>;

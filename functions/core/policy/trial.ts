@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
+import type { TrialVerdict } from '../../../schemas/executions.ts';
+import type { Billing } from '../../../schemas/pat.ts';
+import { describeCause, log } from '../log.ts';
+import { compilePolicy } from './compile.ts';
+import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedIntent } from './conditions.ts';
+import { describeRefusal } from './describe.ts';
+import { isFulfilled, judge, names } from './judge.ts';
+import { isWithin } from './position.ts';
+import type { Rule } from './reading.ts';
+import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
+
+/** A policy that is tried on calls, and decides about none. */
+export interface TrialPolicy {
+  /** of the policy as it is written, whatever the address of the gate */
+  digest: string;
+  rules: Rule[];
+}
+
+/** @throws PolicyError listing every place that cannot be put into effect */
+export const readTrial = (template: PolicyTemplate, baseUrl: string, billing?: Billing): TrialPolicy => ({
+  digest: canonicalDigest(template),
+  rules: compilePolicy(fillTemplate(template, baseUrl), baseUrl, billing).rules,
+});
+
+/** The file of the setting `tryPolicyFile` beside the bundle. What is wrong with it is logged, and there is no trial. */
+export function loadTrialTemplate(file = new URL('try-policy.json', import.meta.url)): PolicyTemplate | undefined {
+  return withoutHarm(() => (existsSync(file) ? parsePolicyTemplate(readFileSync(file, 'utf8')) : undefined));
+}
+
+/** Nothing that fails in a trial may have an effect on anything else. */
+export function withoutHarm<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    log.warn('policy not tried', { cause: describeCause(error) });
+    return undefined;
+  }
+}
+
+/** What counts or waits if a rule covers a call. */
+const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length > 0 || needsApproval;
+
+/** What a policy says of a call all of which is known. */
+export function recordVerdict({ digest, rules }: TrialPolicy, call: Call): TrialVerdict {
+  const judgement = judge(rules, call);
+  if (!judgement.isPermitted) return { policy: digest, refused: (judgement.condition ?? judgement.rule)?.place ?? '' };
+  return { policy: digest, counts: judgement.rules.filter(hasTerms).map(({ place }) => place) };
+}
+
+/** A call of which not everything was recorded: what is undefined is unknown. */
+export interface RecordedCall extends JudgedIntent {
+  parameters?: Record<string, unknown> | undefined;
+  account?: string | undefined;
+  nowMs: number;
+}
+
+/** What a policy says of a recorded call. */
+export type Verdict =
+  /** `sure`: rules that cover the call; `possible`: those and others of which that is unknown; `missing`: what it takes to know whether it is permitted */
+  | { isRefused: false; sure: Rule[]; possible: Rule[]; missing?: string }
+  /** `place`: JSON pointer to what refuses it, empty if no permission names the intent */
+  | { isRefused: true; place: string };
+
+/** The verdict that was recorded when the call was made. */
+export function readVerdict(rules: readonly Rule[], { refused, counts = [] }: TrialVerdict): Verdict {
+  if (refused !== undefined) return { isRefused: true, place: refused };
+  const covering = rules.filter(({ place }) => counts.includes(place));
+  return { isRefused: false, sure: covering, possible: covering };
+}
+
+/** What a condition is about that was not recorded. */
+function findMissing(condition: Condition, call: RecordedCall): string | undefined {
+  const { subject } = condition;
+  if (subject.of === 'parameter') return call.parameters === undefined ? subject.name : undefined;
+  if (subject.of === 'agentKey') return call.account === undefined ? 'key of the agent' : undefined;
+  if (!isOfIntent(subject)) return undefined;
+  return holds(condition, { ...call, parameters: {}, account: '' }) === undefined ? `${subject.of} of the intent` : undefined;
+}
+
+/** Whether a rule that names the intent covers the call; a text if that is unknown: what is missing. */
+function covers(rule: Rule, call: RecordedCall): boolean | string {
+  const known = { ...call, parameters: call.parameters ?? {}, account: call.account ?? '' };
+  let missing: string | undefined;
+  for (const condition of rule.conditions) {
+    const unknown = concerns(condition, call.intentUid) ? findMissing(condition, call) : undefined;
+    if (unknown === undefined && !isFulfilled(rule, condition, known)) return false;
+    missing ??= unknown;
+  }
+  return missing ?? true;
+}
+
+/** Judges a call as {@link judge} does, as far as it was recorded. */
+export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdict {
+  const naming = rules.filter((rule) => names(rule, call.intentUid)).map((rule) => ({ rule, isCovering: covers(rule, call) }));
+  const possible = naming.filter(({ isCovering }) => isCovering !== false);
+  const of = (kind: Rule['kind']) => possible.filter(({ rule }) => rule.kind === kind);
+  const [prohibition] = of('prohibition').filter(({ isCovering }) => isCovering === true);
+  if (prohibition) {
+    const [only, ...more] = prohibition.rule.conditions;
+    return { isRefused: true, place: (more.length === 0 ? only?.place : undefined) ?? prohibition.rule.place };
+  }
+  if (of('permission').length === 0) {
+    const permission = naming.find(({ rule }) => rule.kind === 'permission')?.rule;
+    return { isRefused: true, place: permission ? findObstacle(permission, call) : '' };
+  }
+  const isSure = of('permission').some(({ isCovering }) => isCovering === true);
+  const [unknown] = [...of('prohibition'), ...(isSure ? [] : of('permission'))];
+  return {
+    isRefused: false,
+    sure: possible.filter(({ isCovering }) => isCovering === true).map(({ rule }) => rule),
+    possible: possible.map(({ rule }) => rule),
+    ...(unknown && { missing: String(unknown.isCovering) }),
+  };
+}
+
+/** The place of the first condition that keeps a permission from covering a call. */
+const findObstacle = (rule: Rule, call: RecordedCall): string =>
+  rule.conditions.find((condition) => covers({ ...rule, conditions: [condition] }, call) === false)?.place ?? rule.place;
+
+/** What refuses a call, in words. @param place - a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
+export function describePlace(rules: readonly Rule[], place: string): string {
+  const rule = rules.find((one) => isWithin(place, one.place));
+  if (!rule) return 'No permission names the intent.';
+  return describeRefusal(
+    rule,
+    rule.conditions.find((condition) => condition.place === place),
+  );
+}

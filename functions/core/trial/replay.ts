@@ -1,0 +1,200 @@
+import type { PolicyTrial, RecordedExecution, TrialRow } from '../../../schemas/executions.ts';
+import { foldName } from '../../../schemas/text.ts';
+import { countExecution } from '../limit/limit-request.ts';
+import { addCall, bucketAt, emptyWindow, rollTo, type Window } from '../limit/window.ts';
+import { chargesOf, demandingApproval } from '../policy/judge.ts';
+import { type Charge, isRate } from '../policy/limits.ts';
+import type { Rule } from '../policy/reading.ts';
+import { describePlace, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../policy/trial.ts';
+
+/** What would have become of a call; `place`: JSON pointer to what decides. */
+type Fate = { is: 'permitted' } | { is: 'refused' | 'waiting'; place: string } | { is: 'unknown'; because: string };
+
+export interface ReplayOptions {
+  trial: TrialPolicy;
+  /** the policy in force, to say why it refused what it refused */
+  inForce?: { digest: string; rules: readonly Rule[] } | undefined;
+  /** name of a service that a condition may name */
+  serviceName?: (serviceId: string) => string | undefined;
+}
+
+/** Reasons of the policy in force to refuse a call, besides limits of calls, which have none. */
+const policyReasons = ['not_permitted', 'prohibited', 'condition', 'count', 'budget'];
+
+/** Whether the policy in force refused the call. A service's own limit is none of the policy's, and states no rule. */
+const isRefusedByPolicy = ({ outcome, reason, rule }: RecordedExecution): boolean =>
+  (outcome === 'FORBIDDEN' && policyReasons.includes(reason ?? '')) || (outcome === 'TOO_MANY_REQUESTS' && rule !== undefined);
+
+/** Whether the policy in force let the call pass: it was made, or answered as an earlier request under its key. */
+const hasPassed = ({ outcome, sent, is_replayed }: RecordedExecution): boolean =>
+  outcome === 'OK' || sent !== undefined || Boolean(is_replayed);
+
+/** What is counted of a limit: surely, and possibly, since some calls are unknown. */
+interface Bounds {
+  sure: Window;
+  possible: Window;
+}
+
+/**
+ * Replays recorded calls under another policy, as if it had come into force with the first of them: the gate's own judgement, and its own windows. A call that was
+ * not recorded completely is judged as far as it was, and counts between not at all and fully. What neither policy is the reason for stays as it was.
+ */
+export function openReplay({ trial: { digest, rules }, inForce, serviceName = () => undefined }: ReplayOptions) {
+  const windows = new Map<string, Bounds>();
+  /** the calls under idempotency keys: whether they would have been made, unless that is unknown, and whether they were */
+  const keyed = new Map<string, { isMade: boolean | undefined; wasMade: boolean }>();
+  const found = { refused: new Map<string, TrialRow>(), permitted: new Map<string, TrialRow>(), waiting: new Map<string, TrialRow>() };
+  const unknown = new Map<string, number>();
+  let calls = 0;
+
+  function verdictOf(record: RecordedExecution, intentUid: string, nowMs: number): Verdict {
+    if (record.trial?.policy === digest) return readVerdict(rules, record.trial);
+    const { service_id, method, tags, holder, account = holder } = record;
+    const service = service_id === undefined ? undefined : { service_id, service_name: serviceName(service_id) };
+    return judgeRecorded(rules, { intentUid, method, tags, service, account, nowMs });
+  }
+
+  /** Counts a call in the windows of its limits, or in none if one of them has no room. */
+  function count(record: RecordedExecution, verdict: Verdict & { isRefused: false }, nowMs: number): Fate {
+    const { holder, account = holder, sent } = record;
+    const possible = chargesOf(verdict.possible);
+    if (possible.length === 0) return settle(verdict.missing);
+    if (holder === undefined || account === undefined) return settle('key of the agent');
+    const chargesBy = (all: Charge[]) => countExecution({ principal: holder, account }, all).charges;
+    const sureCharges = new Map(chargesBy(chargesOf(verdict.sure)).map((charge) => [charge.id, charge]));
+    const states = chargesBy(possible).map((charge) => {
+      const key = `${holder} ${charge.id}`;
+      const bucket = bucketAt(nowMs, charge.period);
+      const { sure, possible } = windows.get(key) ?? { sure: emptyWindow(bucket), possible: emptyWindow(bucket) };
+      return { key, charge, sure: rollTo(sure, bucket), possible: rollTo(possible, bucket), sureCharge: sureCharges.get(charge.id) };
+    });
+    const exceeded = states.find(({ sure, sureCharge }) => sureCharge && sure.total + sureCharge.cost > sureCharge.rate);
+    if (exceeded) return { is: 'refused', place: exceeded.charge.rule ?? '' };
+    const doubtful = states.find(({ possible, charge }) => possible.total + charge.cost > charge.rate);
+    const fate = settle(verdict.missing ?? (doubtful && `number of calls that count towards ${doubtful.charge.name}`));
+    for (const { key, charge, sure, possible, sureCharge } of states) {
+      if (sent === false && !isRate(charge)) continue;
+      const isSure = fate.is === 'permitted' && isKnownToBeValid(record) && sureCharge !== undefined;
+      windows.set(key, { sure: isSure ? addCall(sure, sureCharge.cost) : sure, possible: addCall(possible, charge.cost) });
+    }
+    return fate;
+  }
+
+  /** The gate refuses an intent that the policy does not permit at all before it looks at the parameters. */
+  const isKnownToBeValid = ({ trial, reason = '' }: RecordedExecution): boolean =>
+    trial?.policy === digest || !['not_permitted', 'prohibited'].includes(reason);
+
+  /** Whether a call that is permitted would have been answered as an earlier one under its key; undefined if that is unknown. */
+  function isRepeated({ call_key, is_replayed, sent }: RecordedExecution): boolean | undefined {
+    const earlier = call_key === undefined ? undefined : keyed.get(call_key);
+    if (!earlier) return is_replayed === true;
+    return is_replayed || sent === undefined || !earlier.wasMade ? earlier.isMade : false;
+  }
+
+  function decide(record: RecordedExecution, intentUid: string, nowMs: number): Fate {
+    const verdict = verdictOf(record, intentUid, nowMs);
+    if (verdict.isRefused) return { is: 'refused', place: verdict.place };
+    const repeats = isRepeated(record);
+    if (repeats) return settle(verdict.missing);
+    if (repeats === undefined) verdict.missing ??= 'outcome of an earlier request under its key';
+    const [approval] = demandingApproval(verdict.possible);
+    if (approval && !record.is_deferred) {
+      if (verdict.missing !== undefined) return settle(verdict.missing);
+      return verdict.sure.includes(approval) ? { is: 'waiting', place: approval.place } : settle('parameters that an approval depends on');
+    }
+    return count(record, verdict, nowMs);
+  }
+
+  function add(
+    rows: Map<string, TrialRow>,
+    { agent_id }: RecordedExecution,
+    intent_uid: string,
+    nowMs: number,
+    rule: string,
+    words: string,
+  ): void {
+    const key = JSON.stringify([rule, words, foldName(agent_id), intent_uid]);
+    const last = new Date(nowMs).toISOString();
+    const row = rows.get(key) ?? { rule, words, agent_id, intent_uid, calls: 0, first: last, last };
+    rows.set(key, { ...row, calls: row.calls + 1, last });
+  }
+
+  /** Why the policy in force refused a call, in words. */
+  const describePast = ({ outcome, rule, policy_digest }: RecordedExecution): string =>
+    inForce !== undefined && rule !== undefined && policy_digest === inForce.digest
+      ? describePlace(inForce.rules, rule)
+      : `The policy in force at that time refused it (${outcome}).`;
+
+  return {
+    /** @param record - began no earlier than those before it */
+    add(record: RecordedExecution & { started_at: string }): Fate | undefined {
+      calls++;
+      const { intent_uid, call_key } = record;
+      const wasRefused = isRefusedByPolicy(record);
+      const isInvalid = record.trial?.policy === digest && record.trial.invalid;
+      if (intent_uid === undefined || isInvalid || !(wasRefused || hasPassed(record))) return undefined;
+      const nowMs = Date.parse(record.started_at);
+      const fate = decide(record, intent_uid, nowMs);
+      if (call_key !== undefined && record.sent !== false) {
+        const { isMade = false, wasMade = false } = keyed.get(call_key) ?? {};
+        keyed.set(call_key, {
+          isMade: fate.is === 'permitted' || (fate.is === 'unknown' && !isMade ? undefined : isMade),
+          wasMade: record.sent === true || wasMade,
+        });
+      }
+      const row = (rows: Map<string, TrialRow>, place: string, words: string) => add(rows, record, intent_uid, nowMs, place, words);
+      if (fate.is === 'unknown') unknown.set(fate.because, (unknown.get(fate.because) ?? 0) + 1);
+      else if (fate.is === 'waiting') row(found.waiting, fate.place, describePlace(rules, fate.place));
+      else if (fate.is === 'refused' && !wasRefused) row(found.refused, fate.place, describePlace(rules, fate.place));
+      else if (fate.is === 'permitted' && wasRefused) row(found.permitted, record.rule ?? '', describePast(record));
+      return fate;
+    },
+
+    /** @param hours - the beginnings of those that have records, in milliseconds since the epoch */
+    report(sinceMs: number, untilMs: number, hours: ReadonlySet<number>): PolicyTrial {
+      const list = (rows: Map<string, TrialRow>) => [...rows.values()].sort((one, other) => other.calls - one.calls);
+      return {
+        since: new Date(sinceMs).toISOString(),
+        until: new Date(untilMs).toISOString(),
+        calls,
+        would_refuse: list(found.refused),
+        would_permit: list(found.permitted),
+        would_wait: list(found.waiting),
+        unknown: [...unknown].map(([what, calls]) => ({ calls, because: `the ${what} was not recorded` })),
+        gaps: findGaps(sinceMs, untilMs, hours),
+      };
+    },
+  };
+}
+
+const settle = (missing: string | undefined): Fate => (missing === undefined ? { is: 'permitted' } : { is: 'unknown', because: missing });
+
+const hourMs = 3_600_000;
+
+/** The hours without a record. */
+function findGaps(sinceMs: number, untilMs: number, hours: ReadonlySet<number>): PolicyTrial['gaps'] {
+  const gaps: { fromMs: number; toMs: number }[] = [];
+  for (let hour = Math.floor(sinceMs / hourMs) * hourMs; hour < untilMs; hour += hourMs) {
+    if (hours.has(hour)) continue;
+    const last = gaps.at(-1);
+    if (last?.toMs === hour) last.toMs += hourMs;
+    else gaps.push({ fromMs: hour, toMs: hour + hourMs });
+  }
+  return gaps.map(({ fromMs, toMs }) => ({
+    from: new Date(Math.max(fromMs, sinceMs)).toISOString(),
+    to: new Date(Math.min(toMs, untilMs)).toISOString(),
+  }));
+}
+
+/**
+ * What a policy would have done to recorded executions, in the order in which they began.
+ * @param sinceMs - since when they are complete, in milliseconds since the epoch
+ */
+export function replay(executions: readonly RecordedExecution[], options: ReplayOptions, sinceMs: number, untilMs: number): PolicyTrial {
+  const { add, report } = openReplay(options);
+  const dated = executions.flatMap((one) => (one.started_at === undefined ? [] : [{ ...one, started_at: one.started_at }]));
+  const orderOf = (one: string, other: string) => (one < other ? -1 : Number(one > other));
+  dated.sort((one, other) => orderOf(one.started_at, other.started_at) || orderOf(one.execution_id, other.execution_id));
+  for (const one of dated) add(one);
+  return report(sinceMs, untilMs, new Set(dated.map(({ started_at }) => Math.floor(Date.parse(started_at) / hourMs) * hourMs)));
+}

@@ -1,0 +1,60 @@
+import { policyTrialQuery } from '../schemas/executions.ts';
+import { type History, openHistory } from './core/activity/history.ts';
+import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
+import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { ApiError } from './core/api-error.ts';
+import { readEnvironment } from './core/environment.ts';
+import { ok } from './core/http/response.ts';
+import { type FindPolicy, openPolicy, parseBilling } from './core/policy/policy.ts';
+import { loadPolicyTemplate } from './core/policy/published-policy.ts';
+import { loadTrialTemplate } from './core/policy/trial.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
+import { replay } from './core/trial/replay.ts';
+
+export interface Deps {
+  verifyAdmin: VerifyAdmin;
+  history: Pick<History, 'readBack'>;
+  findPolicy: FindPolicy;
+  /** milliseconds since the epoch */
+  now?: () => number;
+}
+
+const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
+
+/** Executions that are replayed at most, and rows of a list: an answer takes a few seconds, and is smaller than 1 MB. */
+const [maxExecutions, maxRows] = [100_000, 500];
+
+/**
+ * `GET /api/policy/try`: what the policy of the setting `tryPolicyFile` would have done to the calls that it was tried on. Conditions were judged when the calls were
+ * made; limits are counted here, so that no call waits for it.
+ */
+export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now }: Deps): AdminAction =>
+  forFullAdmins(verifyAdmin, async (_admin, request) => {
+    const { period } = request.query(policyTrialQuery);
+    const { trial, compiled, digest } = findPolicy(request.baseUrl);
+    if (!trial)
+      throw new ApiError('NOT_FOUND', 'No policy is on trial. Name one in the setting tryPolicyFile, and deploy.', {
+        details: { reason: 'no_trial' },
+      });
+    const untilMs = now();
+    const { executions, sinceMs } = await history.readBack(untilMs - periodMs[period], untilMs, maxExecutions);
+    const tried = executions.filter((one) => one.trial?.policy === trial.digest);
+    const report = replay(tried, { trial, inForce: { digest, rules: compiled.rules } }, sinceMs, untilMs);
+    const { would_refuse, would_permit, would_wait } = report;
+    return ok({
+      ...report,
+      would_refuse: would_refuse.slice(0, maxRows),
+      would_permit: would_permit.slice(0, maxRows),
+      would_wait: would_wait.slice(0, maxRows),
+    });
+  });
+
+const { billing } = readEnvironment([], ['billing']);
+
+export const handler = serveAdmin(
+  createAction({
+    verifyAdmin: adminVerifierFromEnvironment(),
+    history: openHistory(tableFromEnvironment()),
+    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing), loadTrialTemplate()),
+  }),
+);

@@ -1,0 +1,109 @@
+import * as z from 'zod';
+import { type ErrorCode, errorTable } from './errors.ts';
+
+/** What the policy on trial says of a call, as it was judged when it was asked for. */
+export const trialVerdict = z.object({
+  policy: z.string().describe('digest of the policy on trial'),
+  refused: z.string().optional().describe('JSON pointer to what refuses the call; empty if no permission names its intent'),
+  counts: z.array(z.string()).optional().describe('JSON pointers to the rules that cover the call and limit it, or demand an approval'),
+  invalid: z.literal(true).optional().describe('its parameters are not valid, which is refused under either policy'),
+});
+
+/** A request to execute an intent, as the log has it: who, what and when, and what came of it. It has no parameters. */
+export const recordedExecution = z
+  .object({
+    execution_id: z.ulid(),
+    agent_id: z.string().min(1),
+    outcome: z.enum(['OK', ...(Object.keys(errorTable) as ErrorCode[])]),
+    started_at: z.iso.datetime().optional().describe('when its policy was judged'),
+    holder: z.string().optional().describe("thumbprint of the agent's key, or what takes its place for a person"),
+    account: z.string().optional().describe('the same for a person with one client, which has rates of its own'),
+    service_id: z.string().optional(),
+    intent_uid: z.string().optional().describe('absent if it was refused before the intent was found'),
+    method: z.string().optional(),
+    tags: z.array(z.string()).optional(),
+    policy_digest: z.string().optional().describe('of the policy in force'),
+    reason: z.string().optional().describe('details.reason of a refusal'),
+    rule: z.string().optional().describe('JSON pointer to what refused it in the policy in force'),
+    sent: z.boolean().optional().describe('true: the call was sent; false: it was counted, and then nothing was sent; absent: neither'),
+    is_replayed: z.boolean().optional().describe('answered with what an earlier request under its key got'),
+    is_deferred: z.literal(true).optional().describe('made later, after an approval if the policy demanded one'),
+    call_key: z.string().optional().describe('stands for the holder and the Idempotency-Key'),
+    trial: trialVerdict.optional(),
+    upstream_host: z.string().optional(),
+    upstream_status: z.int().optional(),
+    upstream_ms: z.number().min(0).optional(),
+    drift: z.literal(true).optional(),
+  })
+  .meta({ id: 'RecordedExecution' });
+
+export type RecordedExecution = z.infer<typeof recordedExecution>;
+export type TrialVerdict = z.infer<typeof trialVerdict>;
+
+/** How long executions are kept for `GET /api/executions`, in days. */
+export const recordedDays = 31;
+
+/** The most executions of a page. */
+const maxExecutionsOfPage = 1_000;
+
+const instant = z.iso.datetime('must be a date and time in UTC, such as 2026-02-28T12:00:00Z').transform(Date.parse);
+
+/** Where a page of executions begins: a partition, and the key in it. */
+const position = /^\d{4}-\d\d-\d\dT\d\d:00#\d(#\d{4}-\d\d-\d\dT\d\d:\d\d#[0-9A-Z]{26})?$/;
+
+export const executionsQuery = z.object({
+  from: instant.describe(`executions that ended at this time or later; up to ${recordedDays} days ago`),
+  to: instant.optional().describe('and before this one; default: now'),
+  after: z.string().regex(position, 'must be that of a next link').optional().describe('as the next link gives it'),
+  page_size: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${maxExecutionsOfPage}`)
+    .transform((text) => Math.min(Number(text), maxExecutionsOfPage))
+    .default(maxExecutionsOfPage)
+    .meta({ type: 'integer', minimum: 1, maximum: maxExecutionsOfPage }),
+});
+
+/** What `GET /api/executions` answers. */
+export const executionPage = z
+  .strictObject({ executions: z.array(recordedExecution).describe('in no particular order') })
+  .meta({ id: 'ExecutionPage', description: 'Executions and refusals as they were recorded.' });
+
+const trialRow = z.strictObject({
+  rule: z.string().describe('JSON pointer into the policy; empty if no permission names the intent'),
+  words: z.string().describe('the rule in words'),
+  agent_id: z.string(),
+  intent_uid: z.string(),
+  calls: z.int().min(1),
+  first: z.iso.datetime(),
+  last: z.iso.datetime(),
+});
+
+export type TrialRow = z.infer<typeof trialRow>;
+
+const most = 'those with the most calls first';
+
+/** What a policy would have done to calls that were recorded. */
+export const policyTrial = z
+  .strictObject({
+    since: z.iso.datetime(),
+    until: z.iso.datetime(),
+    calls: z.int().min(0).describe('executions and refusals that were compared'),
+    would_refuse: z.array(trialRow).describe(`calls that were permitted and would have been refused; ${most}`),
+    would_permit: z.array(trialRow).describe(`calls that the policy in force refused and that would have been permitted; ${most}`),
+    would_wait: z.array(trialRow).describe(`calls that would have waited for a person's approval; ${most}`),
+    unknown: z
+      .array(z.strictObject({ calls: z.int().min(1), because: z.string() }))
+      .describe('calls of which it is unknown, because something was not recorded'),
+    gaps: z
+      .array(z.strictObject({ from: z.iso.datetime(), to: z.iso.datetime() }))
+      .describe('hours of which nothing is recorded: there were no calls, or they are missing'),
+  })
+  .meta({ id: 'PolicyTrial', description: 'What another policy would have done to the calls of a time.' });
+
+export type PolicyTrial = z.infer<typeof policyTrial>;
+
+const trialPeriods = ['hour', 'day', 'week'] as const;
+
+export const policyTrialQuery = z.object({
+  period: z.enum(trialPeriods, 'must be hour, day or week').default('day').describe('how far back: the last hour, 24 hours or 7 days'),
+});

@@ -1,0 +1,98 @@
+import { afterAll, expect, test } from '@jest/globals';
+import type { Executed } from '../../functions/core/activity/executed-lines.ts';
+import { openHistory } from '../../functions/core/activity/history.ts';
+import { openUsage } from '../../functions/core/activity/usage.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { readTrial } from '../../functions/core/policy/trial.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
+import { createAction } from '../../functions/get-policy-trial.ts';
+import { policyTrial } from '../../schemas/executions.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { type Headers, startRegistry, testAdminsAlone } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const nowMs = Date.parse('2026-03-08T12:30:00Z');
+const trial: PolicyTemplate = {
+  '@context': 'http://www.w3.org/ns/odrl.jsonld',
+  uid: '{base_url}/api/policy',
+  type: 'Set',
+  permission: [
+    {
+      target: '{base_url}/api/intents',
+      action: 'execute',
+      constraint: [
+        { leftOperand: '{base_url}/vocabulary/rateLimit', operator: 'lte', rightOperand: 2, unit: '{base_url}/vocabulary/hour' },
+      ],
+    },
+  ],
+};
+const read = (tried: PolicyTemplate | undefined, headers: Headers = registry.asAdmin, query: Record<string, string> = {}) =>
+  invoke(
+    createAction({
+      verifyAdmin: registry.verifyAdmin,
+      history: openHistory(registry.table),
+      findPolicy: openPolicy(loadPolicyTemplate(), undefined, tried),
+      now: () => nowMs,
+    }),
+    { path: '/api/policy/try', headers, query },
+  );
+
+testAdminsAlone(registry, (headers) => read(undefined, headers, { period: 'year' }));
+
+test('without a policy on trial there is none to read', async () => {
+  expect(refusalOf(await read(undefined))).toEqual({
+    status: 404,
+    code: 'NOT_FOUND',
+    message: 'No policy is on trial. Name one in the setting tryPolicyFile, and deploy.',
+    details: { reason: 'no_trial' },
+  });
+});
+
+test('tells by rule, agent and intent what it would have done, and which hours have no records', async () => {
+  const { digest } = readTrial(trial, 'https://api.example/test');
+  const call = (minutesAgo: number, more: Partial<Executed> = {}): Executed => {
+    const at = nowMs - minutesAgo * 60_000;
+    const started_at = new Date(at).toISOString();
+    const verdict = { policy: digest, counts: ['/permission/0'] };
+    return {
+      ...{ execution_id: newUlid(), at, started_at, agent_id: 'agent-1', holder: 'key-1', outcome: 'OK', sent: true },
+      ...{ intent_uid: 'a.example:b:v1', trial: verdict, ...more },
+    };
+  };
+  const prohibited = { outcome: 'FORBIDDEN', reason: 'prohibited', sent: undefined } as const;
+  const { sent: _, ...unsent } = call(200, { agent_id: 'agent-2', holder: 'key-2', ...prohibited });
+  await openUsage(registry.table, () => nowMs).keep([
+    ...[10, 9, 8, 7].map((minutesAgo) => call(minutesAgo)),
+    call(6, { trial: { policy: 'another', refused: '' } }),
+    call(5, { agent_id: 'agent-2', holder: 'key-2', trial: { policy: digest, refused: '' } }),
+    unsent,
+  ]);
+  const { status, body } = await read(trial);
+  expect(status).toBe(200);
+  const minute = (ago: number) => new Date(nowMs - ago * 60_000).toISOString();
+  const limited = { rule: '/permission/0/constraint/0', words: 'You may execute every intent, at most 2 times an hour.' };
+  const row = { agent_id: 'agent-2', intent_uid: 'a.example:b:v1', calls: 1 };
+  expect(policyTrial.parse(body)).toEqual({
+    since: '2026-03-07T12:30:00.000Z',
+    until: '2026-03-08T12:30:00.000Z',
+    calls: 6,
+    would_refuse: [
+      { ...limited, agent_id: 'agent-1', intent_uid: 'a.example:b:v1', calls: 2, first: minute(8), last: minute(7) },
+      { rule: '', words: 'No permission names the intent.', ...row, first: minute(5), last: minute(5) },
+    ],
+    would_permit: [
+      { rule: '', words: 'The policy in force at that time refused it (FORBIDDEN).', ...row, first: minute(200), last: minute(200) },
+    ],
+    would_wait: [],
+    unknown: [],
+    gaps: [
+      { from: '2026-03-07T12:30:00.000Z', to: '2026-03-08T09:00:00.000Z' },
+      { from: '2026-03-08T10:00:00.000Z', to: '2026-03-08T12:00:00.000Z' },
+    ],
+  });
+  expect((await read(trial, registry.asAdmin, { period: 'hour' })).body).toMatchObject({ calls: 5, since: '2026-03-08T11:30:00.000Z' });
+});

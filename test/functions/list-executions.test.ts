@@ -1,0 +1,68 @@
+import { afterAll, expect, test } from '@jest/globals';
+import type { Executed } from '../../functions/core/activity/executed-lines.ts';
+import { openHistory } from '../../functions/core/activity/history.ts';
+import { openUsage } from '../../functions/core/activity/usage.ts';
+import { newUlid } from '../../functions/core/ulid.ts';
+import { createAction } from '../../functions/list-executions.ts';
+import { executionPage } from '../../schemas/executions.ts';
+import { invoke, refusalOf } from '../support/invoke.ts';
+import { type Headers, refusals, startRegistry, testAdminsAlone } from '../support/registry.ts';
+
+const registry = await startRegistry();
+afterAll(() => registry.stop());
+
+const nowMs = Date.parse('2026-03-08T12:00:00Z');
+const from = '2026-03-01T12:00:00Z';
+const read = (query: Record<string, string> = { from }, headers: Headers = registry.asAdmin) =>
+  invoke(createAction({ verifyAdmin: registry.verifyAdmin, history: openHistory(registry.table), now: () => nowMs }), {
+    path: '/api/executions',
+    headers,
+    query,
+  });
+
+testAdminsAlone(registry, (headers) => read({ from: 'x' }, headers));
+
+test('every execution of a time is on one page, however long the pages are', async () => {
+  const executed = Array.from(
+    { length: 60 },
+    (_, at): Executed => ({
+      execution_id: newUlid(),
+      at: nowMs - at * 3 * 3_600_000,
+      agent_id: 'agent-1',
+      outcome: 'OK',
+      intent_uid: 'a.example:b:v1',
+      tags: ['t'],
+      trial: { policy: 'p', counts: ['/permission/0'] },
+    }),
+  );
+  await openUsage(registry.table, () => nowMs).keep(executed);
+  const expected = executed
+    .filter(({ at }) => at >= Date.parse(from) && at < nowMs)
+    .map(({ at, ...line }) => ({ ...line, started_at: new Date(at).toISOString() }));
+  for (const page_size of ['3', '1000']) {
+    const found: object[] = [];
+    for (let query: Record<string, string> | undefined = { from, page_size }; query; ) {
+      const { status, body, headers } = await read(query);
+      expect(status).toBe(200);
+      found.push(...executionPage.parse(body).executions);
+      const [, next] = /<([^>]+)>; rel="next"/.exec(String(headers.Link)) ?? [];
+      query = next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+    }
+    const sorted = (all: object[]) => all.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
+    expect(sorted(found)).toEqual(sorted(expected));
+  }
+});
+
+test.each([
+  [{}, 'from', 'is required'],
+  [{ from: 'yesterday' }, 'from', 'must be a date and time in UTC, such as 2026-02-28T12:00:00Z'],
+  [{ from, after: '2026-03-01T00:00#9#x' }, 'after', 'must be that of a next link'],
+  [{ from, page_size: '0' }, 'page_size', 'must be a whole number from 1 to 1000'],
+])('%j is refused', async (query, name, problem) => {
+  expect(refusalOf(await read(query))).toEqual(refusals.invalid([`/${name}`, problem]));
+});
+
+test('an admin of a namespace may not read what concerns all', async () => {
+  const token = await registry.machineTokenOf(['intent-gate/admin:pay.example']);
+  expect(await read({ from }, { Authorization: `Bearer ${token}` })).toMatchObject({ status: 403 });
+});
