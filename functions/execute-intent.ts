@@ -17,9 +17,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { openStart } from './core/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
-import { openPolicy, parseBilling } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
-import { loadTrialTemplate } from './core/policy/trial.ts';
+import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay, type Relay } from './core/relay/call.ts';
 import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
@@ -62,7 +60,7 @@ export const createAction = ({ authenticate, intents, calls, limits, relay, slow
 const table = tableFromEnvironment();
 const { deferredFunction, approvalSeconds } = readEnvironment(['deferredFunction', 'approvalSeconds']);
 const startRun = openStart(deferredFunction);
-const findPolicy = openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate());
+const findPolicy = judgingPolicyFromEnvironment();
 
 export const action = createAction({
   authenticate: authenticatorFromEnvironment(table, findPolicy),

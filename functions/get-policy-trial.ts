@@ -3,11 +3,8 @@ import { type History, openHistory } from './core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError } from './core/api-error.ts';
-import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
-import { type FindPolicy, openPolicy, parseBilling } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
-import { loadTrialTemplate } from './core/policy/trial.ts';
+import { type FindPolicy, judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 import { replay } from './core/trial/replay.ts';
 
@@ -49,12 +46,10 @@ export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now 
     });
   });
 
-const { billing } = readEnvironment([], ['billing']);
-
 export const handler = serveAdmin(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     history: openHistory(tableFromEnvironment()),
-    findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(billing), loadTrialTemplate()),
+    findPolicy: judgingPolicyFromEnvironment(),
   }),
 );

@@ -1,16 +1,13 @@
 import * as z from 'zod';
 import { longestCallSeconds, longestRunSeconds } from '../schemas/deferred.ts';
 import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { readEnvironment } from './core/environment.ts';
 import { openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-run.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
-import { openPolicy, parseBilling } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
-import { loadTrialTemplate } from './core/policy/trial.ts';
+import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
 import { openRelay } from './core/relay/call.ts';
 import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
@@ -32,7 +29,7 @@ export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs
 const run = createRun({
   deferred: openDeferredCalls(table),
   resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, longestRunSeconds), now),
-  findPolicy: openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate()),
+  findPolicy: judgingPolicyFromEnvironment(),
   limits: openRateLimiter(table),
   relay: openRelay({
     rules: egressRulesFromEnvironment(),

@@ -1,8 +1,9 @@
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
+import { readEnvironment } from '../environment.ts';
 import { type CompiledPolicy, compilePolicy } from './compile.ts';
-import { type PublishedPolicy, perAddress, publish } from './published-policy.ts';
+import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { PolicyTemplate } from './template.ts';
-import { readTrial, type TrialPolicy, withoutHarm } from './trial.ts';
+import { loadTrialTemplate, readTrial, type TrialPolicy, withoutHarm } from './trial.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
   compiled: CompiledPolicy;
@@ -25,3 +26,7 @@ export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: 
 
 export const parseBilling = (text?: string): Billing | undefined =>
   text === undefined ? undefined : billingSchema.parse(JSON.parse(text));
+
+/** For functions that judge calls: with the policy that is tried beside it. */
+export const judgingPolicyFromEnvironment = (): FindPolicy =>
+  openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate());
