@@ -192,13 +192,8 @@ describe('refuses', () => {
   });
 
   test('more PATs an hour than the limit for person and client', async () => {
-    const codes = await Promise.all(Array.from({ length: 61 }, () => keepCode()));
-    // time stands still: however busy the machine, each call is counted before the deadline
-    const startMs = Date.now();
-    const steps = gate.openToken(template, false, gate.signingKeys, () => startMs);
-    const answers = await Promise.all(codes.map((code) => send(formOf(code), {}, steps)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
-    const refused = answers.find(({ status }) => status !== 200) as Answer;
+    for (let count = 0; count < 60; count++) expect((await send(formOf(await keepCode()))).status).toBe(200);
+    const refused = await send(formOf(await keepCode()));
     expect(refusalOf(refused)).toEqual([429, 'temporarily_unavailable']);
     expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(0);
   });

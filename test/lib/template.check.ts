@@ -722,9 +722,8 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
       hostedZoneId: 'Z1',
       hostedZoneName: 'example.com',
     },
-    'with as little as possible': { stage: 'test', tracing: false },
+    'with as little as possible, in a network': { stage: 'test', tracing: false, vpc },
     'with a search collection': { search: 'opensearch' },
-    'in a network, without traces': { vpc, tracing: false },
     'with what a deleted stack left': { adopt },
     'on the local stage': { stage: 'local', allowLoopback: true },
   };

@@ -90,12 +90,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
   const signIns = openSignIns(table);
 
   /** A new instance of the endpoint that exchanges codes. */
-  const openToken = (
-    template: PolicyTemplate = loadPolicyTemplate(),
-    isApprovalRequired = false,
-    keys = signingKeys,
-    now?: () => number,
-  ): Action =>
+  const openToken = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, keys = signingKeys): Action =>
     createIssueToken({
       findPolicy: openPolicy(template),
       agents: openAgents(table),
@@ -103,7 +98,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       signIns,
       refreshTokens: openRefreshTokens(table),
       usedJtis: openUsedJtis(table),
-      limits: openRateLimiter(table, now),
+      limits: openRateLimiter(table),
       signingKeys: keys,
       settings: { patLifeSeconds: 3_600, signInSeconds: 43_200, issueLimitPerHour: 60, isApprovalRequired },
     });
