@@ -251,6 +251,8 @@ export const toSavedIntent = ({
 export const listedIntent = savedIntent
   .extend({
     tags: z.array(z.string()),
+    method: z.enum(methods),
+    url: z.string().describe('the address that is called, with its places'),
     deprecated: z.boolean().optional().describe('left out if it is not'),
     draft: z.boolean().optional().describe('left out if it is none; only admins of the service see drafts'),
   })
@@ -295,11 +297,15 @@ export const briefPage = z
   .strictObject({ intents: z.array(briefIntent), pagination })
   .meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 
-export const listIntent = (
-  intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>,
-): z.infer<typeof listedIntent> => ({
+/** What a list shows of an intent. */
+export type IntentOfList = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'> &
+  Pick<IntentEndpoint, 'method' | 'url'>;
+
+export const listIntent = (intent: IntentOfList): z.infer<typeof listedIntent> => ({
   ...toSavedIntent(intent),
   tags: intent.tags ?? [],
+  method: intent.method,
+  url: intent.url,
   ...(intent.deprecated && { deprecated: true }),
   ...(intent.draft && { draft: true }),
 });

@@ -13,8 +13,8 @@ export interface Field extends Parameter {
   hint?: string;
   /** labels for the values of `enum`; default: the values */
   labels?: readonly string[];
-  /** `list`: texts separated by commas */
-  control?: 'check' | 'list' | 'secret';
+  /** `list`: texts separated by commas; `pairs`: the members of an object of texts */
+  control?: 'check' | 'list' | 'pairs' | 'secret';
   /** where issues find the value; default: the name */
   path?: readonly string[];
 }

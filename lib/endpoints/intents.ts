@@ -40,7 +40,7 @@ export const intents = {
     example: {
       path: { service_id: serviceId },
       answer: {
-        intents: [{ ...saved, tags: intent.tags }],
+        intents: [{ ...saved, tags: intent.tags, method: intent.endpoint.method, url: intent.endpoint.url }],
         pagination: { total_results: 1, total_pages: 1, current_page: 1, page_size: 10 },
       },
     },

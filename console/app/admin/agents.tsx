@@ -2,12 +2,15 @@ import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { type Agent, agentAddress, agentState, noAgentId } from '../../../schemas/agent.ts';
+import type { StatsByAgent } from '../../../schemas/stats.ts';
 import { Value } from '../answer.tsx';
 import { SubmitForm } from '../components/button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
 import { Failure } from '../components/failure.tsx';
 import { Fields, FormField } from '../components/field.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Table } from '../components/table.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Time, Way } from '../components/text.tsx';
 import type { Field, Typed } from '../field-values.ts';
@@ -17,36 +20,39 @@ import { useDraft } from '../store.ts';
 import type { AgentPage } from '../wire.ts';
 import { Act } from './act.tsx';
 import { Command } from './record-form.tsx';
+import { UsageCharts } from './usage.tsx';
 
 const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
 
 export function Agents({ query }: { query: URLSearchParams }) {
   const state = agentState.safeParse(query.get('state')).data ?? 'active';
-  const { answer, error, reload } = useRead<AgentPage>('/api/agents', { page_size: '50', ...Object.fromEntries(query), state }, 'admin');
+  const { answer, error, reload } = useRead<AgentPage>('/api/agents', { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
   const { agents = [], displaced = 0 } = answer?.value ?? {};
+  const used = useUsedByAgents();
   const isEmpty = agents.length === 0 && answer?.next === undefined;
   return (
     <>
       <Heading title="Agents" />
       <Tabs label="State" tabs={tabs} current={stateNames[state]} />
       <Failure error={error} retry={reload} />
-      {answer && isEmpty && <p>None.</p>}
       {displaced > 0 && (
         <p class="notice">
           The queue is full: newer requests have displaced {displaced} waiting {displaced === 1 ? 'agent' : 'agents'} since the queue was
           last cleared. They may ask again.
         </p>
       )}
-      <Table
-        label="Agents"
-        heads={['Agent', 'Key', 'First seen', 'Last PAT']}
-        rows={agents.map(({ agent_id, key_thumbprint, first_seen, last_issue }) => [
-          <Link to={linkTo(['agents', agent_id], state === 'pending' ? { key: key_thumbprint ?? '' } : {})} text={agent_id} />,
-          <code>{key_thumbprint}</code>,
-          first_seen && <Time at={first_seen} />,
-          last_issue && <Time at={last_issue} />,
-        ])}
-      />
+      {answer ? (
+        <DataTable
+          label="Agents"
+          columns={columns}
+          rows={agents.map((agent) => ({ ...agent, used: used.get(agent.agent_id) }))}
+          keyOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
+          textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
+          empty={<EmptyState title={`No agent is ${stateNames[state]}`} />}
+        />
+      ) : (
+        error === undefined && <Skeleton rows={8} />
+      )}
       <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
       {state === 'pending' && !isEmpty && (
         <Act
@@ -62,6 +68,33 @@ export function Agents({ query }: { query: URLSearchParams }) {
     </>
   );
 }
+
+/** What each agent has executed in the last day, of the 200 that executed most. */
+function useUsedByAgents(): Map<string, AgentUsage> {
+  const { agents = [] } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin').answer?.value ?? {};
+  return new Map(agents.map((own) => [own.agent_id, own]));
+}
+
+type AgentUsage = StatsByAgent['agents'][number];
+type Row = AgentPage['agents'][number] & { used: AgentUsage | undefined };
+
+const callsOf = ({ used }: Row): number => used?.executions ?? 0;
+const refusedOf = ({ used }: Row): number => Object.values(used?.refusals ?? {}).reduce((total, one) => total + one, 0);
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Agent',
+    cell: ({ agent_id, key_thumbprint, state }) => (
+      <Link to={linkTo(['agents', agent_id], state === 'pending' ? { key: key_thumbprint ?? '' } : {})} text={agent_id} />
+    ),
+    sortBy: ({ agent_id }) => agent_id,
+  },
+  { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
+  { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
+  { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
+  { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
+  { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
+];
 
 const tabs = Object.fromEntries(agentState.options.map((option) => [stateNames[option], linkTo(['agents'], { state: option })]));
 
@@ -114,6 +147,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
             <span class={agent.state === 'active' ? 'badge good' : 'badge bad'}>{agent.state}</span>
           </p>
           <Value value={factsOf(agent)} label="Agent" />
+          <Evidence agentId={agent.agent_id} />
         </>
       )}
       {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
@@ -161,6 +195,25 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       )}
       {agent && <Way to={linkTo(['history'], { id: agent.agent_id })} title="History of the agent" />}
     </article>
+  );
+}
+
+/** What an agent has executed in the last day, next to what can be done about it. */
+function Evidence({ agentId }: { agentId: string }) {
+  const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
+  const own = answer?.value.agents.find(({ agent_id }) => agent_id === agentId);
+  if (!answer) return null;
+  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 agents that executed most.</p>;
+  return (
+    <Part title="Usage in the last day">
+      <UsageCharts rows={[own]} slots={answer.value} />
+      <Table
+        label="Refusals"
+        heads={['Refused because', 'Times']}
+        numbers={['Times']}
+        rows={Object.entries(own.refusals).map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
+      />
+    </Part>
   );
 }
 

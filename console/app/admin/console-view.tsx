@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts';
 import { Agents, AgentView } from './agents.tsx';
+import { ChangeView } from './change.tsx';
 import { History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
@@ -20,6 +21,6 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
       <AgentView key={`${second} ${query.get('key')}`} id={second} thumbprint={query.get('key') ?? undefined} />
     );
   if (first === 'policy-trial') return <PolicyOnTrial query={query} />;
-  if (first === 'history') return <History query={query} />;
+  if (first === 'history') return second === '' ? <History query={query} /> : <ChangeView key={second} seq={second} />;
   return <Usage query={query} />;
 }

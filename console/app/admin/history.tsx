@@ -2,8 +2,9 @@ import { quote } from '../../../registry/shell-words.ts';
 import { changedKinds, type LogEntry } from '../../../schemas/changes.ts';
 import { Failure } from '../components/failure.tsx';
 import { Heading } from '../components/heading.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
 import { Table } from '../components/table.tsx';
-import { Shown, Time, Way } from '../components/text.tsx';
+import { Link, Shown, Time, Way } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import type { ChangePage } from '../wire.ts';
@@ -13,8 +14,6 @@ const filters = ['kind', 'id', 'actor'] as const;
 
 export function History({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
-  const { answer, error, reload } = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
-  const { entries, head } = answer?.value ?? {};
   const show = (name: string, value: string) => {
     const { before: _, ...others } = asked;
     go(linkTo(['history'], { ...others, [name]: value }), { isReplacing: true });
@@ -22,7 +21,7 @@ export function History({ query }: { query: URLSearchParams }) {
   const options = filters.flatMap((name) => (asked[name] ? [`--${name} ${quote(asked[name])}`] : []));
   return (
     <>
-      <Heading title="History">Who changed what</Heading>
+      <Heading title="History" />
       <div class="search">
         <label for="kind">Kind</label>
         <select id="kind" value={asked.kind ?? ''} onChange={({ currentTarget }) => show('kind', currentTarget.value)}>
@@ -36,7 +35,20 @@ export function History({ query }: { query: URLSearchParams }) {
         <label for="id">Record</label>
         <input id="id" type="text" value={asked.id ?? ''} onChange={({ currentTarget }) => show('id', currentTarget.value)} />
       </div>
+      <Changes asked={asked} />
+      <Command text={['npx intent-gate history', ...options].join(' ')} />
+    </>
+  );
+}
+
+/** A page of the log, and the link to the next. */
+export function Changes({ asked }: { asked: Record<string, string> }) {
+  const { answer, error, reload } = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
+  const { entries, head } = answer?.value ?? {};
+  return (
+    <>
       <Failure error={error} retry={reload} />
+      {!answer && error === undefined && <Skeleton rows={8} />}
       <p role="status" class="quiet">
         {head && head.seq > 0 && (
           <>
@@ -49,7 +61,7 @@ export function History({ query }: { query: URLSearchParams }) {
         label="Changes"
         heads={['Entry', 'When', 'Who', 'What', 'Record']}
         rows={(entries ?? []).map((entry) => [
-          entry.seq,
+          <Link to={linkTo(['history', String(entry.seq)])} text={String(entry.seq)} />,
           <Time at={entry.at} />,
           entry.actor.user_name ?? entry.actor.client_id ?? entry.actor.subject,
           countChanges(entry),
@@ -57,7 +69,6 @@ export function History({ query }: { query: URLSearchParams }) {
         ])}
       />
       <Way to={answer?.next && linkTo(['history'], answer.next)} title="Older" />
-      <Command text={['npx intent-gate history', ...options].join(' ')} />
     </>
   );
 }

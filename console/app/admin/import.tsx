@@ -291,5 +291,5 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
 /** The page of the service, which asks for what the document says that callers prove themselves by. */
 function linkToCredential(serviceId: string, { credentialPlaces }: DryRun['plan']): string {
   const query = new URLSearchParams(credentialPlaces.map(({ kind, name }) => [kind, name]));
-  return `${linkTo(['services', serviceId])}${query.size > 0 ? `?${query}` : ''}`;
+  return query.size > 0 ? `${linkTo(['services', serviceId], { tab: 'credential' })}&${query}` : linkTo(['services', serviceId]);
 }

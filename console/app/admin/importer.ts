@@ -1,11 +1,10 @@
 import { isLoopbackHost } from '../../../client/address.ts';
-import { openApi } from '../../../registry/api.ts';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
 import { deployment } from '../deployment.ts';
 import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
-import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
+import { openAdminApi } from './admin-api.ts';
 import type { Dropped } from './dropped.ts';
 import type { Planned } from './plan-worker.ts';
 import { openPlanner } from './planner.ts';
@@ -28,7 +27,7 @@ export interface DryRun extends Planned {
 }
 
 const openContext = (onProgress: OnProgress) => ({
-  api: openApi(gateUrl, openTokens()),
+  api: openAdminApi(),
   again: 'Read the document again',
   terminal: {
     progress: (_what: string, total: number) => {
@@ -38,19 +37,6 @@ const openContext = (onProgress: OnProgress) => ({
     },
   },
 });
-
-/** If the sign-in has ended, the work waits until the same person has signed in again, and goes on where it has stopped. */
-function openTokens() {
-  const owner = session.get()?.userName;
-  return {
-    async get(renew = false): Promise<string> {
-      if ((renew || hasTokenEnded()) && !(await renewSession()) && accessToken() === undefined) await awaitSession();
-      const { userName, tokens } = session.get() ?? {};
-      if (tokens === undefined || userName !== owner) throw new SignInEnded();
-      return tokens.access;
-    },
-  };
-}
 
 /** A refusal of the token, which could not be renewed just now, is one as well. */
 async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {

@@ -184,7 +184,8 @@ function setMember(record: Values, name: string, value: unknown): void {
   if (rest.length > 0) {
     const inner = { ...((record[first] ?? {}) as Values) };
     setMember(inner, rest.join('/'), value);
-    record[first] = inner;
+    if (Object.keys(inner).length > 0) record[first] = inner;
+    else delete record[first];
   } else if (value === undefined) {
     delete record[first];
   } else {

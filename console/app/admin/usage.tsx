@@ -1,5 +1,4 @@
-import type { ComponentChildren } from 'preact';
-import { usageCells, usageHeads, usedService } from '../../../registry/usage.ts';
+import { usedService } from '../../../registry/usage.ts';
 import {
   latencyLimits,
   type ServiceStats,
@@ -9,11 +8,13 @@ import {
   type StatsNumbers,
   statsQuery,
 } from '../../../schemas/stats.ts';
-import { Chart, type ChartProps } from '../components/chart.tsx';
+import { Chart } from '../components/chart.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
 import { Failure } from '../components/failure.tsx';
 import { FormField } from '../components/field.tsx';
-import { Heading } from '../components/heading.tsx';
-import { Table } from '../components/table.tsx';
+import { Heading, Part } from '../components/heading.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
@@ -27,18 +28,18 @@ const slotCount = { hour: 12, day: 24, month: 30 };
 const periods = { hour: 'last hour', day: 'last day', month: 'last month' };
 const groups = { service: 'by service', intent: 'by operation', agent: 'by agent' };
 
-type Answer = Pick<Stats, 'period' | 'from'> &
-  Partial<Pick<Stats, 'services'> & Pick<StatsByIntent, 'intents'> & Pick<StatsByAgent, 'agents'>>;
+/** When the slots of an answer begin, and how long they are. */
+type Slots = Pick<Stats, 'period' | 'from'>;
+
+type Answer = Slots & Partial<Pick<Stats, 'services'> & Pick<StatsByIntent, 'intents'> & Pick<StatsByAgent, 'agents'>>;
 
 export function Usage({ query }: { query: URLSearchParams }) {
   const { period, by, service_id = '' } = statsQuery.safeParse(Object.fromEntries(query)).data ?? statsQuery.parse({});
   const asked = { period, by, service_id };
+  const all = useRead<Stats>('/api/stats', { period }, 'admin').answer?.value.services ?? [];
+  const named = all.filter((service) => service.service_name !== undefined);
   const tabsOf = (name: 'period' | 'by', labels: Record<string, string>) =>
     Object.fromEntries(Object.entries(labels).map(([value, label]) => [label, linkTo(['usage'], { ...asked, [name]: value })]));
-  const all = useRead<Stats>('/api/stats', { period }, 'admin').answer?.value.services ?? [];
-  const { answer, error, reload } = useRead<Answer>('/api/stats', asked, 'admin');
-  const { services, intents, agents } = answer?.value ?? {};
-  const named = all.filter((service) => service.service_name !== undefined);
   return (
     <>
       <Heading title="Usage" />
@@ -56,64 +57,99 @@ export function Usage({ query }: { query: URLSearchParams }) {
         text={service_id && JSON.stringify(service_id)}
         onText={(text) => go(linkTo(['usage'], { ...asked, service_id: text && JSON.parse(text) }))}
       />
-      <Failure error={error} retry={reload} />
-      <p class="quiet">Each execution is counted once, from the log, within two minutes.</p>
-      {(services ?? intents ?? agents)?.length === 0 && <p>Nothing has been executed.</p>}
-      <ul class="list">
-        {services?.map((service) => (
-          <Card key={service.service_id ?? ''} service={service} stats={answer?.value as Stats} />
-        ))}
-      </ul>
-      <Rows
-        label="Operation"
-        rows={(intents ?? []).map((row) => [<Link to={linkTo(['intents', row.intent_uid])} text={row.intent_uid} />, row])}
-      />
-      <Rows label="Agent" rows={(agents ?? []).map((row) => [<Link to={linkTo(['agents', row.agent_id])} text={row.agent_id} />, row])} />
-      <Command text={`npx intent-gate ${by === 'agent' ? `agents top${service_id && ` --service ${service_id}`}` : 'services top'}`} />
+      <UsageOf asked={asked} />
     </>
   );
 }
 
-const Rows = ({ label, rows }: { label: string; rows: [name: ComponentChildren, numbers: StatsNumbers][] }) => (
-  <Table
-    label={label}
-    heads={[label, ...usageHeads]}
-    numbers={usageHeads}
-    rows={rows.map(([name, numbers]) => [name, ...usageCells(numbers)])}
-  />
-);
+type Asked = Record<'period' | 'by' | 'service_id', string>;
 
-function Card({ service, stats }: { service: ServiceStats; stats: Stats }) {
-  const name = usedService(service);
-  const { executions, upstream_failures: failures, drift, upstream_ms: ms, latency } = service;
-  const answered = latency.reduce((total, count) => total + count, 0);
-  const refusals = Object.entries(service.refusals).sort(([, one], [, other]) => other - one);
+interface Row extends ServiceStats {
+  name: string;
+  link: string | undefined;
+}
+
+/** Charts and a table of what was executed. From the row of a service, its agents are one click away. */
+export function UsageOf({ asked }: { asked: Asked }) {
+  const { answer, error, reload } = useRead<Answer>('/api/stats', asked, 'admin');
+  if (!answer)
+    return (
+      <>
+        <Failure error={error} retry={reload} />
+        {error === undefined && <Skeleton rows={8} />}
+      </>
+    );
+  const { services = [], intents = [], agents = [], ...slots } = answer.value;
+  const rows: Row[] = [
+    ...services.map((row) => ({
+      ...row,
+      name: usedService(row),
+      link: row.service_id && linkTo(['usage'], { ...asked, service_id: row.service_id, by: 'agent' }),
+    })),
+    ...intents.map((row) => ({ ...row, name: row.intent_uid, link: linkTo(['intents', row.intent_uid]) })),
+    ...agents.map((row) => ({ ...row, name: row.agent_id, link: linkTo(['agents', row.agent_id]) })),
+  ];
+  const refusals = sumRefusals(rows);
   return (
-    <li>
-      <h2>
-        <Shown text={name} />
-      </h2>
-      <Chart title={`Calls per ${slotNames[stats.period]}`} {...chartOf(service, stats)} />
-      <p>
-        {executions} executed or refused, {failures} upstream {failures === 1 ? 'failure' : 'failures'}
-        {drift > 0 && `, ${drift} ${drift === 1 ? 'answer' : 'answers'} not as described`}
-        {answered > 0 && `, ${Math.round(ms / answered)} ms on average, p90 ${percentile(latency, 0.9)}`}
-      </p>
+    <>
+      <Failure error={error} retry={reload} />
+      {rows.length > 0 && <UsageCharts rows={rows} slots={slots} />}
+      <DataTable
+        label="Usage"
+        columns={columns}
+        rows={rows}
+        keyOf={({ name, link }) => `${name} ${link}`}
+        textOf={({ name }) => name}
+        empty={<EmptyState title="Nothing has been executed in this period" />}
+      />
       {refusals.length > 0 && (
-        <Table
-          label={`Refusals of ${name}`}
-          heads={['Refused because', 'Times']}
-          numbers={['Times']}
-          rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
-        />
+        <Part title="Refusals by reason">
+          <Table
+            label="Refusals by reason"
+            heads={['Reason', 'Times']}
+            numbers={['Times']}
+            rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
+          />
+        </Part>
       )}
-    </li>
+      <p class="quiet">Each execution is counted once, from the log, within two minutes.</p>
+      <Command
+        text={`npx intent-gate ${asked.by === 'agent' ? `agents top${asked.service_id && ` --service ${asked.service_id}`}` : 'services top'}`}
+      />
+    </>
   );
+}
+
+const refusedOf = ({ refusals }: StatsNumbers): number => Object.values(refusals).reduce((total, one) => total + one, 0);
+const answeredOf = ({ latency }: StatsNumbers): number => latency.reduce((total, count) => total + count, 0);
+const meanOf = (numbers: StatsNumbers): number | undefined =>
+  answeredOf(numbers) > 0 ? Math.round(numbers.upstream_ms / answeredOf(numbers)) : undefined;
+const inMs = (value: number | undefined): string => (value === undefined ? '–' : `${value} ms`);
+
+const columns: readonly Column<Row>[] = [
+  {
+    head: 'Name',
+    cell: ({ name, link }) => (link === undefined ? <Shown text={name} /> : <Link to={link} text={name} />),
+    sortBy: ({ name }) => name,
+  },
+  { head: 'Calls', cell: ({ executions }) => executions, sortBy: ({ executions }) => executions, isNumber: true },
+  { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
+  { head: 'Failures', cell: (row) => row.upstream_failures, sortBy: (row) => row.upstream_failures, isNumber: true },
+  { head: 'Not as described', cell: ({ drift }) => drift, sortBy: ({ drift }) => drift, isNumber: true },
+  { head: 'Mean', cell: (row) => inMs(meanOf(row)), sortBy: meanOf, isNumber: true },
+  { head: 'p90', cell: ({ latency }) => percentile(latency, 0.9), isNumber: true },
+];
+
+function sumRefusals(rows: readonly StatsNumbers[]): [code: string, count: number][] {
+  const sums = new Map<string, number>();
+  for (const { refusals } of rows) for (const [code, count] of Object.entries(refusals)) sums.set(code, (sums.get(code) ?? 0) + count);
+  return [...sums].sort(([, one], [, other]) => other - one);
 }
 
 /** The limit of the class of latency in which a share of the calls has ended. */
 function percentile(latency: readonly number[], share: number): string {
   const total = latency.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return '–';
   let seen = 0;
   const at = latency.findIndex((count) => {
     seen += count;
@@ -123,19 +159,50 @@ function percentile(latency: readonly number[], share: number): string {
   return limit === undefined ? 'more than 10 s' : limit < 1_000 ? `${limit} ms` : `${limit / 1_000} s`;
 }
 
-/** What was answered, and above it what was refused, in each slot of the period. */
-function chartOf({ slots }: ServiceStats, { period, from }: Stats): Pick<ChartProps, 'times' | 'series' | 'nameTime'> {
+/** Calls by what came of them, and how long upstreams took, in each slot of the period. */
+export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
   const times = Array.from({ length: slotCount[period] }, (_, at) => Date.parse(from) + at * slotMs[period]);
-  const totals = new Map(slots.map((slot) => [Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs[period]), slot]));
-  const refused = times.map((_, at) => Object.values(totals.get(at)?.refusals ?? {}).reduce((total, one) => total + one, 0));
-  return {
-    times,
-    series: [
-      { name: 'Answered', tone: 'accent', values: times.map((_, at) => (totals.get(at)?.executions ?? 0) - (refused[at] ?? 0)) },
-      { name: 'Refused', tone: 'bad', values: refused },
-    ],
-    ...(period === 'month' && {
-      nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }),
-    }),
-  };
+  const bySlot = Map.groupBy(
+    rows.flatMap(({ slots }) => slots),
+    (slot) => Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs[period]),
+  );
+  const sumOf = (count: (numbers: StatsNumbers) => number) =>
+    times.map((_, at) => (bySlot.get(at) ?? []).reduce((total, slot) => total + count(slot), 0));
+  const [calls, refused, failed, ms, answered] = [
+    sumOf(({ executions }) => executions),
+    sumOf(refusedOf),
+    sumOf(({ upstream_failures }) => upstream_failures),
+    sumOf(({ upstream_ms }) => upstream_ms),
+    sumOf(answeredOf),
+  ] as [number[], number[], number[], number[], number[]];
+  const at = (values: readonly number[], index: number) => values[index] ?? 0;
+  const named =
+    period === 'month' ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }) } : {};
+  return (
+    <>
+      <Chart
+        title={`Calls per ${slotNames[period]}`}
+        times={times}
+        {...named}
+        series={[
+          { name: 'Answered', tone: 'accent', values: times.map((_, slot) => at(calls, slot) - at(refused, slot)) },
+          { name: 'Failed', tone: 'warn', values: failed },
+          { name: 'Refused', tone: 'bad', values: times.map((_, slot) => Math.max(0, at(refused, slot) - at(failed, slot))) },
+        ]}
+      />
+      <Chart
+        title="Mean latency of services"
+        times={times}
+        {...named}
+        nameValue={(value) => `${value} ms`}
+        series={[
+          {
+            name: 'Mean latency',
+            tone: 'accent',
+            values: times.map((_, slot) => (at(answered, slot) > 0 ? Math.round(at(ms, slot) / at(answered, slot)) : 0)),
+          },
+        ]}
+      />
+    </>
+  );
 }

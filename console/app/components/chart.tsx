@@ -81,31 +81,33 @@ export function Chart({ title, times, series, nameValue = String, nameTime = nam
           );
         })}
       </svg>
-      <table class="hidden">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            {series.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((time, at) =>
-            totals[at] === 0 ? null : (
-              <tr key={time}>
-                <th scope="row">{nameTime(time)}</th>
-                {series.map(({ name, values }) => (
-                  <td key={name}>{nameValue(values[at] ?? 0)}</td>
-                ))}
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
+      <div class="hidden">
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">From</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {times.map((time, at) =>
+              totals[at] === 0 ? null : (
+                <tr key={time}>
+                  <th scope="row">{nameTime(time)}</th>
+                  {series.map(({ name, values }) => (
+                    <td key={name}>{nameValue(values[at] ?? 0)}</td>
+                  ))}
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

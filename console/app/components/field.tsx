@@ -147,6 +147,7 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
       </select>
     );
   }
+  if (control === 'pairs') return <Pairs id={id} label={field.label ?? field.name} text={text} onText={onText} />;
   if (style === 'base64') return <FileField {...shared} onText={onText} />;
   const isLong = type === 'string' && format === undefined && maxLength > 1_000;
   if (isJson(field) || isLong || text.includes('\n'))
@@ -154,6 +155,47 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
   if (format === 'date') return <input {...shared} type="date" onInput={onInput} />;
   const inputMode = type === 'number' || type === 'integer' ? 'decimal' : 'text';
   return <input {...shared} type="text" inputMode={inputMode} autocomplete="off" spellcheck={false} onInput={onInput} />;
+}
+
+/** The members of an object of texts, each with a field for its name and one for its value. The text is JSON. */
+function Pairs({ id, label, text, onText }: { id: string; label: string; text: string; onText(text: string): void }) {
+  const [pairs, setPairs] = useState<[name: string, value: string][]>(() => readPairs(text));
+  const current = readPairs(text);
+  // what is typed elsewhere, or read anew, replaces these rows; unnamed ones are of this field alone
+  const rows = JSON.stringify(pairs.filter(([name]) => name !== '')) === JSON.stringify(current) ? pairs : current;
+  const change = (next: typeof rows) => {
+    setPairs(next);
+    const named = next.filter(([name]) => name !== '');
+    onText(named.length === 0 ? '' : JSON.stringify(Object.fromEntries(named)));
+  };
+  return (
+    <div class="pairs">
+      {[...rows, ['', ''] as [string, string]].map(([name, value], at) => (
+        <div key={at}>
+          <input
+            id={at === 0 ? id : undefined}
+            type="text"
+            aria-label={`${label}: name ${at + 1}`}
+            placeholder="Name"
+            value={name}
+            onInput={({ currentTarget }) => change(rows.toSpliced(at, 1, [currentTarget.value, value]))}
+          />
+          <input
+            type="text"
+            aria-label={`${label}: value ${at + 1}`}
+            placeholder="Value"
+            value={value}
+            onInput={({ currentTarget }) => change(rows.toSpliced(at, 1, [name, currentTarget.value]))}
+          />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function readPairs(text: string): [name: string, value: string][] {
+  if (text === '') return [];
+  return Object.entries(JSON.parse(text) as Record<string, string>);
 }
 
 /** A file, which is sent as text in base64. */

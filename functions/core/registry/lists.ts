@@ -1,11 +1,11 @@
-import type { IntentInput } from '../../../schemas/intent.ts';
+import type { IntentInput, IntentOfList } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import type { ServiceRecord } from './records.ts';
 
-export type ListedIntent = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'>;
+export type ListedIntent = IntentOfList;
 
 /**
  * An entry is written and removed in the transaction that writes or removes its intent, so that a list reads neither the records nor the partitions
@@ -19,9 +19,9 @@ type ListItem = Key & ListedIntent & Item & { rev: number };
  */
 export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
 
-export function putListEntry(serviceId: string, intent: ListedIntent, rev: number): Write {
-  const { intent_uid, intent_name, description, tags = [], deprecated = false, draft = false } = intent;
-  const entry = { intent_uid, intent_name, description, tags, deprecated, draft, rev };
+export function putListEntry(serviceId: string, intent: IntentInput, rev: number): Write {
+  const { intent_uid, intent_name, description, tags = [], deprecated = false, draft = false, endpoint } = intent;
+  const entry = { intent_uid, intent_name, description, tags, method: endpoint.method, url: endpoint.url, deprecated, draft, rev };
   return { put: { ...keys.listEntry(listOf(serviceId, draft), intent_uid), ...entry } };
 }
 

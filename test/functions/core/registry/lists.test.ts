@@ -33,7 +33,7 @@ describe('a service with 2,000 intents', () => {
     serviceId = await newService();
     const entries = Array.from({ length: size }, (_, index) => {
       const description = 'Tells something that is worth knowing, in a sentence or two, as descriptions of operations do.';
-      const shown = { intent_uid: uidOf(index), intent_name: `Intent ${index}`, description, tags: ['some', 'tags'] };
+      const shown = intentOf(uidOf(index), { intent_name: `Intent ${index}`, description, tags: ['some', 'tags'] });
       return (putListEntry(serviceId, shown, 1) as { put: Item }).put;
     });
     for (let start = 0; start < size; start += 25) {

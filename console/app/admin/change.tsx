@@ -1,0 +1,70 @@
+import { compareVersions, findObstacle, undoChange } from '../../../registry/undo.ts';
+import type { ChangeDetails } from '../../../schemas/changes.ts';
+import { Diff } from '../components/diff.tsx';
+import { Failure } from '../components/failure.tsx';
+import { Heading, Part } from '../components/heading.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { Shown, Time, Way } from '../components/text.tsx';
+import { showToast } from '../components/toast.tsx';
+import { useRead } from '../gate.ts';
+import { go, linkTo } from '../route.ts';
+import { Act } from './act.tsx';
+import { openAdminApi } from './admin-api.ts';
+
+/** One change: who made it, what it changed in each record, and how to undo it. */
+export function ChangeView({ seq }: { seq: string }) {
+  const { answer, error, reload } = useRead<ChangeDetails>(`/api/changes/${seq}`, {}, 'admin');
+  const details = answer?.value;
+  return (
+    <article>
+      <Way to={linkTo(['history'])} title="History" />
+      <Heading title={`Change ${seq}`} />
+      <Failure error={error} retry={reload} />
+      {details ? <Details details={details} /> : error === undefined && <Skeleton rows={4} />}
+    </article>
+  );
+}
+
+function Details({ details }: { details: ChangeDetails }) {
+  const { seq, at, actor, request_id } = details.entry;
+  const obstacle = findObstacle(details);
+  return (
+    <>
+      <p>
+        <Shown text={actor.user_name ?? actor.client_id ?? actor.subject} />, <Time at={at} />, request <code>{request_id}</code>
+      </p>
+      {compareVersions(details).map(({ kind, id, action, differences }) => (
+        <Part
+          key={`${kind} ${id}`}
+          title={
+            <>
+              {action} {kind} <Shown text={id} />
+            </>
+          }
+        >
+          {differences ? (
+            <Diff label={`Changes of ${id}`} differences={differences} />
+          ) : (
+            <p class="quiet">Nothing earlier to compare it with.</p>
+          )}
+        </Part>
+      ))}
+      <Part title="Undo">
+        {obstacle ? (
+          <p>{obstacle}</p>
+        ) : (
+          <Act
+            title="Undo this change"
+            isDangerous
+            command={`npx intent-gate history undo ${seq}`}
+            act={() => undoChange(openAdminApi(), details)}
+            onDone={() => {
+              showToast(`Change ${seq} is undone.`);
+              go(linkTo(['history']));
+            }}
+          />
+        )}
+      </Part>
+    </>
+  );
+}
