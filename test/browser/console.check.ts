@@ -106,6 +106,8 @@ given('the console', () => {
       .filter({ has: page.getByLabel(label) })
       .locator('.problem');
 
+  const openTab = (name: 'Credential' | 'Settings') => page.getByRole('link', { name, exact: true }).click();
+
   const kept = () => page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }])');
 
   const go = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
@@ -161,16 +163,15 @@ given('the console', () => {
     // counted from the log, a moment later
     while (!JSON.stringify(await api?.asAdmin('GET', '/api/stats')).includes('Pets of the town')) await page.waitForTimeout(200);
     await page.getByRole('link', { name: 'Usage' }).click();
-    await page.getByRole('heading', { name: 'Pets of the town' }).waitFor();
-    await page.getByText('1 executed or refused, 0 upstream failures').waitFor();
+    await page.getByRole('row', { name: /^Pets of the town 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: 'by operation' }).click();
-    await page.getByRole('row', { name: /^\S+:v\d+ 1 0 0 \d+ ms$/ }).waitFor();
+    await page.getByRole('row', { name: /^\S+:v\d+ 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
     await page.getByRole('link', { name: 'last hour' }).click();
     await page.getByRole('link', { name: 'by agent' }).click();
     await page.getByLabel('Service', { exact: true }).selectOption({ label: 'Pets of the town' });
     await page.waitForURL(/#\/usage\?period=hour&by=agent&service_id=\w{26}$/);
-    await page.getByRole('row', { name: /^page-\S+ 1 0 0 \d+ ms$/ }).waitFor();
+    await page.getByRole('row', { name: /^page-\S+ 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: /^page-/ }).click();
     await page.getByLabel('Reason').waitFor();
@@ -217,7 +218,7 @@ given('the console', () => {
     const shared = { service_name: 'Shared', service_url: 'https://shared.example', description: 'One' };
     const created = await api?.asAdmin('POST', '/api/services', shared);
     const { service_id: id } = created && bodyOf(created, 201);
-    await go(`#/services/${id}`);
+    await go(`#/services/${id}?tab=settings`);
     await page.getByLabel('Address (required)').fill('no address');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await problemOf('Address (required)').getByText('Must be').waitFor();
@@ -245,9 +246,10 @@ given('the console', () => {
       .getByText('"Changed again"')
       .waitFor();
     await page.getByRole('button', { name: 'Save mine over it' }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('The service is saved.').first().waitFor();
     expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');
     await page.getByLabel('Description').fill('Typed, and not saved yet');
+    await openTab('Credential');
     await page.getByRole('group').getByLabel('Name', { exact: true }).fill('Host');
     await page.getByLabel('Secret value').fill('secret-of-the-service');
     await page.getByRole('button', { name: 'Set the credential' }).click();
@@ -272,8 +274,6 @@ given('the console', () => {
     await signInAgain();
     await page.getByRole('button', { name: 'Set the credential' }).click();
     await page.getByText('X-Api-Key, tenant, sent to https://shared.example only.').waitFor();
-    await page.getByText('Calls are signed with this key, which is shown this once:').waitFor();
-    await page.getByRole('button', { name: 'I have it' }).click();
     expect(await page.content()).not.toContain('secret-of');
     expect(await kept()).not.toContain('secret-of');
     expect(
@@ -281,6 +281,7 @@ given('the console', () => {
     ).toEqual(['', '']);
 
     // setting it is no change of the record by somebody else
+    await openTab('Settings');
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed, and not saved yet');
     // nor is what somebody types while it is being saved
     await page.route(`**/api/services/${id}`, async (route) => {
@@ -302,7 +303,7 @@ given('the console', () => {
     await page.reload();
     await signIn();
     await page.getByRole('heading', { name: 'Shared' }).waitFor();
-    expect(page.url()).toBe(`${base}/console#/services/${id}`);
+    expect(page.url()).toBe(`${base}/console#/services/${id}?tab=settings`);
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed before the reload');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page
@@ -317,7 +318,7 @@ given('the console', () => {
     const saved = { service_name: 'Typed into', service_url: 'https://typed.example', description: 'One' };
     const created = await api?.asAdmin('POST', '/api/services', saved);
     const { service_id: id } = created && bodyOf(created, 201);
-    await go(`#/services/${id}`);
+    await go(`#/services/${id}?tab=settings`);
     await page.getByRole('heading', { name: 'Typed into' }).waitFor();
     const description = page.getByLabel('Description');
     await description.fill('Two');
@@ -327,7 +328,7 @@ given('the console', () => {
       await route.fallback();
     });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('The service is saved.').first().waitFor();
     await description.press('End');
     await page.keyboard.type(', three');
     const answered = page.waitForResponse((one) => one.url().endsWith(id) && one.request().method() === 'GET');
@@ -346,6 +347,7 @@ given('the console', () => {
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('row', { name: /\/credential/ }).waitFor();
     await page.getByRole('button', { name: 'Save mine over it' }).click();
+    await openTab('Credential');
     await page.getByText('X-Api-Key, sent to https://typed.example only.').waitFor();
     expect((await api?.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');
   });
@@ -522,7 +524,7 @@ paths:
     await go(`#/services/${id}`);
     for (const mark of ['draft', 'deprecated'])
       await page
-        .getByRole('listitem')
+        .getByRole('row')
         .filter({ hasText: `One ${mark}` })
         .locator('.badge')
         .getByText(mark, { exact: true })
@@ -618,23 +620,27 @@ paths:
   });
 
   test('shows what the gate says of a limit and of a credential that it has saved', async () => {
-    const limit = page.getByLabel('Limit for all agents together');
+    const setLimit = async (rate: string, period: string) => {
+      await page.getByLabel('Limit: calls of all agents together').fill(rate);
+      await page.getByLabel('Limit: period').fill(period);
+    };
     const hasShortPeriod = page.getByText(/^The limit has a period of 1 s: below 10 s each call takes about 3 writes/);
     const isShort = page.getByText(/^The value of the header X-Api-Key has fewer than 8 characters/);
     await go('#/services/new');
     await page.getByLabel('Name (required)').fill('Warned');
     await page.getByLabel('Address (required)').fill('https://warned.example');
     await page.getByLabel('Description').fill('Has a short limit');
-    await limit.fill('{"rate": 5, "period": 1}');
+    await setLimit('5', '1');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('heading', { name: 'Warned' }).waitFor();
     await hasShortPeriod.waitFor();
     await expectAccessible(page);
-    await limit.fill('{"rate": 50, "period": 10}');
+    await openTab('Settings');
+    await setLimit('50', '10');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('The service is saved.').first().waitFor();
     await hasShortPeriod.waitFor({ state: 'detached' });
-    await limit.fill('{"rate": 6, "period": 1}');
+    await setLimit('6', '1');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await hasShortPeriod.waitFor();
     const address = page.url().replace(base, '');
@@ -642,6 +648,7 @@ paths:
     await go(address.replace('/console', ''));
     await page.getByRole('heading', { name: 'Warned' }).waitFor();
     expect(await hasShortPeriod.count()).toBe(0);
+    await openTab('Credential');
     await page.getByRole('group').getByLabel('Name', { exact: true }).fill('X-Api-Key');
     await page.getByLabel('Secret value').fill('short');
     await page.getByRole('button', { name: 'Set the credential' }).click();
@@ -654,19 +661,27 @@ paths:
   test('pauses a service and resumes it; its intents say so', async () => {
     await go('#/services');
     await page.getByRole('link', { name: 'World facts' }).click();
-    await page.getByLabel('Paused').check();
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+    await openTab('Settings');
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    await expectAccessible(page);
     await go('#/services');
     await page.getByRole('rowheader', { name: 'World facts paused' }).waitFor();
     await expectAccessible(page);
     await go('#/intents/world.example%3Aget-country%3Av1');
     await page.getByText('paused', { exact: true }).waitFor();
-    await go('#/services');
-    await page.getByRole('link', { name: 'World facts' }).click();
-    await page.getByLabel('Paused').uncheck();
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+  });
+
+  test('shows a change as a diff, and undoes it', async () => {
+    await go('#/history');
+    await page.getByRole('row').filter({ hasText: 'update service' }).first().getByRole('link').click();
+    const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'paused' }) });
+    await row.getByText('true', { exact: true }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Undo this change' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByText(/^Change \d+ is undone/).waitFor();
     await go('#/services');
     await page.getByRole('rowheader', { name: 'World facts', exact: true }).waitFor();
   });

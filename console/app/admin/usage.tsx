@@ -105,7 +105,7 @@ export function UsageOf({ asked }: { asked: Asked }) {
       {refusals.length > 0 && (
         <Part title="Refusals by reason">
           <Table
-            label="Refusals by reason"
+            label="Reasons"
             heads={['Reason', 'Times']}
             numbers={['Times']}
             rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
