@@ -157,7 +157,7 @@ export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
   constructor(url: string, cause: unknown) {
-    super('UNREACHABLE', `Nothing answers at ${url}. Check the address, and whether the gate runs.`, { cause });
+    super('UNREACHABLE', `Nothing answers at ${url}. Check the address, and whether the gate is running.`, { cause });
   }
 }
 
@@ -169,7 +169,7 @@ export class UnexpectedAnswer extends IntentGateError {
   constructor({ request, status }: { request: string; status: number }) {
     super(
       'UNEXPECTED_ANSWER',
-      `${request} was answered ${status}, but not in the form of the specification. Is an Intent Gate at this address?`,
+      `${request} was answered ${status}, but not in the specified format. Is there an Intent Gate at this address?`,
     );
     this.status = status;
   }

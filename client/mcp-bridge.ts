@@ -36,7 +36,7 @@ const maxQuestions = 3;
 /** Replaces the description of the gate, because the bridge signs with its own key. */
 const acceptTool = {
   description:
-    'Shows the usage policy and lets the person whom you work for accept it. Afterwards execute_intent needs no PAT: it is added on the way. execute_intent asks by itself, so that calling this first is not necessary.',
+    'Shows the usage policy and lets the person you work for accept it. Afterwards execute_intent needs no PAT: it is added automatically. execute_intent asks by itself, so that calling this first is not necessary.',
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
 };
 
@@ -78,7 +78,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     await pats.obtain();
     const { inWords } = await fetchPolicyInWords(http);
     const lines = ['The usage policy is accepted:', ...inWords.map((sentence) => `- ${sentence}`)];
-    const next = 'Call execute_intent, without a pat: it is added on the way.';
+    const next = 'Call execute_intent, without a pat: it is added automatically.';
     return { result: toolResult([...lines, `Next: ${next}`].join('\n'), { agent_id: signer.agentId, in_words: inWords, next }) };
   }
 
@@ -121,7 +121,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   return {
     answer: async (line) => {
       const message = readMessage(line);
-      if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must hold one JSON-RPC message.' } };
+      if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must contain one JSON-RPC message.' } };
       if (consent.read(message)) return undefined;
       const { id, method } = message;
       try {
@@ -165,7 +165,7 @@ function describe(error: IntentGateError): object {
   return refusalResult({ code, message, ...(error instanceof Refusal && { details: error.details }), next: nextStep(error) });
 }
 
-const tell = 'Tell the person whom you work for';
+const tell = 'Tell the person you work for';
 
 function nextStep(error: IntentGateError): string {
   const reason = error instanceof Refusal ? error.details.reason : undefined;
@@ -177,7 +177,7 @@ function nextStep(error: IntentGateError): string {
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';
   if (error instanceof RateLimited) return `Make the same call again after ${Math.ceil(error.retryAfterMs / 1000)} seconds, not earlier.`;
   if (error.code === 'UNREACHABLE')
-    return `Make the same call again later, with the same idempotency_key if it had one. If nothing answers still, ${tell.toLowerCase()}.`;
+    return `Make the same call again later, with the same idempotency_key if it had one. If there is still no answer, ${tell.toLowerCase()}.`;
   if ((error instanceof Refusal || error instanceof UnexpectedAnswer) && (error.status === 429 || error.status >= 500))
     return 'Make the same call again later.';
   return `${tell}.`;

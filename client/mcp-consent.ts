@@ -157,15 +157,15 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
 /** Messages without consent; the command follows. */
 const refusals = {
   unasked: {
-    message: 'The person whom you work for has not accepted the usage policy as it is now.',
+    message: 'The person you work for has not accepted the usage policy as it is now.',
     next: 'Show them this policy. They accept it on a terminal with the following command; then make the same call again.',
   },
   decline: {
-    message: 'The person whom you work for does not accept the usage policy, so nothing was signed.',
+    message: 'The person you work for does not accept the usage policy, so nothing was signed.',
     next: 'Do without this gate. If they change their mind, they accept the policy on a terminal with the following command.',
   },
   cancel: {
-    message: 'The person whom you work for was asked whether they accept the usage policy, and did not decide.',
+    message: 'The person you work for was asked whether they accept the usage policy, and did not decide.',
     next: 'Ask them whether to go on: the same call asks them again, or they accept the policy on a terminal with the following command.',
   },
 };

@@ -26,13 +26,15 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     const { policy: shown, form_token, decision, ...asked } = request.form(acceptForm);
     const session = await findSession(request, signIns, nowMs);
     if (!session || !isFormToken(form_token, formToken(session.secret, [asked, shown]))) {
-      throw new OAuthError('access_denied', 'The form is not of a page that was shown to you, or your session has ended.', { status: 403 });
+      throw new OAuthError('access_denied', 'This form does not belong to a page that was shown to you, or your session has ended.', {
+        status: 403,
+      });
     }
     const client = await clients.find(asked.client_id, baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read));
     requireRedirectUri(client, asked);
     const checked = checkAuthorizationRequest(asked, baseUrl);
     const goOn = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(asked, baseUrl, answer));
-    if (decision === 'decline') return goOn(new OAuthError('access_denied', 'The person has declined.'));
+    if (decision === 'decline') return goOn(new OAuthError('access_denied', 'The person declined.'));
 
     const policy = findPolicy(baseUrl).reference;
     // another policy has come into force since: it has to be read first

@@ -43,7 +43,7 @@ function checkOrigin({ headerValues, baseUrl }: ApiRequest, allowedOrigins: read
   if (known.includes('*') || headerValues('origin').every((origin) => known.includes(origin))) return;
   throw new ApiError(
     'FORBIDDEN',
-    'Pages of other origins may not use this endpoint. Call it from a program, which sends no Origin header, or let the operators of this gate name the origin in corsOrigins.',
+    'Pages of other origins may not use this endpoint. Call it from a program, which sends no Origin header, or ask the operators of this gate to add the origin to corsOrigins.',
     {
       details: { reason: 'origin' },
     },

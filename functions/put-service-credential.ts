@@ -60,7 +60,7 @@ export const createAction = ({ verifyAdmin, services, credentials, egress }: Dep
 function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
   const open = new Set(Object.keys(headers).map(foldHeaderName));
   if (names.some((name) => open.has(foldHeaderName(name))))
-    throw invalidParameter([{ path: '/headers', problem: "must not hold one of the service's own headers; remove it there first" }]);
+    throw invalidParameter([{ path: '/headers', problem: "must not contain one of the service's own headers; remove it there first" }]);
 }
 
 export const handler = serveAdmin(

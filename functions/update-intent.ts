@@ -71,7 +71,7 @@ function keepUnshown(given: IntentInput, address: string | undefined, { intent, 
 function requireSame(given: Record<string, string | undefined>, record: Record<string, string>): void {
   const changed = Object.keys(given).filter((name) => given[name] !== undefined && given[name] !== record[name]);
   if (changed.length === 0) return;
-  const problem = 'must be what a read of the intent shows, or be left out; a PUT does not change it';
+  const problem = 'must be unchanged from a read of the intent, or be left out; PUT does not change it';
   throw invalidParameter(changed.map((name) => ({ path: `/${name}`, problem })));
 }
 

@@ -52,7 +52,9 @@ function requireSameCredential(shown: ShownService['credential'], service: Servi
   const { credential } = service;
   const current = credential ? toCredentialFacts(credential) : null;
   if (canonicalDigest(shown) === canonicalDigest(current)) return;
-  throw invalidParameter([{ path: '/credential', problem: 'must be as a read shows it, or be left out; PUT .../credential changes it' }]);
+  throw invalidParameter([
+    { path: '/credential', problem: 'must be unchanged from a read, or be left out; PUT .../credential changes it' },
+  ]);
 }
 
 export const handler = serveAdmin(createAction(registryFromEnvironment()));

@@ -106,7 +106,7 @@ export const agentQuery = listQuery.pick({ page_size: true }).extend({
     .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
     .optional()
     .describe('only the first: `Link` leads to the next one'),
-  after: z.string().max(1_000).optional().describe('the agent_id that the page follows, as the next link gives it'),
+  after: z.string().max(1_000).optional().describe('the last agent_id of the previous page, as in the next link'),
 });
 
 export const clearQuery = z.object({ state: z.literal('pending', 'must be pending').describe('only those that wait for approval') });

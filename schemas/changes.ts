@@ -35,7 +35,7 @@ export const changesQuery = z.object({
   page_size: pageQuery.shape.page_size,
   before: z
     .string()
-    .regex(/^[1-9][0-9]{0,11}$/, 'must be as the next link gives it')
+    .regex(/^[1-9][0-9]{0,11}$/, 'must be as in the next link')
     .optional()
     .describe('only entries with a smaller `seq`, as the next link gives it'),
 });

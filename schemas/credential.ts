@@ -8,14 +8,14 @@ const queryName = z
   .string()
   .max(100)
   .regex(/^[\x21-\x7e]+$/, 'must be the name of a query parameter in visible ASCII characters')
-  .regex(/^[^[\]]*$/, 'must not hold brackets');
+  .regex(/^[^[\]]*$/, 'must not contain brackets');
 
 const queryValue = z
   .string()
   .min(1, 'must not be empty')
   .max(4096)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: tools in languages without \p{Cc} read this in the OpenAPI document
-  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not hold control characters');
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'must not contain control characters');
 
 const maxValues = 5;
 
@@ -28,7 +28,7 @@ type Values = { headers?: Record<string, string> | undefined; query?: Record<str
 
 const countOf = ({ headers = {}, query = {} }: Values): number => Object.keys(headers).length + Object.keys(query).length;
 
-const tooMany = `must hold at most ${maxValues} values, headers and query together`;
+const tooMany = `must have at most ${maxValues} values, headers and query together`;
 
 const nextValues = z
   .strictObject(values)
@@ -103,6 +103,6 @@ export const savedCredential = facts
   .extend({
     service_id: z.string(),
     header_name: z.string().optional().describe('if the request named it'),
-    warnings: z.array(z.string()).optional().describe('what an admin should know about these values, in sentences'),
+    warnings: z.array(z.string()).optional().describe('remarks about these values, in sentences'),
   })
   .meta({ id: 'SavedCredential' });

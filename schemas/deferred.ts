@@ -36,7 +36,7 @@ export const executionState = z
     z.strictObject({
       status: z.literal('done').describe('the call was made, or refused when it was to be made'),
       execution,
-      outcome: outcome.describe('what executing would have answered: its HTTP status and its body'),
+      outcome: outcome.describe('what executing would have returned: its HTTP status and body'),
     }),
     z.strictObject({ status: z.literal('denied').describe('an admin refused it; nothing was sent'), execution, reason: z.string() }),
     z.strictObject({
@@ -50,7 +50,7 @@ export const executionState = z
       reason: z.string(),
     }),
   ])
-  .meta({ id: 'ExecutionState', description: 'What has become of a call that its caller does not wait for.' });
+  .meta({ id: 'ExecutionState', description: 'The state of a deferred call.' });
 
 export type ExecutionState = z.infer<typeof executionState>;
 
@@ -89,8 +89,8 @@ export const approvalQuery = z.object({
     .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
     .optional()
     .describe('only the first: `Link` leads to the next one'),
-  page_size: pageQuery.shape.page_size.describe(`how many entries a page has; never more than ${maxApprovalsOfPage}`),
-  after: z.string().max(100).optional().describe('the id that the page follows, as the next link gives it'),
+  page_size: pageQuery.shape.page_size.describe(`entries per page; never more than ${maxApprovalsOfPage}`),
+  after: z.string().max(100).optional().describe('the last id of the previous page, as in the next link'),
 });
 
 export const decisionInput = z

@@ -11,7 +11,7 @@ export const errorTable = {
   INVALID_SIGNATURE: {
     status: 400,
     reference: 'AUT-004',
-    meaning: 'The signed policy, a claim in it or the proof sent with it does not verify with the given key.',
+    meaning: 'The signature of the policy, a claim in it, or the proof sent with it is not valid for the given key.',
   },
   UNAUTHORIZED: {
     status: 401,
@@ -21,12 +21,12 @@ export const errorTable = {
   FORBIDDEN: {
     status: 403,
     reference: 'AUZ-001',
-    meaning: 'The token is genuine but does not permit this; `details.reason` says why.',
+    meaning: 'The token is valid but does not permit this; `details.reason` says why.',
   },
   POLICY_REJECTED: {
     status: 403,
     reference: 'POL-003',
-    meaning: 'What was signed is not the current policy, or the agent may have no PAT; `details.reason` says why.',
+    meaning: 'The signed text is not the current policy, or the agent may not have a PAT; `details.reason` says why.',
   },
   NOT_FOUND: {
     status: 404,
@@ -36,7 +36,7 @@ export const errorTable = {
   METHOD_NOT_ALLOWED: {
     status: 405,
     reference: 'PRO-002',
-    meaning: 'The path exists, the method does not; `Allow` lists those that do.',
+    meaning: 'The path does not have this method; `Allow` lists those it has.',
   },
   CONFLICT: {
     status: 409,
@@ -51,7 +51,7 @@ export const errorTable = {
   TOO_MANY_REQUESTS: {
     status: 429,
     reference: 'AUZ-004',
-    meaning: 'A limit is used up: of calls, money, stored answers or clients; `Retry-After` says when to come back.',
+    meaning: 'A limit of calls, money, stored answers or clients is used up; `Retry-After` says when to try again.',
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,

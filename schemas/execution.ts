@@ -7,7 +7,7 @@ export const executionRequest = z
   .strictObject({
     intent_uid: intentUid,
     parameters: z.record(z.string(), z.unknown()),
-    fields: jsonPointers.optional().describe('JSON pointers to the members of the answer that are wanted; all that may leave without them'),
+    fields: jsonPointers.optional().describe('JSON pointers to the requested members of the answer; default: all that may leave the gate'),
     max_bytes: z
       .int('must be a whole number')
       .min(100, 'must be at least 100, or be left out for the whole answer')

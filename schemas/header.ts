@@ -19,12 +19,12 @@ export const headerName = z
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header field, for example Authorization')
   .refine(
     (name) => !reserved.test(foldHeaderName(name)),
-    'must not be a header field that calls carry anyway or that steers the connection or the call',
+    'must not be a header field that calls already carry or that steers the connection or the call',
   );
 
 export const publicHeaderName = headerName.refine(
   (name) => foldHeaderName(name) !== 'authorization',
-  "must not be Authorization: what the upstream recognises callers by is the service's credential",
+  "must not be Authorization, which belongs to the service's credential",
 );
 
 export const headerValue = z
@@ -38,12 +38,11 @@ export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z
     const seen = new Set<string>();
     for (const key of Object.keys(given)) {
       for (const { message } of name.safeParse(key).error?.issues ?? []) context.addIssue({ code: 'custom', path: [key], message });
-      if (seen.has(fold(key)))
-        context.addIssue({ code: 'custom', path: [key], message: 'must not have the name of another one in other letters' });
+      if (seen.has(fold(key))) context.addIssue({ code: 'custom', path: [key], message: 'must not repeat a name in different letters' });
       seen.add(fold(key));
     }
   });
 
 export const publicHeaders = namedValues(publicHeaderName, headerValue, foldHeaderName)
-  .refine((fields) => Object.keys(fields).length <= 10, 'must hold at most 10 header fields')
+  .refine((fields) => Object.keys(fields).length <= 10, 'must have at most 10 header fields')
   .meta({ description: 'header fields that every call carries; they are shown to everybody, so none may be a secret' });

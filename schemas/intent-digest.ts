@@ -23,7 +23,7 @@ const pattern = new RegExp(`^[\\w-]{43}[.](?:[\\w-]{${fingerprintLength}}){${dig
 export const intentDigest = z
   .string()
   .regex(pattern, 'must be the digest of an intent as search and details show it')
-  .meta({ description: 'tells two states of an intent apart; send it in If-Match to execute the intent only as it was read' });
+  .meta({ description: 'identifies the state of an intent; send it in If-Match to execute the intent only as it was read' });
 
 /**
  * What identifies the state of an intent: SHA-256 of the canonical form (RFC 8785) of what agents can read of it, base64url, a dot, and a

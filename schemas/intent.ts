@@ -33,7 +33,7 @@ const endpointInput = z.union([
 
 export const maxTags = 50;
 
-const tag = name(64).refine((text) => !text.includes(','), 'must not hold a comma, which separates tags in a search');
+const tag = name(64).refine((text) => !text.includes(','), 'must not contain a comma, which separates tags in a search');
 
 /** The body of create and update intent (endpoints 11 and 12). */
 export const intentInput = z
@@ -44,7 +44,7 @@ export const intentInput = z
     input_parameters: parameters,
     output_parameters: parameters,
     endpoint: endpointInput,
-    tags: z.array(tag).max(maxTags, `must hold at most ${maxTags} tags`).optional(),
+    tags: z.array(tag).max(maxTags, `must have at most ${maxTags} tags`).optional(),
     category: name(200).optional(),
     version: z
       .string()
@@ -98,7 +98,7 @@ export const intentChanges = z
       context.addIssue({
         code: 'custom',
         path: [],
-        message: `must hold at most ${maxChangedIntents} changes; send the others in further requests`,
+        message: `must have at most ${maxChangedIntents} changes; send the others in further requests`,
       });
     }
     for (const [at, { uid, path }] of uids.entries()) {
@@ -264,8 +264,8 @@ export const intentList = z
 
 /** Why a search found an intent. */
 const match = z.strictObject({
-  score: z.number().describe('how well the intent answers the question, to be compared within one answer; 0 without a question'),
-  words: z.array(z.string()).describe('the words of the question that the intent holds; none if it was found by its meaning'),
+  score: z.number().describe('relevance to the question, comparable within one response; 0 without a question'),
+  words: z.array(z.string()).describe('the words of the question that the intent contains; none if it was found by similarity'),
 });
 
 export type Match = z.infer<typeof match>;

@@ -8,5 +8,5 @@ export const jsonPointers = z
       .max(1_000)
       .regex(/^(?:\/(?:[^~/]|~[01])*)+$/, 'must be a JSON pointer, for example /name'),
   )
-  .min(1, 'must hold at least one JSON pointer')
-  .max(50, 'must hold at most 50 JSON pointers');
+  .min(1, 'must have at least one JSON pointer')
+  .max(50, 'must have at most 50 JSON pointers');

@@ -22,17 +22,17 @@ const wholeNumber = (minimum: number, maximum: number, fallback: number, meaning
 
 /** The query parameters `page` (default 1) and `page_size` (1 to 100, default 10). */
 export const pageQuery = z.object({
-  page: wholeNumber(1, 1_000_000_000, 1, 'which page, counted from 1'),
-  page_size: wholeNumber(1, 100, 10, 'how many entries a page has'),
+  page: wholeNumber(1, 1_000_000_000, 1, 'page number, starting at 1'),
+  page_size: wholeNumber(1, 100, 10, 'entries per page'),
 });
 
 /** For lists in the order of intent_uid: a page after a uid neither repeats nor skips intents during writes. */
 export const listQuery = pageQuery.extend({
-  after: z.string().max(200).optional().describe('the uid that the page follows, as the next link gives it'),
+  after: z.string().max(200).optional().describe('the last uid of the previous page, as in the next link'),
 });
 
 /** Like {@link listQuery}, with the largest pages by default. */
-export const descriptionQuery = listQuery.extend({ page_size: wholeNumber(1, 100, 100, 'how many intents a page has') });
+export const descriptionQuery = listQuery.extend({ page_size: wholeNumber(1, 100, 100, 'intents per page') });
 
 export const paginate = (totalResults: number, page: number, pageSize: number): Pagination => ({
   total_results: totalResults,

@@ -50,7 +50,7 @@ const nestedSchema = z
     type: z.union([jsonType, z.array(jsonType).min(1).max(7)]).optional(),
     description: z.string().max(4000).optional(),
     $comment: z.string().max(4000).optional(),
-    enum: z.array(z.unknown()).min(1, 'must hold at least one value').max(1000).optional(),
+    enum: z.array(z.unknown()).min(1, 'must have at least one value').max(1000).optional(),
     minimum: bound,
     maximum: bound,
     exclusiveMinimum: bound,
@@ -94,7 +94,7 @@ export const parameter = z
     required: z.boolean().optional(),
     description: description.optional(),
     default: z.unknown().optional(),
-    enum: z.array(z.unknown()).min(1, 'must hold at least one value').max(1000).optional(),
+    enum: z.array(z.unknown()).min(1, 'must have at least one value').max(1000).optional(),
     minimum: numeric.optional(),
     maximum: numeric.optional(),
     minLength: length.optional(),
@@ -150,7 +150,7 @@ export const summarizeParameter = ({ name, type, required = false, description }
 
 export const parameters = z
   .array(parameter)
-  .max(100, 'must hold at most 100 parameters')
+  .max(100, 'must have at most 100 parameters')
   .superRefine((list, context) => {
     const seen = new Set<string>();
     for (const [index, { name }] of list.entries()) {

@@ -15,7 +15,7 @@ export const searchQuery = z.object({
   tags: z
     .string()
     .max(10_240)
-    .refine((list) => new Set(list.split(',').filter((tag) => tag.trim() !== '')).size <= maxTags, `must hold at most ${maxTags} tags`)
+    .refine((list) => new Set(list.split(',').filter((tag) => tag.trim() !== '')).size <= maxTags, `must have at most ${maxTags} tags`)
     .optional()
     .describe('tags separated by commas; the intent must have each'),
   method: z.enum(methods).optional().describe("the HTTP method of the intent's endpoint"),
@@ -29,7 +29,7 @@ export const searchQuery = z.object({
     .describe(
       'brief gives of each intent only its uid, name, first sentence and the names of the inputs that it requires; catalogue adds service, method and tags',
     ),
-  after: z.string().max(200).optional().describe('without query: the uid that the page follows, as the next link gives it'),
+  after: z.string().max(200).optional().describe('without query: the last uid of the previous page, as in the next link'),
   explain: z.enum(['true', 'false']).optional().describe('true adds the matched words and the score to each hit'),
   ...pageQuery.shape,
 });

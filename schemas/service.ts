@@ -10,7 +10,7 @@ import { description, name, webAddress } from './text.ts';
 export const namespace = z
   .string()
   .max(120)
-  .refine(isNamespace, 'must be letters, digits, dots and hyphens, as before the first colon of an intent_uid');
+  .refine(isNamespace, 'must be letters, digits, dots and hyphens, like the beginning of an intent_uid');
 
 const maxPeriod = 366 * 86_400;
 
@@ -24,9 +24,7 @@ export const serviceInput = z
     service_logo_url: webAddress.optional(),
     service_terms_of_service_url: webAddress.optional(),
     service_privacy_policy_url: webAddress.optional(),
-    namespace: namespace
-      .optional()
-      .describe('in which all its intents stand, and whose admins may change it; never changes once it is set'),
+    namespace: namespace.optional().describe('the namespace of all its intents, whose admins may change it; it never changes once set'),
     headers: publicHeaders.optional(),
     limit: rateLimit
       .extend({ period: rateLimit.shape.period.max(maxPeriod, `must be at most ${maxPeriod} seconds, a year`) })
@@ -77,7 +75,7 @@ export type ShownService = z.infer<typeof shownService>;
 /** The response of endpoints 6 and 7. */
 export const savedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true })
-  .extend({ warnings: z.array(z.string()).optional().describe('what an admin should know about the limit, in sentences') })
+  .extend({ warnings: z.array(z.string()).optional().describe('remarks about the limit, in sentences') })
   .meta({ id: 'SavedService' });
 
 export type SavedService = z.infer<typeof savedService>;
@@ -104,7 +102,7 @@ export const servicesQuery = z.object({
     .string()
     .refine((text) => Buffer.byteLength(text) <= 1_024, 'must have at most 1024 bytes')
     .optional()
-    .describe('what the page follows, as the next link gives it'),
+    .describe('the last name of the previous page, as in the next link'),
   ...pageQuery.shape,
 });
 

@@ -72,7 +72,7 @@ export const authorizationParameters = z.object({
 
 export const acceptForm = authorizationParameters.extend({
   policy: text(4_096).describe('reference to the policy that the page has shown'),
-  form_token: text(100).describe('says that the form is of a page that was shown to this person'),
+  form_token: text(100).describe('proves that the form belongs to a page shown to this person'),
   decision: z.enum(['accept', 'decline']),
 });
 
@@ -114,11 +114,11 @@ export const registrationRequest = z
       .string()
       .optional()
       .transform((given) => (clientName.safeParse(given).success ? clientName.parse(given) : 'a program'))
-      .describe('how the program calls itself'),
+      .describe('the name of the program'),
     grant_types: including('authorization_code'),
     response_types: including('code'),
   })
-  .meta({ id: 'ClientRegistration', description: 'A program on the machine of a person, as it registers itself (RFC 7591).' });
+  .meta({ id: 'ClientRegistration', description: "The registration of a program on a person's machine (RFC 7591)." });
 
 /** RFC 7591 section 3.2.1. */
 export const registrationResponse = z

@@ -27,12 +27,12 @@ const count = z.int().min(0);
 export const latencyLimits = [100, 300, 1_000, 3_000, 10_000] as const;
 
 const numbers = {
-  executions: count.describe('requests to execute an intent, whatever came of them'),
+  executions: count.describe('requests to execute an intent, whatever their outcome'),
   refusals: z.record(z.string(), count).describe('those that were not answered with success, by error code'),
   upstream_calls: count.describe("calls of intents' own endpoints"),
   upstream_failures: count.describe('those that were not answered, or with 401, 403, 429 or 5xx'),
   drift: count.describe('answers in the 200s that did not match the output_parameters of their intents'),
-  upstream_ms: count.describe('how long those that were answered took together, in milliseconds'),
+  upstream_ms: count.describe('total duration of answered calls, in milliseconds'),
   latency: z
     .array(count)
     .describe(

@@ -50,7 +50,7 @@ export class ApiError extends Error {
 
 export function invalidParameter(
   issues: Issue[],
-  message = 'The request is not valid. Correct every place that details.issues names, then send it again.',
+  message = 'The request is not valid. Correct every problem in details.issues, then send it again.',
 ): ApiError {
   const left = issues.length - maxIssues;
   const rest = left > 0 ? [{ path: '', problem: `has ${left} more problems, which are not listed; correct these first` }] : [];

@@ -21,7 +21,7 @@ const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
 const whiteSpace = /\s*/gy;
 
 const refuse = (problem: string, path = '') =>
-  invalidParameter([{ path, problem }], 'The body is not acceptable JSON. Correct what details.issues names, then send it again.');
+  invalidParameter([{ path, problem }], 'The body is not acceptable JSON. Correct the problems in details.issues, then send it again.');
 
 /** A JSON pointer (RFC 6901) from its segments. */
 export const pointer = (segments: readonly PropertyKey[]): string =>
@@ -42,7 +42,7 @@ export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { is
   }
   const numbers = checkTokens(text, maxDepth);
   if (isExact) return numbers.areAllWrittenAlike ? value : (parseExact(text) as JsonValue);
-  if (!numbers.areAllFinite) throw refuse('must not hold a number beyond the range of IEEE 754 double precision');
+  if (!numbers.areAllFinite) throw refuse('must not contain a number beyond the range of IEEE 754 double precision');
   return value;
 }
 
@@ -68,7 +68,7 @@ function checkTokens(text: string, maxDepth: number): { areAllFinite: boolean; a
       if (typeof inner?.at === 'number') inner.at++;
     } else if (lexeme.startsWith('"')) {
       const content: string = lexeme.includes('\\') ? JSON.parse(lexeme) : lexeme.slice(1, -1);
-      if (!content.isWellFormed()) throw refuse('must not hold a lone surrogate');
+      if (!content.isWellFormed()) throw refuse('must not contain a lone surrogate');
       if (isMemberNext) addMember(open, content);
       isMemberNext = false;
     } else if (/^-?[0-9]/.test(lexeme)) {
@@ -91,7 +91,7 @@ function addMember(open: readonly { names?: Set<string>; at: string | number }[]
   const isTwice = inner?.names?.has(name);
   if (isTwice || name === '__proto__') {
     const path = pointer(open.slice(0, -1).map(({ at }) => at));
-    const problem = isTwice ? 'must not hold two members of one name in one object' : 'must not hold a member called __proto__';
+    const problem = isTwice ? 'must not contain two members with the same name in one object' : 'must not contain a member named __proto__';
     throw refuse(problem, path.length > maxNameLength ? '' : path);
   }
   inner?.names?.add(name);
@@ -110,7 +110,7 @@ export function placeOf(segments: readonly PropertyKey[]): string {
 /** An issue about an unknown member. If its name is too long, only its place is named. */
 export function describeUnknown(at: readonly PropertyKey[], name: string, problem = 'is not a known member; remove it'): Issue {
   if (name.length <= maxNameLength) return { path: placeOf([...at, name]), problem };
-  return { path: placeOf(at), problem: `contains a name of more than ${maxNameLength} characters, which is not known; remove it` };
+  return { path: placeOf(at), problem: `contains an unknown member whose name has more than ${maxNameLength} characters; remove it` };
 }
 
 /** The issues of a failed parse. Their messages never quote the input. */

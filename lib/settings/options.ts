@@ -48,7 +48,7 @@ export const settingsObject = z.strictObject({
     .regex(/^[a-z][a-z0-9-]{0,19}$/, 'must be 1 to 20 lower-case letters, digits and hyphens, a letter first')
     .refine(
       (text) => !/aws|amazon|cognito/.test(text),
-      'must not hold aws, amazon or cognito, which Cognito refuses in the name of a domain',
+      'must not contain aws, amazon or cognito, which Cognito refuses in the name of a domain',
     )
     .default('production')
     .describe('name of this deployment; part of the stack name unless it is `production`'),

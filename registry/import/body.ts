@@ -56,7 +56,7 @@ export function readBodyInputs({ method, node: operation }: Operation, reading: 
   const isRequired = body.required === true;
   const read = readBest(forms, body, isRequired, reading);
   if (method !== 'GET' || isRequired) return read;
-  if (read.inputs.length > 0) reading.take(pathOf(body), 'the body was left out: a call with GET sends none unless it has to');
+  if (read.inputs.length > 0) reading.take(pathOf(body), 'the body was left out: GET calls send none unless required');
   return none;
 }
 
@@ -94,7 +94,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   }
   const types = [...(facts.types ?? ['object'])].filter((type) => type !== 'null');
   const isOneObject = types.length === 1 && types[0] === 'object';
-  if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is no object (${types.join(' or ')})`);
+  if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is not an object (${types.join(' or ')})`);
   if (!isForm(contentType) && !isOneObject && facts.properties.size === 0) return whole(facts);
   if (!isForm(contentType) && types.length > 1) return whole(facts);
   // required members of an optional body are not required themselves
@@ -159,7 +159,7 @@ function isBinary(facts: Facts, encoding: Node): boolean {
 /** Whether a value may contain objects, whose members repeated keys could not tell apart. */
 const hasObjects = ({ types, items }: Facts): boolean => types?.has('object') === true || isCompound(items?.() ?? anything);
 
-export const joinedOtherwise = 'its values are joined in a way that a call does not use';
+export const joinedOtherwise = 'its values are serialised in an unsupported way';
 
 /** Whether a value may be a list or object; one that may be anything usually is neither. */
 export const isCompound = ({ types }: Facts): boolean => types !== undefined && (types.has('array') || types.has('object'));

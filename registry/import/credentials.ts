@@ -22,7 +22,7 @@ function describeScheme(given: Node): string {
     case 'openIdConnect':
       return 'the header Authorization: Bearer <access token>, which has to be renewed';
     default:
-      return Object.keys(given).length > 0 ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is described elsewhere';
+      return Object.keys(given).length > 0 ? `a scheme of the type ${text(type) ?? 'unknown'}` : 'a scheme that is not described here';
   }
 }
 

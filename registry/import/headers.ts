@@ -115,8 +115,9 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
   };
   if (parameter.in === 'cookie') {
     if (credentials.cookie.has(String(parameter.name))) return note("it is the service's credential, which the gate adds to its calls");
-    if (parameter.required === true) throw new Unfit(path, `needs the cookie ${parameter.name}, and a call sends no cookies of the caller`);
-    return note('a call sends no cookies of the caller');
+    if (parameter.required === true)
+      throw new Unfit(path, `needs the cookie ${parameter.name}, and calls do not forward the caller's cookies`);
+    return note("calls do not forward the caller's cookies");
   }
   if (fixed.has(name)) return [];
   if (ignored.has(name)) return note('as --ignore-header says');

@@ -89,7 +89,7 @@ function isCredential(input: Input, { headers, take }: RequestContext): boolean 
 function readQuery(parameter: Node, reading: Reading): Input[] {
   const { take } = reading;
   const input = readParameter(parameter, 'query', reading);
-  if (parameter.in === 'querystring') return leaveOut(input, 'it is a whole query, which a call does not take as one', take);
+  if (parameter.in === 'querystring') return leaveOut(input, 'it stands for the whole query, which is not supported', take);
   if (parameter.content !== undefined) return [input];
   const style = readStyle(parameter, 'form');
   if (!isCompound(input.facts)) return [input];
@@ -105,7 +105,7 @@ function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { re
   const input: Input = { name, in: place, isRequired: parameter.required === true, facts: described, path };
   if (mediaType === undefined || !isJsonType(mediaType)) return input;
   if (place === 'query') return { ...input, style: 'json' };
-  take(path, `${name} is JSON written into the ${place}; it was made a text`);
+  take(path, `${name} is JSON written into the ${place}; it became a text`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
   return { ...input, facts: { ...anyText, description } };
 }
@@ -145,7 +145,7 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
   });
   for (const parameter of parameters) {
     if (!inputs.has(String(parameter.name)))
-      take(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such place`);
+      take(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such variable`);
   }
   return { path, inputs: [...inputs.values()] };
 }
@@ -153,13 +153,13 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
 function readPlace(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
   const path = pathOf(operation.node);
   if (parameter === undefined) {
-    reading.take(path, `the path's place ${name} is not described; it was made a required text`);
+    reading.take(path, `the path variable ${name} is not described; it became a required text`);
     return { name, in: 'path', isRequired: true, facts: anyText, path };
   }
   const input = readParameter(parameter, 'path', reading);
   const style = text(parameter.style) ?? 'simple';
   if (style !== 'simple' || (parameter.explode === true && input.facts.types?.has('object')))
-    throw new Unfit(input.path, `has the path parameter ${name} in a style that a call does not use`);
+    throw new Unfit(input.path, `has the path parameter ${name} in an unsupported style`);
   return { ...input, isRequired: true };
 }
 

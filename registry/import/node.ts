@@ -114,7 +114,7 @@ export function lookUp(from: Node, reference: string, steps = 0): Node | string 
     target = typeof target === 'object' && target !== null && Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
   }
   if (isNode(target)) return target;
-  if (target === undefined) return `leads to nothing in ${file === '' ? 'this document' : 'that file'}`;
+  if (target === undefined) return `does not exist in ${file === '' ? 'this document' : 'that file'}`;
   return 'leads to a single value or a list; only objects can be referred to';
 }
 

@@ -37,7 +37,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
   }
   for (const name of Object.keys(root)) {
     if (name === infoName || name === 'intents' || ownToGate.test(name)) continue;
-    take(pointer([name]), `${name} was left out: the registry has no place for it`);
+    take(pointer([name]), `${name} was left out: the registry does not store it`);
   }
   const security = node(root.security);
   const [, policyUrl] = Object.entries(root).find(([name, value]) => name.endsWith('-policy-file') && typeof value === 'string') ?? [];
@@ -95,7 +95,7 @@ function renameMembers(given: Node, path: string, take: TakeNote): Node {
     take(path + pointer([name]), `the member ${name} was taken as ${other}`);
     return [other, value];
   });
-  if (!Object.hasOwn(given, 'output_parameters')) take(path, 'nothing is said about the answer, so it is not checked');
+  if (!Object.hasOwn(given, 'output_parameters')) take(path, 'the response is not described, so it is not checked');
   return { output_parameters: [], ...Object.fromEntries(renamed) };
 }
 
@@ -126,7 +126,7 @@ function fitIntent(given: Node, path: string, take: TakeNote): Node {
 function keepKnown(given: Node, shape: object, silent: readonly string[], path: string, take: TakeNote): Node {
   const entries = Object.entries(given).filter(([name]) => {
     if (Object.hasOwn(shape, name)) return true;
-    if (!silent.includes(name)) take(path + pointer([name]), `the member ${name} was left out: the registry has no place for it`);
+    if (!silent.includes(name)) take(path + pointer([name]), `the member ${name} was left out: the registry does not store it`);
     return false;
   });
   return Object.fromEntries(entries);
@@ -165,7 +165,7 @@ function fitParameter(given: Node, path: string, take: TakeNote): Node {
   const { description, type, default: fallback, ...rest } = keepKnown(given, parameter.shape, ['title'], path, take);
   const fitted = typeof description === 'string' ? fitDescription(description, `${path}/description`, take) : description;
   const known = [type].flat().find((one) => parameterTypes.some((name) => name === one && name !== 'null'));
-  if (known === undefined && type === undefined) take(path, 'the parameter says no type, so it takes any');
+  if (known === undefined && type === undefined) take(path, 'the parameter has no type, so it accepts any');
   return {
     ...rest,
     type: known ?? (type === undefined ? 'any' : type),

@@ -73,7 +73,7 @@ export function checkPlanned(candidate: unknown, place: string, serviceUrl: stri
     const home = new URL(options.serviceUrl ?? serviceUrl).origin;
     const origin = originOf(intent.endpoint.url) ?? '';
     if (origin !== home && !allowedOrigins.includes(origin))
-      throw new Unfit(place, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it all the same`);
+      throw new Unfit(place, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it anyway`);
     return intent;
   } catch (error) {
     throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;

@@ -148,7 +148,7 @@ given('the pages of sign-in', () => {
     const page = await browser.context.newPage();
     await signIn(page);
     await page.goto(address({ redirect_uri: 'https://other.example/callback' }));
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('This sign-in cannot go on');
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('This sign-in cannot continue');
     expect(await findFaults(page)).toEqual([]);
   }, 60_000);
 

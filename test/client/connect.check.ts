@@ -327,7 +327,7 @@ describe('what is lost on the way', () => {
     expect(error).toBeInstanceOf(Unreachable);
     expect(error).toMatchObject({
       code: 'UNREACHABLE',
-      message: `Nothing answers at ${baseUrl}. Check the address, and whether the gate runs.`,
+      message: `Nothing answers at ${baseUrl}. Check the address, and whether the gate is running.`,
       cause: expect.any(TypeError),
     });
     expect(service.count(`POST ${executePath}`)).toBe(2);
@@ -340,7 +340,7 @@ describe('what is lost on the way', () => {
     expect(error).toMatchObject({
       code: 'UNEXPECTED_ANSWER',
       status: 200,
-      message: 'GET /api/policy was answered 200, but not in the form of the specification. Is an Intent Gate at this address?',
+      message: 'GET /api/policy was answered 200, but not in the specified format. Is there an Intent Gate at this address?',
     });
   });
 });
@@ -478,7 +478,7 @@ test.each<[string, string, Partial<ConnectOptions>, string]>([
     {},
     'the address of the gate must begin with https://: only to this machine may tokens be sent over http',
   ],
-  ['a password in the address', 'https://a:b@gate.example', {}, 'the address of the gate must not hold user information'],
+  ['a password in the address', 'https://a:b@gate.example', {}, 'the address of the gate must not contain user information'],
   ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],
   [
     'no onPolicy',

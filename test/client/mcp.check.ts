@@ -124,7 +124,7 @@ describe.each(revisions)('a host of revision %s that cannot ask', (revision) => 
     const { tools } = await host.client.listTools();
     const [search, get, accept, run] = tools;
     expect([search?.name, get?.name, accept?.name, run?.name]).toEqual(['search_intents', 'get_intent', 'accept_policy', 'execute_intent']);
-    expect(accept?.description).toMatch(/^Shows the usage policy and lets the person whom you work for accept it\./);
+    expect(accept?.description).toMatch(/^Shows the usage policy and lets the person you work for accept it\./);
     expect(accept?.inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false });
     const found = await callTool(host, 'search_intents', { query: 'what time is it in tokyo' });
     expect(found.data.intents[0].intent_uid).toBe('world.example:get-current-time:v1');

@@ -98,7 +98,7 @@ function checkPage({ headers, text }: Page): void {
   expect(text).not.toMatch(/<script|javascript:|\son\w+=|style="/i);
 }
 
-const problemOf = ({ text }: Page): string => /<h1>This sign-in cannot go on<\/h1>\n<p>(.*?)<\/p>/.exec(text)?.[1] ?? '';
+const problemOf = ({ text }: Page): string => /<h1>This sign-in cannot continue<\/h1>\n<p>(.*?)<\/p>/.exec(text)?.[1] ?? '';
 
 /** A refusal that the person sees, and that leads nowhere. */
 function expectRefused(page: Page, problem: RegExp, status = 400): void {
@@ -150,7 +150,7 @@ describe('the page with the policy', () => {
     const declined = await decide(browser, stack, await open(browser), 'decline');
     expect(answerOf(declined)).toEqual({
       error: 'access_denied',
-      error_description: 'The person has declined.',
+      error_description: 'The person declined.',
       state: 'state-of-the-host',
       iss: `${base}/oauth`,
     });
@@ -364,18 +364,18 @@ describe('who has not signed in', () => {
     form.set('password', stack.user_password);
     const back = (await attacker.request(new URL('/oauth2/authorize', begun.next).href, form)).next ?? '';
     const victim = openBrowser();
-    expectRefused(await victim.request(back), /not begun in this browser/);
+    expectRefused(await victim.request(back), /started in another browser/);
     await victim.request(addressOf());
-    expectRefused(await victim.request(back), /not begun in this browser/);
+    expectRefused(await victim.request(back), /started in another browser/);
     expect(victim.cookiesOf(base).get('intent-gate-sign-in')).toContain('attempt=');
     expect((await attacker.request(back)).status).toBe(302);
-    expectRefused(await attacker.request(back), /not begun in this browser/);
+    expectRefused(await attacker.request(back), /started in another browser/);
   });
 
   test('is refused if the user pool does not know the code', async () => {
     const stranger = openBrowser();
     const state = new URL((await stranger.request(addressOf())).next ?? '').searchParams.get('state');
-    expectRefused(await stranger.request(`${base}/oauth/signed-in?code=made-up&state=${state}`), /does not confirm the sign-in/);
+    expectRefused(await stranger.request(`${base}/oauth/signed-in?code=made-up&state=${state}`), /did not confirm the sign-in/);
     expectRefused(await stranger.request(`${base}/oauth/signed-in?error=access_denied&state=${state}`), /has not signed you in/);
   });
 
@@ -423,7 +423,7 @@ describe('the form', () => {
     for (const [name, value] of Object.entries(changes)) form.set(name, value);
     return form;
   };
-  const forged = /^The form is not of a page that was shown to you/;
+  const forged = /^This form does not belong to a page that was shown to you/;
 
   test('does not count without the session, or in the session of somebody else', async () => {
     const form = await formWith({});

@@ -116,7 +116,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
       const refused = await callTool(client, 'execute_intent', country);
       expect(refused).toMatchObject({ isError: true, data: { error: { code: 'UNAUTHORIZED', details: { reason: 'pat_of_connection' } } } });
       expect(refused.data.next).toMatch(
-        /^Tell the person whom you work for: the PAT that this connection is configured with is no longer valid\./,
+        /^Tell the person you work for: the PAT that this connection is configured with is no longer valid\./,
       );
       await client.close();
     },
@@ -265,10 +265,10 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
 
 describe('mistakes in the protocol are JSON-RPC errors', () => {
   const unsupported = { supported: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26'] };
-  const versions = 'This server speaks the MCP revisions 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26. Use one of them.';
+  const versions = 'This server supports the MCP revisions 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26. Use one of them.';
   const envelope =
-    'params._meta must hold the text io.modelcontextprotocol/protocolVersion and the object io.modelcontextprotocol/clientCapabilities.';
-  const mismatch = (name: string) => `The header ${name} must be sent and say the same as the body.`;
+    'params._meta must contain the text io.modelcontextprotocol/protocolVersion and the object io.modelcontextprotocol/clientCapabilities.';
+  const mismatch = (name: string) => `The header ${name} must be sent and match the body.`;
   const mistakes: [string, unknown, Record<string, string>, number, object][] = [
     ['a batch', [request('ping')], {}, 400, { code: -32600, message: 'The body must be one JSON-RPC 2.0 request or notification.' }],
     ['another JSON-RPC', { ...request('ping'), jsonrpc: '1.0' }, {}, 400, { code: -32600, message: expect.any(String) }],

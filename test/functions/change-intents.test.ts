@@ -88,7 +88,7 @@ describe('changes nothing', () => {
     [
       'of 31',
       () => ({ create: Array.from({ length: 31 }, (_, at) => intentOf(uid(at))) }),
-      invalid(['', 'must hold at most 30 changes; send the others in further requests']),
+      invalid(['', 'must have at most 30 changes; send the others in further requests']),
     ],
     [
       'of 300 KiB',

@@ -69,9 +69,9 @@ describe("inputs under the names of what the service's calls carry", () => {
     version: '1',
     set_at: 1,
   };
-  const isField = "must not have the name of a header field that the service's calls carry anyway";
-  const isQuery = "must not have the name of a query parameter of the service's credential, which calls carry anyway";
-  const inUrl = "must not hold a query parameter of the service's credential, which calls carry anyway";
+  const isField = "must not have the name of a header field that the service's calls already carry";
+  const isQuery = "must not have the name of a query parameter of the service's credential, which calls already carry";
+  const inUrl = "must not contain a query parameter of the service's credential, which calls already carry";
   const field = (name: string) => [{ name, type: 'string', in: 'header' }] as const;
   const input = (name: string) => [{ name, type: 'string' }] as const;
   const at = (path: string, method = 'GET', content_type = 'application/json') => ({
@@ -155,8 +155,8 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
   [[['/intent_uid', uidForm]], { intent_uid: 'tides.example:next' }],
   [[['/version', 'must equal the version at the end of intent_uid, or be left out']], { version: 'v2' }],
   [[['/service_id', 'is not a known member; remove it']], { service_id: 'mine' }],
-  [[['/tags/0', 'must not hold a comma, which separates tags in a search']], { tags: ['a,b'] }],
-  [[['/tags', 'must hold at most 50 tags']], { tags: Array.from({ length: 51 }, (_, index) => `tag ${index}`) }],
+  [[['/tags/0', 'must not contain a comma, which separates tags in a search']], { tags: ['a,b'] }],
+  [[['/tags', 'must have at most 50 tags']], { tags: Array.from({ length: 51 }, (_, index) => `tag ${index}`) }],
   [
     [['/output_parameters/1/name', 'must not repeat the name of another parameter']],
     {

@@ -338,7 +338,7 @@ test('a holder has at most 20 waiting calls, however many ask at once', async ()
   expect(refusalOf(await ask('FR', { 'Idempotency-Key': `${key}-last` }))).toEqual({
     status: 429,
     code: 'TOO_MANY_REQUESTS',
-    message: '20 of your calls wait for approval, which is the most. Wait until some are decided.',
+    message: '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided.',
     details: { reason: 'waiting_calls', outcome: 'not_sent' },
   });
   // a decision makes room

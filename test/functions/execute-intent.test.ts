@@ -190,7 +190,7 @@ describe('refuses, and calls no upstream:', () => {
       status: 400,
       code: 'INVALID_PARAMETER',
       message:
-        'The parameters are not valid. Correct every place that details.issues names; GET /api/intents/{intent_uid}?view=full shows what is expected.',
+        'The parameters are not valid. Correct every problem in details.issues; GET /api/intents/{intent_uid}?view=full shows what is expected.',
       details: { issues },
     });
     expect(refused.headers.RateLimit).toBe('"execute";r=60;t=1');

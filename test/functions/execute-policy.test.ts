@@ -98,7 +98,7 @@ describe('limits of their own', () => {
       status: 429,
       code: 'TOO_MANY_REQUESTS',
       message:
-        'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
+        'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy gives the number of calls and seconds.',
       details: {
         rule: '/permission/1/constraint/0',
         limit: { rate: 5, period: 86_400, window: 95_042 },
@@ -131,7 +131,7 @@ describe('conditions', () => {
     expect(refusalOf(refused)).toEqual({
       status: 403,
       code: 'FORBIDDEN',
-      message: 'The usage policy does not permit this call as it is; details.words says why. GET /api/policy has it in full.',
+      message: 'The usage policy does not permit this call; details.words says why. GET /api/policy returns the full policy.',
       details: {
         reason: 'condition',
         rule: '/permission/0/constraint/0',

@@ -170,7 +170,7 @@ describe('POST /api/pat/issue', () => {
   const rejected = {
     status: 403,
     code: 'POLICY_REJECTED',
-    message: 'The signature is genuine, but what it signs is not the policy in force. Read it with GET /api/policy, and sign that.',
+    message: 'The signature is valid, but the signed text is not the policy in force. Read it with GET /api/policy, and sign that.',
     details: { reason: 'not_current_policy', policy: current.reference },
   };
 
@@ -253,7 +253,7 @@ describe('POST /api/pat/issue', () => {
     const issues = (...places: [string, string][]) => ({
       status: 400,
       code: 'INVALID_PARAMETER',
-      message: 'The request is not valid. Correct every place that details.issues names, then send it again.',
+      message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
       details: { issues: places.map(([path, problem]) => ({ path, problem })) },
     });
     const doesNotHold = invalid(
@@ -280,7 +280,7 @@ describe('POST /api/pat/issue', () => {
       [
         'a private key',
         (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),
-        issues(['/agent_public_key', 'must be the public key; what was sent is a private key: treat it as leaked and make a new pair']),
+        issues(['/agent_public_key', 'must be the public key, but a private key was sent: treat it as leaked, and create a new pair']),
       ],
       [
         'the signature of another key',
@@ -362,7 +362,7 @@ describe('POST /api/pat/issue', () => {
   });
 
   describe('a jti', () => {
-    const used = invalid('The jti of the signed policy has been used. Sign the policy again with a new one.');
+    const used = invalid('The jti of the signed policy has been used before. Sign the policy again with a new one.');
     const onceBy = async (agent: TestAgent) =>
       requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once', exp: inAnHour() }) });
 
@@ -470,13 +470,13 @@ describe('POST /api/pat/issue', () => {
     const agent = await makeAgent();
     const proof = await signProof(agent, { url });
     expect((await readClaims(await issue(await requestOf(agent), { DPoP: proof }))).dpop).toBe(true);
-    const used = invalid('The jti of the DPoP proof has been used. Make a new proof for every request.');
+    const used = invalid('The jti of the DPoP proof has been used before. Make a new proof for every request.');
     expectRefusal(await issue(await requestOf(agent), { DPoP: proof }), used);
     const foreign = invalid('The DPoP proof is not made with the key that the agent presented. Use that key.');
     expectRefusal(await issue(await requestOf(agent), { DPoP: await signProof(await makeAgent(), { url }) }), foreign);
 
     const ask = openGate({ isProofRequired: true });
-    const missing = invalid('This gate asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
+    const missing = invalid('This gate requires proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
     expectRefusal(await ask(await requestOf(agent)), missing);
     expect((await ask(await requestOf(agent), { DPoP: await signProof(agent, { url }) })).status).toBe(200);
   });

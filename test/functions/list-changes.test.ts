@@ -69,7 +69,7 @@ test('names every parameter that is wrong', async () => {
       ['/since', 'must be a date and time as in 2027-03-01T09:30:00Z'],
       ['/kind', 'must be one of "service", "intent", "agent", "execution"'],
       ['/page_size', 'must be a whole number from 1 to 100'],
-      ['/before', 'must be as the next link gives it'],
+      ['/before', 'must be as in the next link'],
     ),
   );
 });

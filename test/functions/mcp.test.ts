@@ -103,7 +103,7 @@ describe.each(['2025-11-25', '2026-07-28'])('a call that needs a PAT, in revisio
         id: 'call-7',
         error: {
           code: -32041,
-          message: `${error.message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${next}`,
+          message: `${error.message} Let the person you work for sign in: this host can ask them to. Otherwise: ${next}`,
           data: { error, next },
         },
       },

@@ -203,7 +203,7 @@ describe('the intents of a paused service', () => {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
     });
     expect(body.result).toMatchObject({ isError: true, structuredContent: { error: { code: paused.code, message } } });
-    expect(JSON.stringify(body.result)).toContain('Tell the person whom you work for that this service is paused, or search_intents');
+    expect(JSON.stringify(body.result)).toContain('Tell the person you work for that this service is paused, or search_intents');
   });
 });
 

@@ -84,7 +84,7 @@ describe('an answer', () => {
     ['tag', 'use tags'],
     ['name', 'use query, intent_name or service_name'],
   ])('is refused for ?%s=, which would find everything', async (name, advice) => {
-    const issues = [{ path: `/${name}`, problem: `is not known here: ${advice}` }];
+    const issues = [{ path: `/${name}`, problem: `is not a parameter of this endpoint: ${advice}` }];
     expect(await ask({ [name]: 'answer' })).toMatchObject({
       status: 400,
       body: { error: { code: 'INVALID_PARAMETER', details: { issues } } },
@@ -115,7 +115,7 @@ describe('an answer', () => {
       { page },
       [{ path: '/page', problem: 'must be a whole number from 1 to 1000000000' }],
     ]),
-    ['51 tags', { tags: tags.join(',') }, [{ path: '/tags', problem: 'must hold at most 50 tags' }]],
+    ['51 tags', { tags: tags.join(',') }, [{ path: '/tags', problem: 'must have at most 50 tags' }]],
     ['page_size 101', { page_size: '101' }, [{ path: '/page_size', problem: 'must be a whole number from 1 to 100' }]],
     ['a repeated parameter', { query: ['a', 'b'] }, [{ path: '/query', problem: 'must be given once' }]],
     ['a question of more than 10 KB', { query: 'x'.repeat(10_241) }, [{ path: '/query', problem: 'must have at most 10240 characters' }]],
@@ -127,7 +127,7 @@ describe('an answer', () => {
       body: {
         error: {
           code: 'INVALID_PARAMETER',
-          message: 'The request is not valid. Correct every place that details.issues names, then send it again.',
+          message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
           details: { issues, reference: 'PROTO-VAL-002', request_id: 'request-1' },
         },
       },

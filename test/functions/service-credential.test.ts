@@ -592,9 +592,9 @@ describe.each(['PUT', 'DELETE'] as const)('%s', (method) => {
 
 describe('a credential is refused', () => {
   const name = 'must be the name of a header field, for example Authorization';
-  const reserved = 'must not be a header field that calls carry anyway or that steers the connection or the call';
+  const reserved = 'must not be a header field that calls already carry or that steers the connection or the call';
   const value = 'must be visible ASCII characters and spaces between them';
-  const five = 'must hold at most 5 values, headers and query together';
+  const five = 'must have at most 5 values, headers and query together';
   const https = 'must begin with https://';
   const path = 'must end with its host or port, without a path';
   const ascii = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros';
@@ -652,16 +652,16 @@ describe('a credential is refused', () => {
       value,
     ]),
     [headers('X-Key', 'x'.repeat(4097)), '/headers/X-Key', 'must have at most 4096 characters'],
-    [{ headers: { 'X-Key': 'canary', x_key: 'canary' } }, '/headers/x_key', 'must not have the name of another one in other letters'],
+    [{ headers: { 'X-Key': 'canary', x_key: 'canary' } }, '/headers/x_key', 'must not repeat a name in different letters'],
     [{ headers: many }, '', five],
     [{ ...headers('X-Key'), next: { headers: many } }, '/next', five],
     [{ ...headers('X-Key'), next: {} }, '/next', 'must have headers or query'],
     [{ ...headers('X-Key'), next: headers('Host') }, '/next/headers/Host', reserved],
     [query('a b'), '/query/a b', 'must be the name of a query parameter in visible ASCII characters'],
-    [query('a[]'), '/query/a[]', 'must not hold brackets'],
+    [query('a[]'), '/query/a[]', 'must not contain brackets'],
     [query('a', ''), '/query/a', 'must not be empty'],
-    [query('a', 'x\n'), '/query/a', 'must not hold control characters'],
-    [{ query: { 'api.key': 'canary', API_KEY: 'canary' } }, '/query/API_KEY', 'must not have the name of another one in other letters'],
+    [query('a', 'x\n'), '/query/a', 'must not contain control characters'],
+    [{ query: { 'api.key': 'canary', API_KEY: 'canary' } }, '/query/API_KEY', 'must not repeat a name in different letters'],
     [{ ...input, origins: [] }, '/origins', 'must name an origin'],
     [at('http://api.example.com'), '/origins/0', https],
     [at('api.example.com'), '/origins/0', https],
@@ -670,8 +670,8 @@ describe('a credential is refused', () => {
     [at('https://api.example.com?x'), '/origins/0', path],
     [at('https://api.example.com#x'), '/origins/0', path],
     [at('https://api.example.com\\@evil.example'), '/origins/0', path],
-    [at('https://user@api.example.com'), '/origins/0', 'must not hold user information'],
-    [at('https://api.example.com:443@evil.example'), '/origins/0', 'must not hold user information'],
+    [at('https://user@api.example.com'), '/origins/0', 'must not contain user information'],
+    [at('https://api.example.com:443@evil.example'), '/origins/0', 'must not contain user information'],
     [at('https://api.example.com:444'), '/origins/0', 'must use port 443 or 8443'],
     [at('https://api.example.com:0'), '/origins/0', 'must use port 443 or 8443'],
     [at('https://api.example.com.'), '/origins/0', domain],
@@ -679,7 +679,7 @@ describe('a credential is refused', () => {
     [at('https://api.example.com%2eevil.example'), '/origins/0', ascii],
     [at('https://localhost'), '/origins/0', domain],
     [at('https://10.0.0.1'), '/origins/0', domain],
-    [at('https://0x7f.1'), '/origins/0', 'must name its host in the usual spelling'],
+    [at('https://0x7f.1'), '/origins/0', 'must spell its host in the canonical form'],
     [at('https://[::1]'), '/origins/0', domain],
     [at('https://*.example.com'), '/origins/0', ascii],
     [at('https://api.example'), '/origins/0', 'must not lead back to this gate'],
@@ -719,7 +719,7 @@ describe('a credential is refused', () => {
 
   test("if it has one of the service's own header fields", async () => {
     const { service_id } = await services.create({ ...ofUpstream(`Own ${++count}`), headers: { x_api_key: 'shown' } });
-    const problem = "must not hold one of the service's own headers; remove it there first";
+    const problem = "must not contain one of the service's own headers; remove it there first";
     expect(refusalOf(await call('PUT', input, service_id))).toEqual(refusals.invalid(['/headers', problem]));
   });
 });

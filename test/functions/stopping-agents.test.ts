@@ -79,13 +79,15 @@ const nextQuery = (headers: Answer['headers']): Record<string, string> | undefin
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
 
-const blockedMessage = 'The operators of this gate have blocked this agent. Another agent_id or PAT does not help. Stop, and ask them.';
+const blockedMessage =
+  'The operators of this gate have blocked this agent. Using another agent_id or PAT does not help. Stop, and contact them.';
 const blockedAtIssue = { status: 403, code: 'POLICY_REJECTED', message: blockedMessage, details: { reason: 'agent_blocked' } };
 const blockedAtUse = { status: 403, code: 'FORBIDDEN', message: blockedMessage, details: { reason: 'agent_blocked' } };
 const pending = {
   status: 403,
   code: 'POLICY_REJECTED',
-  message: 'The operators of this gate approve each agent before its first PAT. This one waits for that; ask again once it is approved.',
+  message:
+    'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.',
   details: { reason: 'approval_pending' },
 };
 const bound = {
@@ -468,7 +470,7 @@ describe('a proof of possession', () => {
     status: 400,
     code: 'INVALID_SIGNATURE',
     message:
-      'This agent or its key has been issued a PAT with a proof of possession, and gets none without since then. Send a DPoP header (RFC 9449) made with agent_public_key.',
+      'A PAT with proof of possession has been issued to this agent or its key, so every later request needs a proof, too. Send a DPoP header (RFC 9449) made with agent_public_key.',
     details: {},
   };
 

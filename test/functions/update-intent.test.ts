@@ -79,7 +79,7 @@ test('takes what a read with view=full has shown, and only if it is that of the 
   const after = await registry.intents.find(uid);
   expect(after && toFullIntent(after.intent, after.service.service_name)).toEqual(shown);
   const wrong = { ...shown, intent_id: 'test.example:other:v1', service_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV', service_name: 'Other' };
-  const problem = 'must be what a read of the intent shows, or be left out; a PUT does not change it';
+  const problem = 'must be unchanged from a read of the intent, or be left out; PUT does not change it';
   expect(refusalOf(await update(uid, wrong))).toEqual(
     refusals.invalid(['/intent_id', problem], ['/service_id', problem], ['/service_name', problem]),
   );
@@ -130,7 +130,7 @@ describe('what details have shown', () => {
     expect((await update(uid, { ...body, endpoint: 'https://world.example/countries' })).status).toBe(200);
     expect((await read(uid)).full).toMatchObject({ deprecated: false, endpoint: { method: 'POST' } });
     expect(refusalOf(await update(uid, { ...body, digest, service_name }))).toEqual(
-      refusals.invalid(['/digest', 'must be what a read of the intent shows, or be left out; a PUT does not change it']),
+      refusals.invalid(['/digest', 'must be unchanged from a read of the intent, or be left out; PUT does not change it']),
     );
   });
 });

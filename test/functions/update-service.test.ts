@@ -45,17 +45,17 @@ test('refuses a name that another service has', async () => {
 });
 
 describe('header fields that every call carries', () => {
-  const carried = 'must not be a header field that calls carry anyway or that steers the connection or the call';
+  const carried = 'must not be a header field that calls already carry or that steers the connection or the call';
   test.each([
     [{ 'Notion-Version': '2022-06-28', 'X-Tenant': 'a b' }, []],
     [{ Cookie: 'a=b' }, [['/headers/Cookie', carried]]],
     [{ 'X-A': 'a\nb' }, [['/headers/X-A', 'must be visible ASCII characters and spaces between them']]],
     [
       { authorization: 'Bearer secret' },
-      [['/headers/authorization', "must not be Authorization: what the upstream recognises callers by is the service's credential"]],
+      [['/headers/authorization', "must not be Authorization, which belongs to the service's credential"]],
     ],
-    [{ 'X-A': 'a', x_a: 'b' }, [['/headers/x_a', 'must not have the name of another one in other letters']]],
-    [Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`X-${at}`, 'x'])), [['/headers', 'must hold at most 10 header fields']]],
+    [{ 'X-A': 'a', x_a: 'b' }, [['/headers/x_a', 'must not repeat a name in different letters']]],
+    [Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`X-${at}`, 'x'])), [['/headers', 'must have at most 10 header fields']]],
   ] as [Record<string, string>, [string, string][]][])('%j', async (headers, issues) => {
     const { service_id, service_name } = await registry.createService();
     const answer = await update(service_id, { ...serviceNamed(service_name), headers });
@@ -81,7 +81,7 @@ test('tells whoever sends back a credential that has been replaced since that th
   const answer = await update(service_id, body, { ...registry.asAdmin, 'If-Match': `"${rev}.admin"` });
   expect(refusalOf(answer)).toEqual(refusals.changed);
   expect(refusalOf(await update(service_id, body))).toEqual(
-    refusals.invalid(['/credential', 'must be as a read shows it, or be left out; PUT .../credential changes it']),
+    refusals.invalid(['/credential', 'must be unchanged from a read, or be left out; PUT .../credential changes it']),
   );
 });
 

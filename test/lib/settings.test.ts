@@ -111,7 +111,7 @@ describe('parseSettings', () => {
 
   test.each<[Record<string, unknown>, string]>([
     [{ stage: 'Dev' }, 'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first'],
-    [{ stage: 'aws-test' }, 'stage: must not hold aws, amazon or cognito, which Cognito refuses in the name of a domain'],
+    [{ stage: 'aws-test' }, 'stage: must not contain aws, amazon or cognito, which Cognito refuses in the name of a domain'],
     [{ protocol: 'p-1' }, 'protocol: must be 2 to 20 lower-case letters'],
     [{ patLifeSeconds: 59 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ patLifeSeconds: '1e3' }, 'patLifeSeconds: must be a whole number from 60 to 86400'],

@@ -87,7 +87,7 @@ process.once('message', async ({ agents, concurrency, skewMs, dawdling }: Task) 
       if (madeMs === undefined) await setTimeout(1);
     } catch (error) {
       if ((error as Error).message.startsWith('The call could not be counted')) report.late++;
-      else if ((error as Error).message.startsWith('The gate does not know the time')) {
+      else if ((error as Error).message.startsWith('The clock of the gate is not accurate enough')) {
         report.doubtful++;
         doubt.waitMs *= 2;
         doubt.untilMs = performance.now() + doubt.waitMs;

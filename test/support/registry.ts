@@ -83,7 +83,7 @@ export const refusals = {
   invalid: (...issues: [path: string, problem: string][]) => ({
     status: 400,
     code: 'INVALID_PARAMETER',
-    message: 'The request is not valid. Correct every place that details.issues names, then send it again.',
+    message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
     details: { issues: issues.map(([path, problem]) => ({ path, problem })) },
   }),
 };
@@ -94,7 +94,7 @@ export const refusals = {
  */
 export function testAdminsAlone({ userToken, operations }: TestRegistry, call: (headers: Headers) => Promise<Answer>): void {
   const challenge = 'Bearer realm="intent-gate"';
-  const badToken = 'The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.';
+  const badToken = 'The admin token is not valid: it must be an unexpired access token of this deployment. Log in again.';
   describe('is for admins only, and refuses', () => {
     test.each<[string, Headers, Answer['headers'], object]>([
       [
@@ -116,7 +116,7 @@ export function testAdminsAlone({ userToken, operations }: TestRegistry, call: (
         {
           status: 403,
           code: 'FORBIDDEN',
-          message: "The token is genuine, but it is not an admin's. Ask for membership of the group admins.",
+          message: 'The token is valid, but does not belong to an admin. Ask to be added to the group admins.',
           details: { reason: 'not_admin' },
         },
       ],

@@ -188,7 +188,7 @@ function showPlan(
 function groupNotes(notes: readonly Note[], isVerbose: boolean): [string, string[]][] {
   if (isVerbose) return notes.map(({ path, note }) => [note, [path]]);
   const groups = Map.groupBy(notes, ({ note }) =>
-    note.replace(/(the parameter|the header|the cookie|also called|became|path's place|path parameter) \S+/g, '$1'),
+    note.replace(/(the parameter|the header|the cookie|also called|became|path variable|path parameter) \S+/g, '$1'),
   );
   return [...groups.values()].map((group) => [group[0]?.note ?? '', group.map(({ path }) => path)]);
 }

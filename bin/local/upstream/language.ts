@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { currency, language, locale, route, text } from './route.ts';
 
-const texts = z.array(z.string().max(1_000)).max(1_000, 'must hold at most 1000 texts');
+const texts = z.array(z.string().max(1_000)).max(1_000, 'must have at most 1000 texts');
 
 export const languageRoutes = [
   route(

@@ -116,7 +116,7 @@ class Unreachable(IntentGateError):
     """Nothing answered. If it was an execution, it may be sent again with the same idempotency_key."""
 
     def __init__(self, url: str) -> None:
-        super().__init__("UNREACHABLE", f"Nothing answers at {url}. Check the address, and whether the gate runs.")
+        super().__init__("UNREACHABLE", f"Nothing answers at {url}. Check the address, and whether the gate is running.")
 
 
 class UnexpectedAnswer(IntentGateError):

@@ -6,7 +6,8 @@ export const agentIdTaken = () =>
     details: { reason: 'agent_id_bound' },
   });
 
-const blockedMessage = 'The operators of this gate have blocked this agent. Another agent_id or PAT does not help. Stop, and ask them.';
+const blockedMessage =
+  'The operators of this gate have blocked this agent. Using another agent_id or PAT does not help. Stop, and contact them.';
 
 export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
 

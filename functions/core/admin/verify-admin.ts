@@ -32,7 +32,7 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
     const claims = await verify(bearerToken(request));
     const rights = readRights(claims, adminScope);
     if (!rights) {
-      throw new ApiError('FORBIDDEN', `The token is genuine, but it is not an admin's. Ask for membership of the group ${adminGroup}.`, {
+      throw new ApiError('FORBIDDEN', `The token is valid, but does not belong to an admin. Ask to be added to the group ${adminGroup}.`, {
         details: { reason: 'not_admin' },
       });
     }
@@ -60,7 +60,7 @@ export function openAccessTokenVerifier(userPoolId: string, clientId: string[], 
 }
 
 const badToken = (cause?: unknown) =>
-  invalidToken('The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.', cause);
+  invalidToken('The admin token is not valid: it must be an unexpired access token of this deployment. Log in again.', cause);
 
 interface RightsClaims {
   'cognito:groups'?: unknown;

@@ -26,7 +26,7 @@ export async function readCircumstances(intents: Pick<LiveIntents, 'findWith'>, 
 
 /** The refusal of a call whose circumstances have changed. */
 export const noLongerHolds = (what: string) =>
-  new ApiError('CONFLICT', `${what} since this call was asked for, so it is not made. Ask again, under a new Idempotency-Key.`, {
+  new ApiError('CONFLICT', `${what} since this call was requested, so it is not made. Request it again under a new Idempotency-Key.`, {
     details: { reason: 'no_longer_holds', outcome: 'not_sent' },
   });
 

@@ -110,7 +110,7 @@ export function openDeferredCalls(table: Table) {
         if (held) return held;
         await table.pause?.(attempt, 0);
       }
-      throw unavailable('Many calls are being queued at once. Nothing was queued for this one; try again after Retry-After.');
+      throw unavailable('Too many calls are being queued at the same time. This one was not queued; try again after Retry-After.');
     },
 
     /** A deferred call by id, unless it has been forgotten or its key has been reused. */

@@ -67,7 +67,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     const resolved = await resolve(execution, content.body);
     if (digestIntent(resolved.intent) !== content.intentDigest) throw noLongerHolds('The intent has changed');
     if (!content.shown && demandingApproval(resolved.rules).length > 0)
-      throw noLongerHolds("The policy has come to demand a person's approval");
+      throw noLongerHolds("The policy has changed to require a person's approval");
     await resolved.foresee();
     return attempt(relay, execution, resolved);
   }

@@ -39,7 +39,7 @@ export function answerHeld(held: HeldCall, baseUrl: string): ApiResponse {
     case 'conflict':
       throw conflict(
         'other_request',
-        'This Idempotency-Key was used for another request in the last 24 hours. Send each request under a key of its own.',
+        'This Idempotency-Key was used for another request in the last 24 hours. Use a separate key for each request.',
       );
     case 'running':
       throw conflict('running', 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.', {

@@ -20,7 +20,7 @@ export function pending(held: HeldCall & { state: 'waiting' | 'working' }, baseU
 }
 
 export const notDecided =
-  'Nobody decided about this call in time, so it was not made. If you still want it, send it under a new Idempotency-Key.';
+  'Nobody decided on this call in time, so it was not made. If you still want it, send it under a new Idempotency-Key.';
 
 /** 403 for a call that was denied or expired. */
 export const notApproved = (reason: 'denied' | 'expired', message: string): ApiError =>

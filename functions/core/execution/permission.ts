@@ -42,7 +42,7 @@ export function requirePermittedCall({ compiled }: CurrentPolicy, call: Call): R
   const { reason, rule, condition, otherwise } = judgement;
   throw new ApiError(
     'FORBIDDEN',
-    'The usage policy does not permit this call as it is; details.words says why. GET /api/policy has it in full.',
+    'The usage policy does not permit this call; details.words says why. GET /api/policy returns the full policy.',
     {
       details: { reason, ...(rule && { rule: condition?.place ?? rule.place, words: describeRefusal(rule, condition, otherwise) }) },
     },

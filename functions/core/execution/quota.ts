@@ -26,7 +26,7 @@ export interface Quota {
 
 const serviceWords: RefusalWords = {
   reason: 'service_limit',
-  message: 'All agents together have used up what this service accepts. Send the request again after Retry-After seconds.',
+  message: 'The limit of this service for all agents together is used up. Send the request again after Retry-After seconds.',
 };
 
 /** Maximum number of renewals: writing one counter may take too long for the other. */

@@ -36,16 +36,24 @@ interface Wanted {
 const retryAfter = { headers: { 'Retry-After': '60' } };
 
 const tooManyOfHolder = () =>
-  new ApiError('TOO_MANY_REQUESTS', `${maxOfHolder} of your calls wait for approval, which is the most. Wait until some are decided.`, {
-    details: { reason: 'waiting_calls', outcome: 'not_sent' },
-    ...retryAfter,
-  });
+  new ApiError(
+    'TOO_MANY_REQUESTS',
+    `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided.`,
+    {
+      details: { reason: 'waiting_calls', outcome: 'not_sent' },
+      ...retryAfter,
+    },
+  );
 
 const tooManyInAll = () =>
-  new ApiError('TOO_MANY_REQUESTS', 'Too many calls wait for approval. Try again later, or ask the operators of this gate to decide.', {
-    details: { reason: 'waiting_calls', outcome: 'not_sent' },
-    ...retryAfter,
-  });
+  new ApiError(
+    'TOO_MANY_REQUESTS',
+    'Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.',
+    {
+      details: { reason: 'waiting_calls', outcome: 'not_sent' },
+      ...retryAfter,
+    },
+  );
 
 /** Calls that wait for approval, oldest first. */
 export async function listWaitingCalls(table: Table, nowMs: number): Promise<PlaceItem[]> {

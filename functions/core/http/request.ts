@@ -138,7 +138,7 @@ function refuseOtherNames(event: APIGatewayProxyEvent, names: string[]): void {
   const issues = Object.entries(otherNames).flatMap(([name, { parameter, advice }]) => {
     const isGiven = event.multiValueQueryStringParameters?.[name]?.some((value) => value !== '');
     const isMeant = names.includes(parameter) && !names.includes(name);
-    return isGiven && isMeant ? [{ path: pointer([name]), problem: `is not known here: ${advice}` }] : [];
+    return isGiven && isMeant ? [{ path: pointer([name]), problem: `is not a parameter of this endpoint: ${advice}` }] : [];
   });
   if (issues.length > 0) throw invalidParameter(issues);
 }

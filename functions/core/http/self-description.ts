@@ -40,7 +40,7 @@ export const llmsText = ({ baseUrl, isSignInOffered }: Places): string => `# Int
 
 1. Find an intent in plain words: GET ${baseUrl}/api/intents/search?query=what+time+is+it&view=brief
 2. Read what it takes: GET ${baseUrl}/api/intents/{intent_uid}?view=full
-3. Read the usage policy, and show it to the person whom you work for: GET ${baseUrl}/api/policy
+3. Read the usage policy, and show it to the person you work for: GET ${baseUrl}/api/policy
 4. Sign the policy's text with a private key of your own (a compact JWS), and get a Policy Adherence Token (PAT): POST ${baseUrl}/api/pat/issue with agent_id, agent_public_key and signed_policy
 5. Execute: POST ${baseUrl}/api/intents/execute with intent_uid and parameters, and the header Authorization: Bearer <PAT>
 

@@ -53,4 +53,4 @@ export function openCountingClock(table: TableClock | undefined, ownMs: () => nu
 }
 
 const describe = (errorMs: number, bearableMs: number): string =>
-  `the clock of this instance is at least ${Math.ceil(errorMs)} ms from the table's; at most ${Math.floor(bearableMs)} ms can be borne`;
+  `the clock of this instance is at least ${Math.ceil(errorMs)} ms from the table's; at most ${Math.floor(bearableMs)} ms are tolerated`;

@@ -40,9 +40,9 @@ function warnOfBudgets(states: readonly LimitState[]): Record<string, string> {
 }
 
 const usedUp =
-  'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.';
+  'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy gives the number of calls and seconds.';
 
-const overBudget = 'The budget does not suffice for this call. Send it again after Retry-After seconds, when enough of it is free again.';
+const overBudget = 'The budget is not sufficient for this call. Send it again after Retry-After seconds, when enough of it is available.';
 
 const countUsedUp =
   'You have made as many of these calls as the usage policy allows in total. Waiting does not help; GET /api/policy shows the limit.';

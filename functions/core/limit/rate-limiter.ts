@@ -111,7 +111,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   function readToCount(period: number): Reading {
     const reading = clock.read(period);
     if (reading.doubt === undefined) return reading;
-    const message = 'The gate does not know the time well enough to count the call. Try again after Retry-After.';
+    const message = 'The clock of the gate is not accurate enough to count the call. Try again after Retry-After.';
     throw unavailable(message, new WrongClock(reading.doubt));
   }
 

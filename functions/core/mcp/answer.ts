@@ -207,7 +207,7 @@ function asRpcError(error: ApiError, request: ApiRequest, tool = 'execute_intent
     return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
   return new RpcError(
     'unauthorized',
-    `${message} Let the person whom you work for sign in: this host can ask them to. Otherwise: ${explained.next}`,
+    `${message} Let the person you work for sign in: this host can ask them to. Otherwise: ${explained.next}`,
     {
       status: 401,
       data: explained,

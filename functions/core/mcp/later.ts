@@ -52,7 +52,7 @@ function explain({ state, key }: PendingCall): object {
   const happened = isWaiting
     ? `This call waits for a person's approval until ${state.expires_at}. Nothing has been sent.`
     : 'This call is being made, and has not ended.';
-  const next = `${isWaiting ? 'Tell the person whom you work for that an admin of this gate has to approve it. When they have, make' : 'In a few seconds, make'} the same call again with the same arguments and the idempotency_key ${key}: it is made only once.`;
+  const next = `${isWaiting ? 'Tell the person you work for that an admin of this gate has to approve it. When they have, make' : 'In a few seconds, make'} the same call again with the same arguments and the idempotency_key ${key}: it is made only once.`;
   const { execution: _, ...shown } = state;
   return {
     content: [{ type: 'text', text: `${happened}\nNext: ${next}` }],

@@ -32,14 +32,14 @@ const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
   CONFLICT: 'Use a new idempotency_key for another request; if the first is still running, make the same call again later.',
 };
 
-const tellPerson = 'Tell the person whom you work for';
+const tellPerson = 'Tell the person you work for';
 
 /** Other parameters can only help with a service that refuses them (422). */
 function afterFailure({ status, details }: ApiError): string {
   if (status === 422)
     return 'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.';
   const isSent = details.outcome !== 'not_sent';
-  return `Your parameters are not the reason. ${isSent ? 'The service may have done what you asked: find that out before you make the call again' : `${tellPerson} that this intent cannot be called`}, or search_intents for another intent.`;
+  return `The parameters are not the cause. ${isSent ? 'The service may have done what you asked: find that out before you make the call again' : `${tellPerson} that this intent cannot be called`}, or search_intents for another intent.`;
 }
 
 /** Advice for a connection without a PAT, or with an expired one. */

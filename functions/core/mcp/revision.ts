@@ -28,7 +28,7 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
     return 'legacy';
   }
   if (typeof claimed !== 'string' || !isObject(meta[capabilitiesKey])) {
-    throw new RpcError('invalidParams', `params._meta must hold the text ${protocolVersionKey} and the object ${capabilitiesKey}.`);
+    throw new RpcError('invalidParams', `params._meta must contain the text ${protocolVersionKey} and the object ${capabilitiesKey}.`);
   }
   if (header !== undefined) requireHeader('MCP-Protocol-Version', header, claimed);
   if (claimed !== modernRevision) throw unsupported(claimed);
@@ -42,12 +42,12 @@ export function readEra({ method, params }: RpcMessage, request: ApiRequest): Er
 
 /** The error has to name the requested revision, but must not echo arbitrary text. */
 const unsupported = (requested: string) =>
-  new RpcError('unsupportedProtocolVersion', `This server speaks the MCP revisions ${revisions.join(', ')}. Use one of them.`, {
+  new RpcError('unsupportedProtocolVersion', `This server supports the MCP revisions ${revisions.join(', ')}. Use one of them.`, {
     data: { supported: revisions, requested: /^[\w.-]{1,32}$/.test(requested) ? requested : 'unknown' },
   });
 
 function requireHeader(name: string, value: string | undefined, expected: unknown): void {
-  if (value !== expected) throw new RpcError('headerMismatch', `The header ${name} must be sent and say the same as the body.`);
+  if (value !== expected) throw new RpcError('headerMismatch', `The header ${name} must be sent and match the body.`);
 }
 
 /** Names beyond visible ASCII travel as `=?base64?...?=` (the same page, "Value Encoding"). */

@@ -52,12 +52,12 @@ const searchArguments = z.strictObject({
   service_name,
   namespace,
   tags,
-  page: z.int().min(1).optional().describe('which page, from 1'),
-  page_size: z.int().min(1).max(20).default(5).describe('how many intents a page has'),
+  page: z.int().min(1).optional().describe('page number, starting at 1'),
+  page_size: z.int().min(1).max(20).default(5).describe('intents per page'),
 });
 
 const acceptArguments = z.strictObject({
-  agent_id: patRequest.shape.agent_id.optional().describe('the name that you go by; it stays bound to your key'),
+  agent_id: patRequest.shape.agent_id.optional().describe('your name, which stays bound to your key'),
   agent_public_key: patRequest.shape.agent_public_key
     .optional()
     .describe('your public key: a JWK, PEM, or base64 of either (RSA, P-256, P-384 or Ed25519)'),
@@ -72,11 +72,11 @@ const executeArguments = executionRequest.extend({
   max_bytes: executionRequest.shape.max_bytes
     .unwrap()
     .default(20_000)
-    .describe('the largest answer that you can read, in bytes: a longer one is cut at an item or member, and cut says where'),
+    .describe('maximum size of the answer in bytes: a longer one is cut at an item or member, and cut says where'),
   idempotency_key: z
     .string()
     .optional()
-    .describe('a text of your own, new for each thing that you want done: a call that is repeated with it is not done twice'),
+    .describe('any text, new for each call that you want made: repeated with the same text, a call is made only once'),
   respond_async: z
     .boolean()
     .optional()
@@ -134,7 +134,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       name: 'accept_policy',
       title: 'Accept the usage policy',
       description:
-        'Without arguments: says what the usage policy demands, and what has to be signed to accept it. With agent_id, agent_public_key and signed_policy: accepts it, and returns the PAT (a bearer token) that execute_intent needs. Show the policy to the person whom you work for before you accept it.',
+        'Without arguments: says what the usage policy demands, and what has to be signed to accept it. With agent_id, agent_public_key and signed_policy: accepts it, and returns the PAT (a bearer token) that execute_intent needs. Show the policy to the person you work for before you accept it.',
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
       input: acceptArguments,
       run: async (args, request) => {

@@ -31,7 +31,7 @@ function checkPlace({ name, type, in: place, style, schema }: Parameter, list: s
   const issues = (publicHeaderName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
   if (!mayBeHeader(type)) issues.push({ path: '/type', problem: 'must be string, number, integer or boolean for a header field' });
   if (fields.has(foldHeaderName(name)))
-    issues.push({ path: '/name', problem: 'must not have the name of another header field in other letters' });
+    issues.push({ path: '/name', problem: 'must not repeat the name of another header field in different letters' });
   fields.add(foldHeaderName(name));
   return issues;
 }

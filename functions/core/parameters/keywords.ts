@@ -119,7 +119,7 @@ function compilePatternCheck(pattern: string): Check {
   return (value, budget = openMatchingBudget()) => {
     if (typeof value !== 'string') return [];
     if (value.length > maxMatchedLength) return [mismatch];
-    if (!budget.spend(size * value.length)) return [`must be shorter, because the pattern ${pattern} takes long to match; so must others`];
+    if (!budget.spend(size * value.length)) return [`must be shorter, because matching the pattern ${pattern} takes too long`];
     return matches(value) ? [] : [mismatch];
   };
 }

@@ -21,7 +21,7 @@ export function openValidators(): (intent: RevisedIntent, given: Record<string, 
     if (!values)
       throw invalidParameter(
         issues,
-        'The parameters are not valid. Correct every place that details.issues names; GET /api/intents/{intent_uid}?view=full shows what is expected.',
+        'The parameters are not valid. Correct every problem in details.issues; GET /api/intents/{intent_uid}?view=full shows what is expected.',
       );
     return values;
   };

@@ -17,7 +17,7 @@ export type RefuseKey = (problem: string) => ApiError;
 
 const forms =
   'must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519';
-const isPrivateProblem = 'must be the public key; what was sent is a private key: treat it as leaked and make a new pair';
+const isPrivateProblem = 'must be the public key, but a private key was sent: treat it as leaked, and create a new pair';
 
 const pem = /^-----BEGIN PUBLIC KEY-----\s+([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----$/;
 const base64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/;
@@ -50,7 +50,7 @@ export async function importJwk(jwk: unknown, refuse: RefuseKey): Promise<AgentK
   if (['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].some((member) => Object.hasOwn(jwk, member))) throw refuse(isPrivateProblem);
   if (use !== undefined && use !== 'sig') throw refuse('must be a key for signatures: its use must be sig or left out');
   if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
-    throw refuse('must be a key for signatures: its key_ops must hold verify or be left out');
+    throw refuse('must be a key for signatures: its key_ops must contain verify or be left out');
   }
   if (kty === 'EC' && crv === 'P-256' && isBase64Url(x, 32) && isBase64Url(y, 32)) return importFrom({ kty, crv, x, y }, refuse);
   if (kty === 'EC' && crv === 'P-384' && isBase64Url(x, 48) && isBase64Url(y, 48)) return importFrom({ kty, crv, x, y }, refuse);

@@ -60,12 +60,12 @@ const maxAttempts = 5;
 
 const proofMissing = () =>
   invalidSignature(
-    'This agent or its key has been issued a PAT with a proof of possession, and gets none without since then. Send a DPoP header (RFC 9449) made with agent_public_key.',
+    'A PAT with proof of possession has been issued to this agent or its key, so every later request needs a proof, too. Send a DPoP header (RFC 9449) made with agent_public_key.',
   );
 
 const approvalPending = () =>
   new ApiError(
     'POLICY_REJECTED',
-    'The operators of this gate approve each agent before its first PAT. This one waits for that; ask again once it is approved.',
+    'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.',
     { details: { reason: 'approval_pending' } },
   );

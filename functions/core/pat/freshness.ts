@@ -32,7 +32,7 @@ const isNumericDate = (value: JsonValue | undefined): value is number =>
 export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: number, refuse: Refuse): number {
   if (!isNumericDate(iat)) throw refuse(`The iat of the ${what} must be a whole number of seconds since 1970. Sign it again.`);
   if (Math.abs(nowMs / 1000 - iat) > maxAgeSeconds) {
-    throw refuse(`The iat of the ${what} must be within ${maxAgeSeconds} seconds of the time here. Set the clock, and sign it again.`);
+    throw refuse(`The iat of the ${what} must be within ${maxAgeSeconds} seconds of the gate's time. Set your clock, and sign it again.`);
   }
   return iat + maxAgeSeconds;
 }
@@ -53,7 +53,7 @@ export function checkSigner({ iss, sub, nbf }: Record<string, JsonValue>, { agen
   }
   if (nbf !== undefined && !(isNumericDate(nbf) && nbf <= nowMs / 1000 + maxAgeSeconds)) {
     throw invalidSignature(
-      'The nbf of the signed policy must be a whole number of seconds since 1970 that has come, or be left out. Sign it again.',
+      'The nbf of the signed policy must be a whole number of seconds since 1970, not in the future, or be left out. Sign it again.',
     );
   }
 }
@@ -84,7 +84,9 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
   if (jti === undefined) return undefined;
   const checked = checkJti(jti, what, invalidSignature);
   if (ends.length === 0) {
-    throw invalidSignature(`With a jti, the ${what} must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.`);
+    throw invalidSignature(
+      `With a jti, the ${what} must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.`,
+    );
   }
   if (typeof exp === 'number' && exp > options.nowMs / 1000 + maxLifeSeconds) {
     throw invalidSignature(`With a jti, the exp of the ${what} must be at most 24 hours ahead. Sign it again.`);

@@ -28,7 +28,7 @@ export function openPolicyRefusals(archive: PolicyArchive) {
     rejectPolicy: async (signed: string | undefined, current: CurrentPolicy, baseUrl: string): Promise<ApiError> =>
       new ApiError(
         'POLICY_REJECTED',
-        'The signature is genuine, but what it signs is not the policy in force. Read it with GET /api/policy, and sign that.',
+        'The signature is valid, but the signed text is not the policy in force. Read it with GET /api/policy, and sign that.',
         await detailsOf('not_current_policy', signed, current, baseUrl),
       ),
     /** 403 at execution, for a PAT issued under another policy. */

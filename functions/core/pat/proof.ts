@@ -50,7 +50,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
       use: async () => {
         if (isUsed) return;
         if (!(await usedJtis.consume(`proof:${thumbprint}`, jti, expiresAt))) {
-          throw refuse(`The jti of the ${what} has been used. Make a new proof for every request.`);
+          throw refuse(`The jti of the ${what} has been used before. Make a new proof for every request.`);
         }
         isUsed = true;
       },
@@ -62,7 +62,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
       const proof = request.header('dpop');
       if (proof !== undefined) return check(request, proof, { thumbprint, nowMs, refuse: invalidSignature });
       if (isRequired)
-        throw invalidSignature('This gate asks for proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
+        throw invalidSignature('This gate requires proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
       return undefined;
     },
     checkAtUse: async (request, token, claims, nowMs) => {
@@ -85,7 +85,7 @@ function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequ
   if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;
   throw invalidProof(
     isRequired
-      ? 'This gate asks for proof of possession, and the PAT is bound to no key. Get one for a key of your own with POST /api/pat/issue.'
+      ? 'This gate requires proof of possession, and the PAT is bound to no key. Get one for a key of your own with POST /api/pat/issue.'
       : 'The PAT is bound to no key, so no proof can go with it. Send it as Authorization: Bearer, without a DPoP header.',
   );
 }

@@ -45,7 +45,7 @@ export function verifySignedPolicy(text: string, key: AgentKey, current: Current
 /** @throws ApiError INVALID_SIGNATURE if the signer has used the jti of the signed policy before */
 export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint }: AgentKey, usedJtis: UsedJtis): Promise<void> {
   if (!singleUse || (await usedJtis.consume(`policy:${thumbprint}`, singleUse.jti, singleUse.expiresAt))) return;
-  throw invalidSignature('The jti of the signed policy has been used. Sign the policy again with a new one.');
+  throw invalidSignature('The jti of the signed policy has been used before. Sign the policy again with a new one.');
 }
 
 /** All possible decodings: hexadecimal digits may be base64 as well. Tools break long lines. */
@@ -88,7 +88,9 @@ function checkHeader(header: Jws['header']): string {
     throw invalidSignature(`The alg of the signed policy must be one of ${jwsAlgorithmNames.join(', ')}.`);
   }
   if (keyHeaders.some((name) => Object.hasOwn(header, name))) {
-    throw invalidSignature(`The header of the signed policy must not bring a key (${keyHeaders.join(', ')}): the key is agent_public_key.`);
+    throw invalidSignature(
+      `The header of the signed policy must not contain a key (${keyHeaders.join(', ')}): the key is agent_public_key.`,
+    );
   }
   const isB64Critical = Array.isArray(crit) && crit.length === 1 && crit[0] === 'b64';
   if ((crit !== undefined && !isB64Critical) || (b64 !== undefined && typeof b64 !== 'boolean') || (b64 === false && !isB64Critical)) {

@@ -36,7 +36,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));
   if (Buffer.byteLength(JSON.stringify(scope)) > maxScopeBytes) {
     throw new PolicyError([
-      { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many single ones' },
+      { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many individual ones' },
     ]);
   }
   const limit = tightest(chargesOf(rulesForAll({ scope, rules })).filter(isRate));

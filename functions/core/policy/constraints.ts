@@ -74,7 +74,7 @@ function readLimit(
   if (operator !== atMost) position.at('operator').refuse(`must be ${atMost}`);
   if (!isRate) position.at('rightOperand').refuse('must be a whole number of at least 1');
   if (period === undefined) position.at('unit').refuse(`must be one of ${periodNames.join(', ')}`);
-  if (term === 'count' && unit !== undefined) position.at('unit').refuse('must be left out: a count is of executions');
+  if (term === 'count' && unit !== undefined) position.at('unit').refuse('must be left out: executions are counted');
   return { rule: position.pointer, rate: isRate ? rate : 1, period: period ?? 1 };
 }
 

@@ -21,7 +21,7 @@ export function findContradictions(policy: Policy, baseUrl: string, sinceMs: num
     return problem === undefined ? [] : [{ path: rule.place, problem: `${problem}: ${describeRule(rule)}` }];
   });
   if (rules.some(({ kind }) => kind === 'permission')) return problems;
-  return [{ path: '/permission', problem: 'states nothing, so the policy allows nothing' }, ...problems];
+  return [{ path: '/permission', problem: 'is empty, so the policy allows nothing' }, ...problems];
 }
 
 function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): string | undefined {

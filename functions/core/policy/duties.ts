@@ -64,7 +64,9 @@ export function readDuty(
     position.at('timeInterval').refuse('must be a duration between PT1S and P5Y, in which the budget may be spent');
   const name = target === undefined ? undefined : termOf(target);
   if (name !== undefined && !/^[\w.~-]{1,100}$/.test(name))
-    position.at('target').refuse('must end in a name of at most 100 ASCII letters, digits and . _ ~ -, which answers call the budget by');
+    position
+      .at('target')
+      .refuse('must end in a name of at most 100 ASCII letters, digits and . _ ~ -, by which responses refer to the budget');
   return {
     payment: { amount: Number(price), currency, budget: { amount: Number(budget), every: timeInterval ?? '' }, target: name },
     budget: { rule: position.pointer, target, ...stated, currency, period },
@@ -75,6 +77,6 @@ function describeAmount(value: unknown, currency: string): string {
   if (value === undefined) return 'is required';
   if (!isCurrency(currency)) return 'must be a number above 0';
   const largest = formatMoney(Number.MAX_SAFE_INTEGER, currency);
-  if (typeof value === 'number' && value > Number(largest)) return `must be at most ${largest}, up to which sums are exact`;
+  if (typeof value === 'number' && value > Number(largest)) return `must be at most ${largest}, the largest exact sum`;
   return `must be a number above 0 with at most ${minorDigits(currency)} decimals, which ${currency} has`;
 }

@@ -55,7 +55,7 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
 function describeObstacle(condition: Condition, call: Call): string {
   const words = `${nameCondition(condition)} (${condition.place})`;
   if (!concerns(condition, call.intentUid)) return `it is about another intent: ${words}`;
-  return holds(condition, call) === undefined ? `it cannot be told whether ${words}` : `it does not hold that ${words}`;
+  return holds(condition, call) === undefined ? `it is unknown whether ${words}` : `it is not the case that ${words}`;
 }
 
 function whyApplies({ conditions }: Rule, call: Call): string {
@@ -64,7 +64,7 @@ function whyApplies({ conditions }: Rule, call: Call): string {
   return told
     .map((condition) => {
       const words = `${nameCondition(condition)} (${condition.place})`;
-      return holds(condition, call) === undefined ? `it cannot be told whether ${words}, which counts against the call` : words;
+      return holds(condition, call) === undefined ? `it is unknown whether ${words}, which counts against the call` : words;
     })
     .join('; ');
 }

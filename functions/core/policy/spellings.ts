@@ -83,7 +83,7 @@ function members(object: Members, position: Position, reads: Record<string, Read
   const result: Members = {};
   for (const [given, value] of Object.entries(object)) {
     const name = synonyms[bare(given)] ?? bare(given);
-    if (Object.hasOwn(result, name)) position.at(given).refuse(`says ${name} a second time; remove it`);
+    if (Object.hasOwn(result, name)) position.at(given).refuse(`repeats ${name}; remove it`);
     else result[name] = reads[name]?.(value, position.at(given)) ?? value;
   }
   return result;
@@ -120,11 +120,10 @@ function typed(given: unknown, type: unknown, position: Position): unknown {
   if (numberTypes.test(name)) {
     const [, digits] = /^\+?(-?(?:0|[1-9]\d*)(?:\.\d+)?)$/.exec(text) ?? [];
     const number = digits === undefined ? undefined : toDouble(toNumeric(digits));
-    if (number === undefined)
-      position.refuse('must be a number that is written with its digits, and exact as a 64-bit floating point number');
+    if (number === undefined) position.refuse('must be a decimal number that is exact as a 64-bit floating point number');
     return number ?? 0;
   }
-  if (!textTypes.test(name)) position.refuse('must be of a type of XML Schema that the gate knows: a number, text, boolean, date or time');
+  if (!textTypes.test(name)) position.refuse('must have a supported type of XML Schema: a number, text, boolean, date or time');
   return text;
 }
 

@@ -41,7 +41,7 @@ export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): MappedAnswer
 
 const brokenJson: Issue = {
   path: '/value',
-  problem: 'is a text, because it is not JSON that all readers read alike, with at most 200 levels',
+  problem: 'is text, because it is not unambiguous JSON with at most 200 levels',
 };
 
 /** The refusal of an answer that a strict intent does not allow. */
@@ -53,8 +53,8 @@ const read = ({ body, contentType, redactor }: UpstreamAnswer, { output_paramete
 
 const losses: Record<LostContent, string> = {
   answer_too_large: 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
-  broken_answer: 'broke off, or could not be read',
-  encoded_answer: 'is in a content coding that the gate does not know',
+  broken_answer: 'was incomplete or unreadable',
+  encoded_answer: 'has an unsupported content coding',
   deadline: 'did not end in time',
 };
 
@@ -74,14 +74,19 @@ const executed = (
 function describeRefusal(answer: UpstreamAnswer, intent: Outputs): ApiError {
   const { status } = answer;
   if (status === 429) {
-    return refused(answer, 'SERVICE_UNAVAILABLE', "The intent's endpoint accepts no more calls for now. Try again after Retry-After.", {
-      headers: { 'Retry-After': String(retryAfterSeconds(answer.retryAfter)) },
-    });
+    return refused(
+      answer,
+      'SERVICE_UNAVAILABLE',
+      "The intent's endpoint is not accepting calls at the moment. Try again after Retry-After.",
+      {
+        headers: { 'Retry-After': String(retryAfterSeconds(answer.retryAfter)) },
+      },
+    );
   }
   if (status === 405 || status === 501) {
     return refused(answer, 'INTENT_NOT_SUPPORTED', "The intent's endpoint does not support the operation. Tell the service's operators.");
   }
-  if (status === 410) return refused(answer, 'INTENT_DEPRECATED', "The intent's endpoint says that it is gone. Search for another intent.");
+  if (status === 410) return refused(answer, 'INTENT_DEPRECATED', "The intent's endpoint no longer exists. Search for another intent.");
   if (status >= 400 && status < 500 && status !== 401 && status !== 403) {
     return refused(
       answer,
@@ -94,15 +99,15 @@ function describeRefusal(answer: UpstreamAnswer, intent: Outputs): ApiError {
     );
   }
   if (status === 401 || status === 403) {
-    return failed(answer, "The intent's endpoint does not let this gate in. Tell the service's operators.");
+    return failed(answer, "The intent's endpoint denied access to this gate. Tell the service's operators.");
   }
   if (status >= 300 && status < 400) {
     const message =
-      "The intent's endpoint redirects, which is not followed. It may have acted on the call; find that out before you send it again, and tell the service's operators.";
+      "The intent's endpoint sent a redirect, which the gate does not follow. It may have acted on the call; check this before you send it again, and tell the service's operators.";
     return failed(answer, message, { outcome: 'unknown', ...shownLocation(answer) });
   }
   const message =
-    "The intent's endpoint failed. It may have acted on the call; find that out before you send it again, or tell the service's operators.";
+    "The intent's endpoint failed. It may have acted on the call; check this before you send it again, or tell the service's operators.";
   return failed(answer, message, { outcome: 'unknown' });
 }
 

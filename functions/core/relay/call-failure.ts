@@ -15,7 +15,7 @@ interface FailureRule {
 const failures: Record<CallFailure, FailureRule> = {
   no_address: {
     code: 'SERVICE_UNAVAILABLE',
-    message: "The host of the intent's endpoint has no address at the moment. Nothing was sent; try again after Retry-After.",
+    message: "The host of the intent's endpoint cannot be resolved at the moment. Nothing was sent; try again after Retry-After.",
     outcome: 'not_sent',
   },
   unreachable: {
@@ -51,40 +51,41 @@ const failures: Record<CallFailure, FailureRule> = {
   },
   late: {
     code: 'SERVICE_UNAVAILABLE',
-    message: 'The time for the call was up before it could be sent. Nothing was sent; try again after Retry-After.',
+    message: 'The call ran out of time before it could be sent. Nothing was sent; try again after Retry-After.',
     outcome: 'not_sent',
   },
   refused_address: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint has an address that this gate does not call. Nothing was sent; tell those who registered the intent.",
+    message: "The intent's endpoint has an address that this gate does not call. Nothing was sent; tell the admins of this gate.",
     outcome: 'not_sent',
   },
   tls_failed: {
     code: 'INTENT_EXECUTION_FAILED',
-    message: "The intent's endpoint has no certificate that is valid for its name, or no TLS 1.2. Nothing was sent; tell its operators.",
+    message:
+      "The intent's endpoint has no valid certificate for its name, or does not support TLS 1.2. Nothing was sent; tell its operators.",
     outcome: 'not_sent',
   },
   broken_answer: {
     code: 'INTENT_EXECUTION_FAILED',
     message:
-      "The intent's endpoint broke off or did not answer in HTTP. It may have acted on the call; find that out before you send it again.",
+      "The intent's endpoint closed the connection, or did not answer in HTTP. It may have acted on the call; check this before you send it again.",
     outcome: 'unknown',
   },
   encoded_answer: {
     code: 'INTENT_EXECUTION_FAILED',
     message:
-      "The intent's endpoint answered in a content coding that the gate does not know. It may have acted on the call; find that out before you send it again.",
+      "The intent's endpoint answered in an unsupported content coding. It may have acted on the call; check this before you send it again.",
     outcome: 'unknown',
   },
   answer_too_large: {
     code: 'INTENT_EXECUTION_FAILED',
     message:
-      "The intent's endpoint answered more than 1048576 bytes, or more than 16384 bytes of headers. It may have acted on the call; find that out before you send it again.",
+      "The intent's endpoint answered with more than 1048576 bytes, or more than 16384 bytes of headers. It may have acted on the call; check this before you send it again.",
     outcome: 'unknown',
   },
   deadline: {
     code: 'GATEWAY_TIMEOUT',
-    message: "The intent's endpoint did not answer in time. It may have acted on the call; find that out before you send it again.",
+    message: "The intent's endpoint did not answer in time. It may have acted on the call; check this before you send it again.",
     outcome: 'unknown',
   },
 };

@@ -43,15 +43,15 @@ export function checkInService(intent: IntentInput, service: CarryingService): v
   const issues = intent.input_parameters.flatMap(({ name, in: place }, index): Issue[] => {
     const path = pointer(['input_parameters', index, 'name']);
     if (place === 'header' && fields.has(foldHeaderName(name)))
-      return [{ path, problem: "must not have the name of a header field that the service's calls carry anyway" }];
+      return [{ path, problem: "must not have the name of a header field that the service's calls already carry" }];
     return taken.delete(name)
-      ? [{ path, problem: "must not have the name of a query parameter of the service's credential, which calls carry anyway" }]
+      ? [{ path, problem: "must not have the name of a query parameter of the service's credential, which calls already carry" }]
       : [];
   });
   if (taken.size > 0)
     issues.push({
       path: '/endpoint/url',
-      problem: "must not hold a query parameter of the service's credential, which calls carry anyway",
+      problem: "must not contain a query parameter of the service's credential, which calls already carry",
     });
   if (issues.length > 0) throw invalidParameter(issues);
 }

@@ -85,11 +85,11 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   const isNamed = parsed !== null && mayBePrivate(rules, targetOf(parsed));
   const isLocal = rules.allowLoopback || isNamed;
   if (!(isLocal ? /^https?:\/\//i : /^https:\/\//i).test(origin)) return ['must begin with https://'];
-  if (origin.includes('@')) return ['must not hold user information'];
+  if (origin.includes('@')) return ['must not contain user information'];
   if (host === '' || parsed === null)
     return ['must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros'];
   const problems: string[] = [];
-  if (parsed.hostname !== host.toLowerCase()) problems.push('must name its host in the usual spelling');
+  if (parsed.hostname !== host.toLowerCase()) problems.push('must spell its host in the canonical form');
   else if (!isCallableHost(parsed.hostname, isNamed, rules))
     problems.push('must name its host by a full public domain name, not by an address or a local name');
   if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this gate');

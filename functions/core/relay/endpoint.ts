@@ -73,7 +73,7 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
 }
 
 function checkUrl(url: string, inputs: readonly Parameter[], rules: EgressRules): string[] {
-  if (!urlCharacters.test(url)) return ['must hold only characters that RFC 3986 allows; percent-encode the others'];
+  if (!urlCharacters.test(url)) return ['must contain only characters that RFC 3986 allows; percent-encode the others'];
   const template = parseUrlTemplate(url);
   if (typeof template === 'string') return [template];
   return [...checkOrigin(template.origin, rules), ...checkPath(template), ...checkPlaces(template, inputs)];
@@ -84,7 +84,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
   if (written.includes('#')) return ['must not have a fragment'];
   const [path = ''] = written.split('?');
   // If a URL parser would change the path, two readers could read it differently: dot segments in any spelling.
-  return new URL(`https://host.example${written}`).pathname !== (path || '/') ? ['must not hold . or .. segments in its path'] : [];
+  return new URL(`https://host.example${written}`).pathname !== (path || '/') ? ['must not contain . or .. segments in its path'] : [];
 }
 
 function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {

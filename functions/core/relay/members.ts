@@ -52,7 +52,7 @@ export function checkMembers(written: readonly Written[], declared: readonly str
 function checkBracketed(name: string, value: unknown, declared: readonly string[]): Issue[] {
   const path = pointer(['parameters', name]);
   if (!hasPlainNames(value)) {
-    return [{ path, problem: 'must not hold members whose names are empty or hold brackets or control characters' }];
+    return [{ path, problem: 'must not contain members whose names are empty or contain brackets or control characters' }];
   }
   const [base] = steps(name);
   const others = declared.filter((other) => other !== name).map(steps);
@@ -61,7 +61,7 @@ function checkBracketed(name: string, value: unknown, declared: readonly string[
   for (const field of fieldsOf(name, value, 'brackets')) {
     const own = steps(field.name);
     if (near.some((other) => isPart(other, own) || isPart(own, other))) {
-      return [{ path, problem: 'must not hold what another parameter of this call is called, because members are sent as parameters' }];
+      return [{ path, problem: 'must not contain the name of another parameter of this call, because members are sent as parameters' }];
     }
   }
   return [];

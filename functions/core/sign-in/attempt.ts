@@ -39,7 +39,7 @@ export function beginSignIn(
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: Attempt; asked: AuthorizationRequest } {
   const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
   if (!remembered.success || remembered.data.attempt !== state) {
-    throw new OAuthError('access_denied', 'This sign-in was not begun in this browser, or too long ago, or in another window since then.');
+    throw new OAuthError('access_denied', 'This sign-in was started in another browser, too long ago, or again in another window.');
   }
   const { attempt, verifier, ...asked } = remembered.data;
   return { attempt: { state: attempt, verifier }, asked };

@@ -62,7 +62,7 @@ const refuse = (message: string) => new OAuthError('invalid_client', message);
 
 const wrongId = () =>
   refuse(
-    `The client_id must be ${registeredClientId}, one that /oauth/register has answered, or the https address of a client metadata document in its usual spelling, with a path.`,
+    `The client_id must be ${registeredClientId}, one that /oauth/register returned, or the https address of a client metadata document in its usual spelling, with a path.`,
   );
 
 /** The canonical spelling of an address. The egress rules allow http only on loopback, in the local stack. */

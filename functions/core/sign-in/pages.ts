@@ -89,7 +89,7 @@ export const showErrors =
       if (!refusal) throw error;
       const { message, status, headers } = refusal;
       return page(
-        'This sign-in cannot go on',
+        'This sign-in cannot continue',
         `<p>${escapeHtml(message)}</p>
 <p>Close this page, and begin again in the program that you came from. Nothing has been accepted.</p>`,
         { status, headers },

@@ -135,7 +135,7 @@ const policyChanged = () =>
   new OAuthError('invalid_grant', 'The policy has changed since it was accepted. Ask the person again at /oauth/authorize.');
 
 const revoked = () =>
-  new OAuthError('invalid_grant', 'The operators of this gate have revoked what was accepted. Ask the person again at /oauth/authorize.');
+  new OAuthError('invalid_grant', 'The operators of this gate have revoked this consent. Ask the person again at /oauth/authorize.');
 
 const invalidRefreshToken = () =>
   new OAuthError(

@@ -35,7 +35,7 @@ const timeoutMs = 5_000;
 const answerSchema = z.object({ access_token: z.string() });
 
 const notSignedIn = () =>
-  new OAuthError('access_denied', 'The user pool does not confirm the sign-in. Begin again in the program that you came from.');
+  new OAuthError('access_denied', 'The user pool did not confirm the sign-in. Start again in the program that you came from.');
 
 const callback = (baseUrl: string): string => `${baseUrl}/oauth/signed-in`;
 

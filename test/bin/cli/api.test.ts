@@ -108,7 +108,7 @@ describe('a call', () => {
     const { api } = await openService([[404, '<html>']]);
     const failure = await failureOf(api.call('GET', '/x'));
     expect(failure).toBeInstanceOf(UnexpectedAnswer);
-    expect(failure.message).toBe('GET /x was answered 404, but not in the form of the specification. Is an Intent Gate at this address?');
+    expect(failure.message).toBe('GET /x was answered 404, but not in the specified format. Is there an Intent Gate at this address?');
   });
 
   test('says at once if nothing answers', async () => {
@@ -117,7 +117,7 @@ describe('a call', () => {
     await new Promise((resolve) => server?.once('close', resolve));
     const failure = await failureOf(api.call('GET', '/x'));
     expect(failure).toBeInstanceOf(Unreachable);
-    expect(failure.message).toBe(`Nothing answers at ${api.baseUrl}. Check the address, and whether the gate runs.`);
+    expect(failure.message).toBe(`Nothing answers at ${api.baseUrl}. Check the address, and whether the gate is running.`);
     expect(waitedMs).toEqual([]);
   });
 });

@@ -1076,7 +1076,7 @@ describe('everything else', () => {
       'silence',
       ['--url', 'http://127.0.0.1:9', 'policy', 'show'],
       5,
-      'Nothing answers at http://127.0.0.1:9. Check the address, and whether the gate runs.',
+      'Nothing answers at http://127.0.0.1:9. Check the address, and whether the gate is running.',
     ],
     [
       'no login',

@@ -4,8 +4,8 @@ import * as z from 'zod';
 import { ApiError } from '../../../functions/core/api-error.ts';
 import { parse, parseJson, pointer } from '../../../functions/core/json.ts';
 
-const duplicate = 'must not hold two members of one name in one object';
-const range = 'must not hold a number beyond the range of IEEE 754 double precision';
+const duplicate = 'must not contain two members with the same name in one object';
+const range = 'must not contain a number beyond the range of IEEE 754 double precision';
 const depth = 'must not be nested more than 32 levels deep';
 
 function refusal(text: string): unknown {
@@ -41,14 +41,14 @@ describe('parseJson', () => {
     ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate, '/x/0'],
     ['duplicates in the second of several', '[1,{"a":[0,{}],"b":[{},{"c":1,"c":2}]}]', duplicate, '/1/b/1'],
     ['duplicates under names that are too long to be repeated', `{"${'x'.repeat(300)}":{"a":1,"a":2}}`, duplicate],
-    ['__proto__', '{"__proto__":{"admin":true}}', 'must not hold a member called __proto__'],
-    ['__proto__ through escapes', '{"a":{"\\u005f_proto__":1}}', 'must not hold a member called __proto__', '/a'],
+    ['__proto__', '{"__proto__":{"admin":true}}', 'must not contain a member named __proto__'],
+    ['__proto__ through escapes', '{"a":{"\\u005f_proto__":1}}', 'must not contain a member named __proto__', '/a'],
     ['1e400', '{"a":1e400}', range],
     ['-1e400', '[-1e400]', range],
     ['33 levels', '['.repeat(33) + ']'.repeat(33), depth],
     ['5,000 levels', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`, depth],
-    ['a lone surrogate', '{"a":"\\ud800"}', 'must not hold a lone surrogate'],
-    ['a lone surrogate in a name', '{"\\udc00":1}', 'must not hold a lone surrogate'],
+    ['a lone surrogate', '{"a":"\\ud800"}', 'must not contain a lone surrogate'],
+    ['a lone surrogate in a name', '{"\\udc00":1}', 'must not contain a lone surrogate'],
   ])('refuses %s', (_, text, problem, path = '') => {
     const error = refusal(text);
     expect(error).toBeInstanceOf(ApiError);

@@ -162,9 +162,9 @@ describe('a document in several files', () => {
     expect(intents[0]?.input_parameters).toEqual(references.map((_, at) => ({ name: `s${at}`, type: 'any' })));
     expect(JSON.stringify(intents)).not.toMatch(/secret|4711/);
     expect([...new Set(notes.map(({ note }) => note))].sort()).toEqual([
+      'the reference does not exist in this document; anything is allowed in its place',
       'the reference leads back to itself; anything is allowed in its place',
       'the reference leads to a single value or a list; only objects can be referred to; anything is allowed in its place',
-      'the reference leads to nothing in this document; anything is allowed in its place',
     ]);
   });
 

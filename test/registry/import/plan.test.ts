@@ -107,7 +107,7 @@ describe('an operation that a call of an intent cannot make is skipped with the 
   const forwarded = { name: 'X-Forwarded-For', in: 'header', required: true, schema: text };
   const many = Array.from({ length: 101 }, (_, at) => query(`p${at}`, { required: true }));
   test.each<[string, object, string, string]>([
-    ['a required cookie', parameters(cookie), '/parameters/0', 'needs the cookie sid, and a call sends no cookies of the caller'],
+    ['a required cookie', parameters(cookie), '/parameters/0', "needs the cookie sid, and calls do not forward the caller's cookies"],
     ['a parameter without a place', parameters({ name: 'a', schema: text }), '/parameters/0', noPlace],
     ['another document', parameters({ $ref: 'common.yaml#/a' }), '/parameters/0', `cannot be read: the reference ${unread}`],
     ['a form of files', planForm({ properties: { a: binary } }), form, 'takes files only, and a form of this type carries text'],
@@ -126,7 +126,7 @@ describe('an operation that a call of an intent cannot make is skipped with the 
     expect(planOperation(more)).toMatchObject({ intents: [], skipped, notes: [] });
   });
 
-  const nothing = 'cannot be read: the reference leads to nothing in this document';
+  const nothing = 'cannot be read: the reference does not exist in this document';
   const label = { get: operation({ parameters: [{ name: 'id', in: 'path', style: 'label', schema: text }] }) };
   test.each<[title: string, item: object, pointer: string, reason: string]>([
     ['GET /things', { get: null }, '/paths/~1things', 'is not described'],
@@ -134,7 +134,7 @@ describe('an operation that a call of an intent cannot make is skipped with the 
     ['GET /things', { get: { $ref: './other.yaml#/get' } }, '/paths/~1things/get', `cannot be read: the reference ${unread}`],
     ['things', { get: operation() }, '/paths/things', 'has a path that does not begin with a slash'],
     ['GET /a#all', { get: operation() }, '/paths/~1a#all/get', 'would be refused: /endpoint/url must not have a fragment'],
-    ['GET /a/{id}', label, '/paths/~1a~1{id}/get/parameters/0', 'has the path parameter id in a style that a call does not use'],
+    ['GET /a/{id}', label, '/paths/~1a~1{id}/get/parameters/0', 'has the path parameter id in an unsupported style'],
   ])('%s with %j', (title, item, path, reason) => {
     expect(plan(document({ [title.replace('GET ', '')]: item })).skipped).toEqual([{ operation: title, path, reason }]);
   });
@@ -148,7 +148,7 @@ describe('what an intent cannot carry is left out and noted', () => {
     ['number', { minLength: 3 }, refused('minLength', 'must be left out, because it constrains nothing of type number')],
     ['string', { maxLength: -1 }, refused('maxLength', 'must be at least 0')],
     ['string', { pattern: 'a'.repeat(1001) }, refused('pattern', 'must have at most 1000 characters')],
-    ['string', { enum: [] }, refused('enum', 'must hold at least one value')],
+    ['string', { enum: [] }, refused('enum', 'must have at least one value')],
     ['string', { description: 'd'.repeat(4001) }, 'the description was cut to 4000 characters', { description: `${'d'.repeat(3999)}…` }],
   ])('%s with %j', (type, more, note, kept = {}) => {
     const { inputs, notes } = planBody(json({ properties: { a: { type, ...more } } }));
@@ -290,7 +290,7 @@ describe('Swagger 2.0', () => {
       {
         operation: 'PUT /things',
         path: '/paths/~1things/put/responses/200',
-        reason: 'cannot be read: the reference leads to nothing in this document',
+        reason: 'cannot be read: the reference does not exist in this document',
       },
     ]);
   });
@@ -437,14 +437,14 @@ describe('OpenAPI 3.2', () => {
     const { notes } = plan({ ...document({ '/things': { get: operation({ parameters: [whole] }) } }), openapi: '3.2.0' });
     expect(notes).toContainEqual({
       path: '/paths/~1things/get/parameters/0',
-      note: 'the parameter q was left out: it is a whole query, which a call does not take as one',
+      note: 'the parameter q was left out: it stands for the whole query, which is not supported',
     });
   });
 });
 
 describe('an operation that leads to another origin than the service', () => {
   const reason = (origin: string, home = 'https://things.example') =>
-    `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it all the same`;
+    `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it anyway`;
   const elsewhere = (url: string, options?: Partial<ImportOptions>) => planOperation({ servers: [{ url }] }, options);
   const skippedFor = (reason: string) => [{ operation: 'POST /things', path: '/paths/~1things/post', reason }];
 
@@ -520,11 +520,11 @@ describe('a service description as others write it', () => {
       },
     ]);
     expect(notes).toEqual([
-      { path: '/uim-license', note: 'uim-license was left out: the registry has no place for it' },
-      { path: '/uim-compliance', note: 'uim-compliance was left out: the registry has no place for it' },
-      { path: '/intents/0/rate_limit', note: 'the member rate_limit was left out: the registry has no place for it' },
-      { path: '/intents/0/price', note: 'the member price was left out: the registry has no place for it' },
-      { path: '/intents/0/input_parameters/0/example', note: 'the member example was left out: the registry has no place for it' },
+      { path: '/uim-license', note: 'uim-license was left out: the registry does not store it' },
+      { path: '/uim-compliance', note: 'uim-compliance was left out: the registry does not store it' },
+      { path: '/intents/0/rate_limit', note: 'the member rate_limit was left out: the registry does not store it' },
+      { path: '/intents/0/price', note: 'the member price was left out: the registry does not store it' },
+      { path: '/intents/0/input_parameters/0/example', note: 'the member example was left out: the registry does not store it' },
       {
         path: '/intents/0/intent_uid',
         note: 'the intent_uid became shop.example:search-products:v1: a slug has lower-case letters, digits and hyphens',
@@ -579,7 +579,7 @@ describe('a service description as others write it', () => {
       expect.arrayContaining([
         { path: '/intents/0/name', note: 'the member name was taken as intent_name' },
         { path: '/intents/0/parameters', note: 'the member parameters was taken as input_parameters' },
-        { path: '/intents/0', note: 'nothing is said about the answer, so it is not checked' },
+        { path: '/intents/0', note: 'the response is not described, so it is not checked' },
       ]),
     );
   });

@@ -73,8 +73,8 @@ async function knock(token: string | undefined, verifyAdmin = open()): Promise<A
   return invoke(steps, { path: '/', ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
 }
 
-const invalid = 'The admin token does not verify: it must be an unexpired access token of this deployment. Log in again.';
-const notAdmin = "The token is genuine, but it is not an admin's. Ask for membership of the group admins.";
+const invalid = 'The admin token is not valid: it must be an unexpired access token of this deployment. Log in again.';
+const notAdmin = 'The token is valid, but does not belong to an admin. Ask to be added to the group admins.';
 const unfetchable = 'The key set of the user pool, which verifies the token, cannot be fetched. Try again after Retry-After.';
 const refused = (status: number, code: string, message: string) =>
   expect.objectContaining({ status, body: { error: { code, message, details: expect.objectContaining({ request_id: 'request-1' }) } } });

@@ -71,7 +71,7 @@ describe('a request whose key has been used', () => {
       { state: 'conflict' },
       'other_request',
       {},
-      'This Idempotency-Key was used for another request in the last 24 hours. Send each request under a key of its own.',
+      'This Idempotency-Key was used for another request in the last 24 hours. Use a separate key for each request.',
     ],
     [
       { state: 'running', retryAfterSeconds: 3 },

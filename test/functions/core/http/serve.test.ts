@@ -67,8 +67,8 @@ describe('a body', () => {
     });
   });
 
-  const jsonMessage = 'The body is not acceptable JSON. Correct what details.issues names, then send it again.';
-  const message = 'The request is not valid. Correct every place that details.issues names, then send it again.';
+  const jsonMessage = 'The body is not acceptable JSON. Correct the problems in details.issues, then send it again.';
+  const message = 'The request is not valid. Correct every problem in details.issues, then send it again.';
   test.each<[string, string | undefined, string, { path: string; problem: string }[]]>([
     ['nothing', undefined, jsonMessage, [{ path: '', problem: 'is not JSON: at line 1, column 1, it ends, but there must be a value' }]],
     ['a list', '[]', message, [{ path: '', problem: 'must be a JSON object' }]],
@@ -190,8 +190,8 @@ describe('query parameters', () => {
     [
       { limit: '10', skip: ['10', '20'] },
       [
-        { path: '/skip', problem: 'is not known here: use page, or follow the Link header' },
-        { path: '/limit', problem: 'is not known here: use page_size, or follow the Link header' },
+        { path: '/skip', problem: 'is not a parameter of this endpoint: use page, or follow the Link header' },
+        { path: '/limit', problem: 'is not a parameter of this endpoint: use page_size, or follow the Link header' },
       ],
     ],
   ])('%j is refused', async (query, issues) => {

@@ -6,7 +6,7 @@ import { openTableClock } from '../../../../functions/core/table/table-clock.ts'
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { type SimulationOptions, startSimulation } from '../../../support/simulation.ts';
 
-const unknownTime = 'The gate does not know the time well enough to count the call. Try again after Retry-After.';
+const unknownTime = 'The clock of the gate is not accurate enough to count the call. Try again after Retry-After.';
 
 /** Calls as often as it may, through all instances: how often each admitted, what they failed with, and the most within any period. */
 async function hammer(limit: RateLimit, options: SimulationOptions) {

@@ -298,7 +298,7 @@ test('a refusal says when to come back', () => {
     code: 'TOO_MANY_REQUESTS',
     status: 429,
     message:
-      'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy says how many calls fit into how many seconds.',
+      'The rate limit is used up. Send the request again after Retry-After seconds; RateLimit-Policy gives the number of calls and seconds.',
     details: { limit: { rate: 60, period: 60, window: minuteSeconds }, retry_after_seconds: 12 },
     headers: { 'RateLimit-Policy': `"execute";q=60;w=${minuteSeconds}`, RateLimit: '"execute";r=0;t=12', 'Retry-After': '12' },
   });

@@ -179,7 +179,7 @@ describe('a budget', () => {
     const seconds = Math.ceil((longestCountMs(2_678_400) + slackMs(2_678_400) - ((nowMs % bucketMs(2_678_400)) as number)) / 1_000);
     expect(refusal).toMatchObject({
       code: 'TOO_MANY_REQUESTS',
-      message: 'The budget does not suffice for this call. Send it again after Retry-After seconds, when enough of it is free again.',
+      message: 'The budget is not sufficient for this call. Send it again after Retry-After seconds, when enough of it is available.',
       details: {
         reason: 'budget',
         rule: '/permission/0/duty/0',

@@ -162,7 +162,7 @@ describe('all at once', () => {
     const definitions = Array.from({ length: 15 }, (_, index): Parameter => ({ name: `p${index}`, type: 'string', pattern }));
     const given = Object.fromEntries(definitions.map(({ name }) => [name, 'b'.repeat(16_000)]));
     const { issues = [] } = compileParameters(definitions)(given);
-    const problem = `must be shorter, because the pattern ${pattern} takes long to match; so must others`;
+    const problem = `must be shorter, because matching the pattern ${pattern} takes too long`;
     expect(issues.filter((issue) => issue.problem === problem).length).toBeGreaterThanOrEqual(14);
     const short = Object.fromEntries(definitions.map(({ name }) => [name, 'bba'.repeat(25).concat('1')]));
     expect(compileParameters(definitions)(short)).toEqual({ values: short });
@@ -170,7 +170,7 @@ describe('all at once', () => {
 
   test('an endless name is not repeated', () => {
     expect(compileParameters([])({ ['x'.repeat(201)]: 1 })).toEqual({
-      issues: [{ path: '/parameters', problem: 'contains a name of more than 200 characters, which is not known; remove it' }],
+      issues: [{ path: '/parameters', problem: 'contains an unknown member whose name has more than 200 characters; remove it' }],
     });
   });
 

@@ -19,12 +19,12 @@ const large = 'is too large when its repetitions are written out; use smaller co
 
 describe('an input that is a header field', () => {
   const place = { in: 'header' } as const;
-  const carried = 'must not be a header field that calls carry anyway or that steers the connection or the call';
+  const carried = 'must not be a header field that calls already carry or that steers the connection or the call';
   const value = 'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field';
   const like = `${value}, like every value of this parameter`;
 
   test.each<[Partial<Parameter>, string, string]>([
-    [{ name: 'Authorization' }, '/name', "must not be Authorization: what the upstream recognises callers by is the service's credential"],
+    [{ name: 'Authorization' }, '/name', "must not be Authorization, which belongs to the service's credential"],
     ...[
       ...['Cookie', 'host', 'Content-Type', 'content_length', 'Transfer-Encoding', 'Proxy-Authenticate', 'X-Forwarded-Host', 'Connection'],
       ...['Keep-Alive', 'TE', 'Upgrade', 'Agent-Id', 'Agent-Key', 'agent_key', 'Idempotency-Key', 'Signature'],
@@ -57,7 +57,7 @@ describe('an input that is a header field', () => {
       { name: 'x_page', type: 'string', ...place },
     ] satisfies Parameter[];
     expect(checkDefinitions({ input_parameters: both, output_parameters: both.slice(0, 1) })).toEqual([
-      { path: '/input_parameters/1/name', problem: 'must not have the name of another header field in other letters' },
+      { path: '/input_parameters/1/name', problem: 'must not repeat the name of another header field in different letters' },
       { path: '/output_parameters/0/in', problem: 'must be left out, because an output is part of the answer' },
     ]);
   });

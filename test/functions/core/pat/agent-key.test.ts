@@ -37,7 +37,7 @@ describe('readAgentKey', () => {
 
   const forms =
     'must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519';
-  const secret = 'must be the public key; what was sent is a private key: treat it as leaked and make a new pair';
+  const secret = 'must be the public key, but a private key was sent: treat it as leaked, and create a new pair';
   const json = (edit: object, of = p256.jwk) => JSON.stringify({ ...of, ...edit });
   const shorter = (text = '') => Buffer.from(text, 'base64url').subarray(1).toString('base64url');
   const other = (publicKey: { export(options: { format: 'pem'; type: 'spki' }): string | Buffer }) =>
@@ -72,7 +72,11 @@ describe('readAgentKey', () => {
     ['a symmetric JWK', JSON.stringify({ kty: 'oct', k: 'AAAA' }), secret],
     ['a symmetric JWK without its key', JSON.stringify({ kty: 'oct' }), forms],
     ['a JWK for encryption', json({ use: 'enc' }), 'must be a key for signatures: its use must be sig or left out'],
-    ['a JWK for deriving', json({ key_ops: ['deriveKey'] }), 'must be a key for signatures: its key_ops must hold verify or be left out'],
+    [
+      'a JWK for deriving',
+      json({ key_ops: ['deriveKey'] }),
+      'must be a key for signatures: its key_ops must contain verify or be left out',
+    ],
     ['a JWK with two kty', `{"kty":"EC",${JSON.stringify(p256.jwk).slice(1)}`, forms],
     ['a JWK that is an array', '[1]', forms],
     ['a point off the curve', json({ y: p256.jwk.x }), forms],

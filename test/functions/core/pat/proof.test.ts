@@ -92,7 +92,7 @@ describe('a proof', () => {
   const target = 'The htm and htu of the DPoP proof must be the method and the address of this request. Make it again.';
   const ath = 'The ath of the DPoP proof must be the SHA-256 of the PAT that it is sent with, in base64url. Make it again.';
   const iat = 'The iat of the DPoP proof must be a whole number of seconds since 1970. Sign it again.';
-  const age = 'The iat of the DPoP proof must be within 300 seconds of the time here. Set the clock, and sign it again.';
+  const age = "The iat of the DPoP proof must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
   const jti = 'The jti of the DPoP proof must be a text of 1 to 255 characters, new with every signature. Sign it again.';
   const compact = 'The DPoP proof is not a compact JWS: three parts in base64url without padding, separated by dots. Sign it again.';
   const keyForms =
@@ -110,7 +110,7 @@ describe('a proof', () => {
     [
       'a private jwk',
       () => make({}, { jwk: agent.privateKey.export({ format: 'jwk' }) }),
-      'The jwk of the DPoP proof must be the public key; what was sent is a private key: treat it as leaked and make a new pair.',
+      'The jwk of the DPoP proof must be the public key, but a private key was sent: treat it as leaked, and create a new pair.',
     ],
     ['a symmetric jwk', () => make({}, { jwk: { kty: 'oct' } }), keyForms],
     ['a changed payload', async () => (await make()).replace(/\.[^.]+\./, '.e30.'), signature],

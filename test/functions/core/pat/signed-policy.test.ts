@@ -114,7 +114,7 @@ describe('a signed policy', () => {
   const neither = 'The signed policy is neither a compact JWS nor a signature in hex, base64 or base64url. Sign it again.';
   const alg = 'The alg of the signed policy must be one of RS256, PS256, ES256, ES384, EdDSA, Ed25519.';
   const bringsKey =
-    'The header of the signed policy must not bring a key (jwk, jku, x5u, x5c, x5t, x5t#S256): the key is agent_public_key.';
+    'The header of the signed policy must not contain a key (jwk, jku, x5u, x5c, x5t, x5t#S256): the key is agent_public_key.';
   const critical = 'The header of the signed policy may only make b64 critical, and must do so if b64 is false.';
   const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const genuine = () => signJws(p256, current.text);
@@ -197,7 +197,7 @@ describe('a signed policy', () => {
 describe('the claims of a signed policy', () => {
   const fresh = { iat: now, exp: now + 60, aud: baseUrl, jti: 'j1' };
   const iat = 'The iat of the signed policy must be a whole number of seconds since 1970. Sign it again.';
-  const age = 'The iat of the signed policy must be within 300 seconds of the time here. Set the clock, and sign it again.';
+  const age = "The iat of the signed policy must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
   const exp = 'The exp of the signed policy must be a whole number of seconds since 1970, and not yet past. Sign it again.';
   const aud = `The aud of the signed policy must be one text, the address of this gate: ${baseUrl}. Sign it again.`;
   const farExp = 'With a jti, the exp of the signed policy must be at most 24 hours ahead. Sign it again.';
@@ -238,12 +238,12 @@ describe('the claims of a signed policy', () => {
     [
       'jti alone',
       { jti: 'j' },
-      'With a jti, the signed policy must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.',
+      'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.',
     ],
     [
       'jti and aud',
       { jti: 'j', aud: baseUrl },
-      'With a jti, the signed policy must have an exp or an iat, so that the jti need not be kept for ever. Sign it again.',
+      'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.',
     ],
     ['jti and an exp a day and a second ahead', { jti: 'j', exp: now + 86_401 }, farExp],
     ['jti and the latest exp of all', { jti: 'j', exp: Number.MAX_SAFE_INTEGER }, farExp],
@@ -274,8 +274,8 @@ describe('the claims of a signed policy', () => {
     ['iss', 7, 'be the agent_id of the request'],
     ['sub', 'another', 'be the agent_id of the request'],
     ['sub', null, 'be the agent_id of the request'],
-    ['nbf', now + 301, 'be a whole number of seconds since 1970 that has come'],
-    ['nbf', '0', 'be a whole number of seconds since 1970 that has come'],
+    ['nbf', now + 301, 'be a whole number of seconds since 1970, not in the future'],
+    ['nbf', '0', 'be a whole number of seconds since 1970, not in the future'],
   ])('must not say otherwise: %s %p', async (name, value, problem) => {
     await expect(verify(await signJws(p256, policyWith({ [name]: value })))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',

@@ -55,7 +55,7 @@ const token = (edit: object = {}, editHeader: object = {}, key = ours.privateKey
 /** a token whose claims are this text */
 const tokenOf = (payload: string | Buffer) => seal(`${json(header)}.${encode(payload)}`);
 
-const notOurs = 'The PAT is not one that this gate issued, or not for this address. Get one with POST /api/pat/issue.';
+const notOurs = 'This gate has not issued the PAT for this address. Get one with POST /api/pat/issue.';
 const expired = 'The PAT has expired. Get a new one with POST /api/pat/issue.';
 const refusalOf = (message: string) => ({
   code: 'UNAUTHORIZED',

@@ -155,7 +155,7 @@ describe('compilePolicy', () => {
     ['half a rate', rate(0.5, 'minute'), 'rightOperand', wholeNumber],
     ['another unit', rate(1, 'fortnight'), 'unit', period],
     ['a prototype as unit', rate(1, 'constructor'), 'unit', period],
-    ['a count in a unit', when('count', 'lte', 5, 'day'), 'unit', 'must be left out: a count is of executions'],
+    ['a count in a unit', when('count', 'lte', 5, 'day'), 'unit', 'must be left out: executions are counted'],
     [
       'an order of texts',
       on('amount', 'lt', 'much'),
@@ -201,7 +201,7 @@ describe('compilePolicy', () => {
   const currency = 'must be a currency: a URI that ends in its ISO 4217 code';
   const coins = (decimals: number, code: string) => `must be a number above 0 with at most ${decimals} decimals, which ${code} has`;
   const bounded = 'must be a duration between PT1S and P5Y, in which the budget may be spent';
-  const budgetName = 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, which answers call the budget by';
+  const budgetName = 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, by which responses refer to the budget';
   test.each(['approve', `${baseUrl}/vocabulary/approve`, 'v:approve'])('reads the duty %s', (action) => {
     expect(compile(permit({ duty: [{ action }] })).rules).toMatchObject([{ needsApproval: true, payments: [] }]);
     const both = [{ action }, pay({})];
@@ -225,7 +225,7 @@ describe('compilePolicy', () => {
       'an amount whose sums would not be exact',
       budget({ price: 1, budget: 1e20 }),
       'amount/budget',
-      'must be at most 90071992547409.91, up to which sums are exact',
+      'must be at most 90071992547409.91, the largest exact sum',
     ],
     ['a budget without a price', budget({ budget: 5 }), 'amount/price', 'is required'],
     ...['urn:budget:Tag "x"', 'urn:budget:бюджет', `${baseUrl}/budgets/`].map((target): [string, Duty, string, string] => [
@@ -304,13 +304,13 @@ describe('compilePolicy', () => {
       'a uid with a fragment',
       { uid: 'https://a.example/policy#1' },
       '/uid',
-      'must not hold a fragment: the digest of the policy takes that place',
+      'must not contain a fragment: the digest of the policy takes that place',
     ],
     [
       'a scope beyond a PAT',
       { permission: Array.from({ length: 100 }, (_, at) => execute(`${intents}/namespace-${at}.example:do-something:v1`)) },
       '/permission',
-      'must fit into a PAT: permit namespaces or all intents instead of so many single ones',
+      'must fit into a PAT: permit namespaces or all intents instead of so many individual ones',
     ],
   ])('refuses %s', (_, members, path, problem) => {
     expect(problemsOf(members)).toEqual([{ path, problem }]);

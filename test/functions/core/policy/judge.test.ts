@@ -307,7 +307,7 @@ describe('contradictions', () => {
   });
 
   test('a policy without any permission', () => {
-    expect(warn({})).toEqual(['/permission states nothing, so the policy allows nothing']);
+    expect(warn({})).toEqual(['/permission is empty, so the policy allows nothing']);
     expect(warn({ permission: [], prohibition: [execute(pay)] })).toHaveLength(1);
   });
 

@@ -59,7 +59,7 @@ test.each<[string, string, object[]]>([
   [
     'two members of one name',
     edited({ permission: [] }).replace('"permission":[', '"permission":[{"target":"a:b","action":"execute","action":"d"}'),
-    [{ path: '/permission/0', problem: 'must not hold two members of one name in one object' }],
+    [{ path: '/permission/0', problem: 'must not contain two members with the same name in one object' }],
   ],
   [
     'hidden characters',

@@ -120,7 +120,7 @@ describe('an answer in the 200s is passed on', () => {
   ])('JSON that readers could read differently is passed on as the text that it is, and reported: %s', (_, body) => {
     expect(map(200, body, [], { contentType: 'application/json' })).toEqual({
       body: { value: String(body), content_type: 'application/json' },
-      issues: [{ path: '/value', problem: 'is a text, because it is not JSON that all readers read alike, with at most 200 levels' }],
+      issues: [{ path: '/value', problem: 'is text, because it is not unambiguous JSON with at most 200 levels' }],
     });
   });
 
@@ -174,8 +174,8 @@ describe('an answer in the 200s is passed on', () => {
       502,
       'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
     ],
-    ['broken_answer', 'INTENT_EXECUTION_FAILED', 502, 'broke off, or could not be read'],
-    ['encoded_answer', 'INTENT_EXECUTION_FAILED', 502, 'is in a content coding that the gate does not know'],
+    ['broken_answer', 'INTENT_EXECUTION_FAILED', 502, 'was incomplete or unreadable'],
+    ['encoded_answer', 'INTENT_EXECUTION_FAILED', 502, 'has an unsupported content coding'],
     ['deadline', 'GATEWAY_TIMEOUT', 504, 'did not end in time'],
   ])('unless it was lost, which does not mean that the call failed: %s', (lost, code, status, problem) => {
     expect(show(refusal(() => map(200, '', [total], { lost })))).toEqual({
@@ -209,13 +209,13 @@ describe('a redirect says where it leads, without what may be a secret', () => {
 describe('another status', () => {
   const parametersRefused = "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.";
   const failed =
-    "The intent's endpoint failed. It may have acted on the call; find that out before you send it again, or tell the service's operators.";
-  const notLetIn = "The intent's endpoint does not let this gate in. Tell the service's operators.";
+    "The intent's endpoint failed. It may have acted on the call; check this before you send it again, or tell the service's operators.";
+  const notLetIn = "The intent's endpoint denied access to this gate. Tell the service's operators.";
   const notSupported = "The intent's endpoint does not support the operation. Tell the service's operators.";
   const redirects =
-    "The intent's endpoint redirects, which is not followed. It may have acted on the call; find that out before you send it again, and tell the service's operators.";
-  const gone = "The intent's endpoint says that it is gone. Search for another intent.";
-  const busy = "The intent's endpoint accepts no more calls for now. Try again after Retry-After.";
+    "The intent's endpoint sent a redirect, which the gate does not follow. It may have acted on the call; check this before you send it again, and tell the service's operators.";
+  const gone = "The intent's endpoint no longer exists. Search for another intent.";
+  const busy = "The intent's endpoint is not accepting calls at the moment. Try again after Retry-After.";
 
   test.each<[number, ErrorCode, number, string]>([
     [301, 'INTENT_EXECUTION_FAILED', 502, redirects],

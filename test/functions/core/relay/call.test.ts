@@ -271,7 +271,13 @@ describe('a call', () => {
     await call(execution(url));
     await setImmediate();
     const details = { reason: 'broken_answer', outcome: 'unknown' };
-    await expectFailure(call(execution(url, { request: { method: 'GET', url } })), 'INTENT_EXECUTION_FAILED', 502, details, /broke off/);
+    await expectFailure(
+      call(execution(url, { request: { method: 'GET', url } })),
+      'INTENT_EXECUTION_FAILED',
+      502,
+      details,
+      /closed the connection/,
+    );
     expect([upstream.connections, upstream.seen.length]).toEqual([1, 2]);
   });
 
@@ -301,26 +307,14 @@ describe('over https', () => {
   ])('%s ends the call before anything is sent', async (_, host, options) => {
     const before = upstream.seen.length;
     const call = relay(options).call(execution(`https://${host}:${upstream.port}/`));
-    await expectFailure(
-      call,
-      'INTENT_EXECUTION_FAILED',
-      502,
-      { reason: 'tls_failed', outcome: 'not_sent' },
-      /no certificate that is valid/,
-    );
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'tls_failed', outcome: 'not_sent' }, /no valid certificate/);
     expect(upstream.seen).toHaveLength(before);
   });
 
   test('a server that speaks no TLS', async () => {
     const plain = keep(await startRawUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n')));
     const call = relay().call(execution(`https://upstream.example:${plain.port}/`));
-    await expectFailure(
-      call,
-      'INTENT_EXECUTION_FAILED',
-      502,
-      { reason: 'tls_failed', outcome: 'not_sent' },
-      /no certificate that is valid/,
-    );
+    await expectFailure(call, 'INTENT_EXECUTION_FAILED', 502, { reason: 'tls_failed', outcome: 'not_sent' }, /no valid certificate/);
   });
 });
 
@@ -419,7 +413,7 @@ describe('a host that cannot be reached', () => {
       relay({ resolve }).call(execution('https://upstream.example/')),
       ...unavailable,
       { reason: 'no_address', outcome: 'not_sent' },
-      /no address at the moment/,
+      /cannot be resolved at the moment/,
     );
     expect(error.headers).toEqual({ 'Retry-After': '5' });
   });
@@ -458,7 +452,7 @@ describe('a host that cannot be reached', () => {
 
 describe('an upstream that', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
-  const broken = ['INTENT_EXECUTION_FAILED', 502, { reason: 'broken_answer', outcome: 'unknown' }, /broke off/] as const;
+  const broken = ['INTENT_EXECUTION_FAILED', 502, { reason: 'broken_answer', outcome: 'unknown' }, /closed the connection/] as const;
   const tooLarge = ['INTENT_EXECUTION_FAILED', 502, { reason: 'answer_too_large', outcome: 'unknown' }, /more than 1048576 bytes/] as const;
   const late = ['GATEWAY_TIMEOUT', 504, { reason: 'deadline', outcome: 'unknown' }, /in time/] as const;
   const pour = (socket: Socket, text: string, start = '') => {

@@ -12,20 +12,20 @@ const inputs: Parameter[] = ['id', 'q', 'page'].map((name) => ({ name, type: 'st
 const check = (url: string, rules = production, more: Partial<IntentEndpoint> = {}) =>
   checkEndpoint({ url, method: 'GET', content_type: 'application/json', ...more }, inputs, rules);
 
-const characters = 'must hold only characters that RFC 3986 allows; percent-encode the others';
+const characters = 'must contain only characters that RFC 3986 allows; percent-encode the others';
 const absolute = 'must be an absolute URL, for example https://api.example.com/orders/{id}';
 const https = 'must begin with https://';
-const hostSpelling = 'must name its host in the usual spelling';
+const hostSpelling = 'must spell its host in the canonical form';
 const hostCharacters = 'must name its host in ASCII letters, digits, hyphens and dots, and its port in digits without leading zeros';
 const hostName = 'must name its host by a full public domain name, not by an address or a local name';
 const port = 'must use port 443 or 8443';
 const own = 'must not lead back to this gate';
 const fragment = 'must not have a fragment';
-const dots = 'must not hold . or .. segments in its path';
-const user = 'must not hold user information';
-const forms = 'must hold only places of the forms {name}, {?name} and {&name}, several names separated by commas';
+const dots = 'must not contain . or .. segments in its path';
+const user = 'must not contain user information';
+const forms = 'must contain only places of the forms {name}, {?name} and {&name}, several names separated by commas';
 const unknown = 'must name an input parameter in each of its places';
-const placeInHost = 'must hold places only in its path and query';
+const placeInHost = 'must contain places only in its path and query';
 
 describe('a URL is accepted', () => {
   test.each([

@@ -286,8 +286,8 @@ describe('a text in base64 stands for bytes', () => {
 });
 
 describe('an object that is written in brackets stays part of its parameter', () => {
-  const plain = 'must not hold members whose names are empty or hold brackets or control characters';
-  const taken = 'must not hold what another parameter of this call is called, because members are sent as parameters';
+  const plain = 'must not contain members whose names are empty or contain brackets or control characters';
+  const taken = 'must not contain the name of another parameter of this call, because members are sent as parameters';
   const brackets = { style: 'brackets' } as const;
   test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, string]>([
     ['a name that closes the bracket', {}, { a: brackets }, { a: { 'b]c': 1 } }, plain],
@@ -377,7 +377,7 @@ describe('what does not fit is refused', () => {
     expect(refusal).toMatchObject({
       code: 'INVALID_PARAMETER',
       status: 400,
-      message: 'The request is not valid. Correct every place that details.issues names, then send it again.',
+      message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
       details: { issues: issues.map(([at, problem]) => ({ path: at, problem })) },
     });
   });
