@@ -239,7 +239,7 @@ describe('conformance', () => {
       new CliFailure('credentials', 'The gate refused the admin token (401). Get a fresh token, or run without one.'),
     );
     await expect(runConformance('http://127.0.0.1:1')).rejects.toThrow(
-      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate runs.',
+      'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.',
     );
   });
 });
