@@ -201,9 +201,9 @@ describe('what helps after a service has failed', () => {
     [
       'it answered 500',
       failing(502, { upstream_status: 500 }),
-      /^Your parameters are not the reason\. The service may have done what you asked/,
+      /^The parameters are not the cause\. The service may have done what you asked/,
     ],
-    ['it could not be called', failing(502, { outcome: 'not_sent' }), /^Your parameters are not the reason\. Tell the person/],
+    ['it could not be called', failing(502, { outcome: 'not_sent' }), /^The parameters are not the cause\. Tell the person/],
   ])('%s', async (_, action, next) => {
     const { body } = await execute({ pat: issued }, action);
     expect(body.result.structuredContent.next).toMatch(next);

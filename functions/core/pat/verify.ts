@@ -20,7 +20,7 @@ const grammar = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;
 const thumbprint = /^[A-Za-z0-9_-]{43}$/;
 
 const notOurs = (cause?: unknown) =>
-  invalidToken('This gate has not issued the PAT for this address. Get one with POST /api/pat/issue.', cause);
+  invalidToken('The PAT was not issued by this gate for this address. Get one with POST /api/pat/issue.', cause);
 const expired = () => invalidToken('The PAT has expired. Get a new one with POST /api/pat/issue.');
 
 /** Verified tokens that an instance remembers. */

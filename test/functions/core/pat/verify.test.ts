@@ -55,7 +55,7 @@ const token = (edit: object = {}, editHeader: object = {}, key = ours.privateKey
 /** a token whose claims are this text */
 const tokenOf = (payload: string | Buffer) => seal(`${json(header)}.${encode(payload)}`);
 
-const notOurs = 'This gate has not issued the PAT for this address. Get one with POST /api/pat/issue.';
+const notOurs = 'The PAT was not issued by this gate for this address. Get one with POST /api/pat/issue.';
 const expired = 'The PAT has expired. Get a new one with POST /api/pat/issue.';
 const refusalOf = (message: string) => ({
   code: 'UNAUTHORIZED',
@@ -191,7 +191,7 @@ describe('refuses', () => {
     ['an empty key', token({ cnf: {} })],
   ])('%s', async (_, text) => {
     const error = await verify(text, at).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject(refusalOf(expect.stringMatching(/^The PAT (is not one that this gate issued|has expired)/) as never));
+    expect(error).toMatchObject(refusalOf(expect.stringMatching(/^The PAT (was not issued by this gate|has expired)/) as never));
     expect(judgePat(text, { jwks, address, now })).toHaveProperty('reason');
   });
 
