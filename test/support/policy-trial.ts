@@ -135,13 +135,13 @@ export function randomCalls(count: number, random: () => number): TrialCall[] {
       ...(random() < 0.5 && { currency: pick(['EUR', 'USD']) }),
     };
     // a key belongs to one request
-    const keyed = Math.floor(random() * 40);
+    const keyed = Math.floor(random() * 4);
     if (random() < 0.8) return { atMs, agent, uid, parameters, upstream };
     return {
       atMs,
       agent,
       uid: uids[keyed % 3] ?? uid,
-      parameters: { amount: keyed * 30 },
+      parameters: { amount: keyed * 300 },
       key: `k${keyed}-${agent}-${Math.floor((atMs - startMs) / (dayMs / 2))}`,
       upstream,
     };
