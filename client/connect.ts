@@ -6,6 +6,7 @@ import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Pat } from './pats.ts';
+import { noteReceipt } from './receipts.ts';
 import type { ExecutionState, FullIntent, IntentPage, PendingExecution, SearchQuery } from './types.ts';
 
 export { issuesOf } from './answer-issues.ts';
@@ -25,6 +26,16 @@ export {
 export { parseJson, stringifyJson } from './json.ts';
 export { type KeyPair, type KeyStore, openMemoryKeyStore, type WebCryptoKey } from './keys.ts';
 export type { Agreement, AgreementStore, OnPolicy } from './pats.ts';
+export {
+  type Checkpoint,
+  compareCheckpoints,
+  type ReceiptClaims,
+  type ReceiptFile,
+  type ReceiptReport,
+  receiptOf,
+  verifyCheckpoint,
+  verifyReceipt,
+} from './receipts.ts';
 export type * from './types.ts';
 
 export interface ConnectOptions {
@@ -115,7 +126,7 @@ export interface Cut {
 export interface IntentGate {
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
-  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} the answer says where it is not as described. */
+  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} the answer says where it is not as described, {@link receiptOf} it proves the execution. */
   execute<const Uid extends IntentUid | (string & {}), Options extends ExecuteOptions = ExecuteOptions>(
     intent: KnownUid<Uid> | { intent_uid: Uid },
     parameters: ParametersOf<Uid>,
@@ -213,8 +224,9 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         ...(traceparent !== undefined && { traceparent }),
       };
       for (;;) {
-        const { status, body: answer, text, headers } = await sendWithPat('POST', executePath, { body, headers: own, signal, intentUid });
-        if (status !== 202) return noteIssues(parse(text), headers) as never;
+        const answered = await sendWithPat('POST', executePath, { body, headers: own, signal, intentUid });
+        const { status, body: answer, text, headers } = answered;
+        if (status !== 202) return noteReceipt(noteIssues(parse(text), headers), answered, parameters) as never;
         if (!wait) throw new Deferred(answer as PendingExecution, idempotencyKey);
         await waitForEnd(answer as PendingExecution, wait, signal);
       }

@@ -226,7 +226,7 @@ function retryAfterMs(headers: Headers): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
+export function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
   const { status, headers, body } = answer;
   const error = isObject(body) ? body.error : undefined;
   if (status < 400 || !isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string')

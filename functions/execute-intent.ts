@@ -1,4 +1,3 @@
-import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { readEnvironment } from './core/environment.ts';
 import { openAnnouncements } from './core/execution/announce.ts';
 import { attempt } from './core/execution/attempt.ts';
@@ -6,6 +5,7 @@ import { openBindingCheck } from './core/execution/binding.ts';
 import { type DeferralParts, openDeferral } from './core/execution/defer.ts';
 import { isDeferred } from './core/execution/deferral.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
+import { type Evidence, evidenceFromEnvironment, noEvidence } from './core/execution/evidence.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call.ts';
 import { narrow } from './core/execution/narrow.ts';
@@ -19,9 +19,8 @@ import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts'
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
-import { openRelay, type Relay } from './core/relay/call.ts';
-import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
-import { egressRulesFromEnvironment } from './core/relay/egress.ts';
+import type { Relay } from './core/relay/call.ts';
+import { relayFromEnvironment } from './core/relay/relay-from-environment.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -33,24 +32,23 @@ export interface Deps {
   relay: Pick<Relay, 'connect'>;
   slowCalls: SlowCalls;
   deferral: Omit<DeferralParts, 'calls'> & { deferred: Pick<DeferredCalls, 'find'> };
-  /** milliseconds since the epoch */
+  evidence?: Evidence;
   now?: () => number;
 }
 
 /** `POST /api/intents/execute` (endpoint 3). */
-export const createAction = ({ authenticate, intents, calls, limits, relay, slowCalls, deferral, now = Date.now }: Deps): Action => {
+export const createAction = (deps: Deps): Action => {
+  const { authenticate, intents, calls, limits, relay, slowCalls, deferral, evidence = noEvidence, now = Date.now } = deps;
   const resolve = openResolver(intents, slowCalls, now);
   const defer = openDeferral({ calls, ...deferral });
   const requireHolds = openBindingCheck(deferral.deferred, intents);
   return async (request) => {
-    const body = request.json();
-    const nowMs = now();
+    const [body, nowMs] = [request.json(), now()];
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
     const run = async () => {
       const call = await resolve(execution, body);
-      const outcome = isDeferred(request, call.rules)
-        ? defer(execution, call, body)
-        : once(calls, call, () => attempt(relay, execution, call));
+      const make = () => evidence(execution, call, body, () => attempt(relay, execution, call));
+      const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
       return requireHolds(execution, await narrow(call, outcome));
     };
     return record(execution, run());
@@ -74,11 +72,8 @@ export const action = createAction({
     announce: openAnnouncements(),
     approvalSeconds: Number(approvalSeconds),
   },
-  relay: openRelay({
-    rules: egressRulesFromEnvironment(),
-    credentials: credentialsFromEnvironment(),
-    callKeys: callKeysFromEnvironment(),
-  }),
+  evidence: evidenceFromEnvironment(table),
+  relay: relayFromEnvironment(),
 });
 
 export const handler = serve(withNearestFromEnvironment(action, findPolicy));

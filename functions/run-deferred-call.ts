@@ -1,17 +1,15 @@
 import * as z from 'zod';
 import { longestCallSeconds, longestRunSeconds } from '../schemas/deferred.ts';
-import { credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-run.ts';
+import { evidenceFromEnvironment } from './core/execution/evidence.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
 import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
-import { openRelay } from './core/relay/call.ts';
-import { callKeysFromEnvironment } from './core/relay/call-keys.ts';
-import { egressRulesFromEnvironment } from './core/relay/egress.ts';
+import { relayFromEnvironment } from './core/relay/relay-from-environment.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 /** The event that starts it. */
@@ -31,12 +29,8 @@ const run = createRun({
   resolve: openResolver(openLiveIntents(table), slowCallsFromEnvironment(table, longestRunSeconds), now),
   findPolicy: judgingPolicyFromEnvironment(),
   limits: openRateLimiter(table),
-  relay: openRelay({
-    rules: egressRulesFromEnvironment(),
-    credentials: credentialsFromEnvironment(),
-    callKeys: callKeysFromEnvironment(),
-    maxDeadlineMs: longestCallSeconds * 1_000,
-  }),
+  relay: relayFromEnvironment({ maxDeadlineMs: longestCallSeconds * 1_000 }),
+  evidence: evidenceFromEnvironment(table),
   now,
 });
 

@@ -71,11 +71,15 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
     openapi: '3.0.1',
     info: { title: `Intent Gate (${stage})`, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
     paths,
+    // Tiles of the log of receipts are bytes, whatever a client accepts. Functions decode requests, and say which answers are bytes.
+    'x-amazon-apigateway-binary-media-types': [allTypes],
     'x-amazon-apigateway-gateway-responses': Object.fromEntries(
       Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, protocol, isOpenToPages, isSecure)]),
     ),
   };
 }
+
+const allTypes = '*/*';
 
 const anyMethod = 'x-amazon-apigateway-any-method';
 
@@ -115,6 +119,8 @@ function mock(status: number, headers: Record<string, string>, { accepts, body }
     },
     'x-amazon-apigateway-integration': {
       type: 'mock',
+      // With all media types taken for binary, the template would get bytes.
+      contentHandling: 'CONVERT_TO_TEXT',
       passthroughBehavior: 'never',
       requestTemplates: Object.fromEntries(accepts.map((mediaType) => [mediaType, `{"statusCode": ${status}}`])),
       responses: {

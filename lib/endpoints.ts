@@ -192,10 +192,24 @@ const runDeferredCall: BackgroundFunction = {
   memoryMb: 1024,
 };
 
+const sequenceReceipts: BackgroundFunction = {
+  name: 'sequence-receipts',
+  summary: 'Put receipts of executions into their log',
+  everyMinutes: 1,
+  isQuiet: true,
+  needs: {
+    table: { newReceipt: ['query', 'delete'], loggedReceipt: ['getAll', 'put'], receiptLog: ['get', 'put', 'update'] },
+    receipts: 'log',
+  },
+  timeoutSeconds: 300,
+  memoryMb: 512,
+};
+
 export const backgroundFunctions: readonly BackgroundFunction[] = [
   guardSigningKeys,
   runDeferredCall,
   countUsage,
+  sequenceReceipts,
   {
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
@@ -211,6 +225,7 @@ export const backgroundWithCollection: readonly BackgroundFunction[] = [
   guardSigningKeys,
   runDeferredCall,
   countUsage,
+  sequenceReceipts,
   {
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',

@@ -18,6 +18,8 @@ export interface Parts {
   /** with the setting `adminSignIn` */
   console?: { domain: string; clientId: string } | undefined;
   adminScope: string;
+  /** absent if the setting `receipts` is `off` */
+  receipts?: { receiptKeyArn: string; logKeyArn: string; logBucketName: string } | undefined;
   /** absent if the setting `search` is `opensearch` */
   snapshotBucketName?: string | undefined;
   /** present only then */
@@ -47,6 +49,7 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(needs.callKey && { [variables.callKey]: parts.callKeyArn }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
     ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
+    ...(needs.receipts && parts.receipts && receiptEnvironment(needs.receipts, settings, parts.receipts)),
     ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),
     ...invokedEnvironment(needs, parts),
     ...(needs.announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }),
@@ -78,6 +81,15 @@ const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Parts): Reco
       return made ? [[invokedVariables[name], made.alias?.functionArn ?? made.lambda.functionName]] : [];
     }),
   );
+
+const receiptEnvironment = (
+  need: NonNullable<Needs['receipts']>,
+  { receipts }: Settings,
+  { receiptKeyArn, logKeyArn, logBucketName }: NonNullable<Parts['receipts']>,
+) => ({
+  [variables.receiptKey]: receiptKeyArn,
+  ...(need === 'give' ? { [variables.receipts]: receipts } : { [variables.logKey]: logKeyArn, [variables.logBucket]: logBucketName }),
+});
 
 const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds }: Settings) => ({
   [variables.agents]: agents,

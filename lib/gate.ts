@@ -34,6 +34,7 @@ import { createNetwork, place } from './network.ts';
 import { grantNeeds, type Resources } from './permissions.ts';
 import { readTryPolicy } from './policy.ts';
 import { type Build, writeFunctions } from './prepared-files.ts';
+import { createReceiptResources } from './receipts.ts';
 import { SearchCollection } from './search-collection.ts';
 import { type Settings, totalReserved } from './settings.ts';
 import { allowCallKey, allowSigning, createCallKey, createSigningKeys } from './signing-keys.ts';
@@ -86,6 +87,7 @@ export class Gate extends Construct {
     const isCollection = settings.search === 'opensearch';
     const snapshots = isCollection ? undefined : createSnapshotBucket(this, settings, dataKey);
     const collection = isCollection ? new SearchCollection(this, 'SearchCollection', settings) : undefined;
+    const receipts = settings.receipts === 'off' ? undefined : createReceiptResources(this, settings, name, dataKey);
     const admins = new Admins(this, 'Admins', settings, slug, given);
     const credentialPrefix = `intent-gate/${slug}/services/`;
     const functions = this.createFunctions(
@@ -95,6 +97,13 @@ export class Gate extends Construct {
         callKeyArn: callKey.keyArn,
         snapshotBucketName: snapshots?.bucketName,
         searchCollectionEndpoint: collection?.endpoint,
+        ...(receipts && {
+          receipts: {
+            receiptKeyArn: receipts.receiptKey.keyArn,
+            logKeyArn: receipts.logKey.keyArn,
+            logBucketName: receipts.bucket.bucketName,
+          },
+        }),
         credentialPrefix,
         userPoolId: admins.pool.userPoolId,
         adminClientIds: [
@@ -105,8 +114,8 @@ export class Gate extends Construct {
         adminScope: admins.scope,
         signIn: admins.signIn,
       },
-      { tables, signingKeys, callKey, credentialPrefix, snapshots, collection },
-      [tables.registry, tables.activity, admins, ...signingKeys, callKey],
+      { tables, signingKeys, callKey, credentialPrefix, snapshots, collection, receipts },
+      [tables.registry, tables.activity, admins, ...signingKeys, callKey, ...(receipts ? [receipts.receiptKey, receipts.logKey] : [])],
       this.bundle(policy, readTryPolicy(settings), build, name),
       aliasNameOf(policy, settings),
     );
@@ -138,9 +147,10 @@ export class Gate extends Construct {
 
   private get rows(): { endpoints: readonly Endpoint[]; background: readonly BackgroundFunction[] } {
     const deployed = endpointsWith(this.settings).filter(hasFunction);
-    if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions };
+    const isUsed = ({ needs }: BackgroundFunction) => needs.receipts !== 'log' || this.settings.receipts !== 'off';
+    if (this.settings.search === 'sqlite') return { endpoints: deployed, background: backgroundFunctions.filter(isUsed) };
     const withCollection = deployed.map((row) => ({ ...row, needs: row.needsWithCollection ?? row.needs }));
-    return { endpoints: withCollection, background: backgroundWithCollection };
+    return { endpoints: withCollection, background: backgroundWithCollection.filter(isUsed) };
   }
 
   /** @param data - must not be created before a refused deployment */
@@ -172,6 +182,8 @@ export class Gate extends Construct {
       if (settings.gradualDeployment && gradualFunctions[row.name]) made.publish(aliasName);
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       if (row.needs.callKey) allowCallKey(resources.callKey, made.role);
+      if (resources.receipts && row.needs.receipts === 'give') allowSigning([resources.receipts.receiptKey], made.role);
+      if (resources.receipts && row.needs.receipts === 'log') allowSigning([resources.receipts.logKey], made.role);
       return made;
     };
     // Endpoints know the functions that they start.

@@ -6,6 +6,7 @@ import { partitions, type RecordKind, type TableName } from '../functions/core/t
 import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
+import type { ReceiptResources } from './receipts.ts';
 import type { SearchCollection } from './search-collection.ts';
 import type { Tables } from './tables.ts';
 
@@ -45,6 +46,9 @@ const kindNames: Record<RecordKind, string> = {
   approval: 'calls that wait for approval',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
+  newReceipt: 'receipts that wait for the log',
+  loggedReceipt: 'places of receipts in the log',
+  receiptLog: 'head of the log of receipts',
   jti: 'used documents',
   slowCalls: 'slow calls',
   stats: 'totals of executions',
@@ -77,6 +81,8 @@ export interface Resources {
   snapshots?: Bucket | undefined;
   /** present only then */
   collection?: SearchCollection | undefined;
+  /** absent if the setting `receipts` is `off` */
+  receipts?: ReceiptResources | undefined;
   credentialPrefix: string;
   /** existing functions by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn'>>;
@@ -94,6 +100,20 @@ const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', w
 const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
 
 const callKeys: Permission = { actions: ['kms:GenerateMac'], on: 'call key', why: 'has the keys that sign calls' };
+const receiptPermissions: Record<NonNullable<Needs['receipts']>, Permission[]> = {
+  give: [{ actions: ['kms:Sign', 'kms:GetPublicKey'], on: 'receipt key', why: 'certifies the key of an instance that signs receipts' }],
+  log: [
+    { actions: ['kms:Sign', 'kms:GetPublicKey'], on: 'log key', why: 'signs checkpoints of the log of receipts' },
+    { actions: ['kms:GetPublicKey'], on: 'receipt key', why: 'publishes the key' },
+    { actions: ['s3:GetObject', 's3:PutObject'], on: 'log of receipts', why: 'writes the log of receipts' },
+    { actions: ['s3:ListBucket'], on: 'log bucket', why: 'tells a missing object from a forbidden one' },
+  ],
+  read: [
+    { actions: ['kms:GetPublicKey'], on: 'keys of receipts', why: 'publishes the keys' },
+    { actions: ['s3:GetObject'], on: 'log of receipts', why: 'reads the log of receipts' },
+    { actions: ['s3:ListBucket'], on: 'log bucket', why: 'tells a missing object from a forbidden one' },
+  ],
+};
 
 const invoking: Record<NonNullable<Needs['invokes']>[number], Permission> = {
   'issue-pat': { actions: ['lambda:InvokeFunction'], on: 'function issue-pat', why: 'asks for PATs, which it cannot sign' },
@@ -123,6 +143,7 @@ export const permissionsOf = ({
   snapshots,
   collection,
   credentials,
+  receipts,
 }: Needs): Permission[] => [
   ...tablePermissions(table),
   ...(kms.includes('sign') ? [signing] : []),
@@ -133,6 +154,7 @@ export const permissionsOf = ({
   ...(announces ? [announcing] : []),
   ...(snapshots ? snapshotPermissions(snapshots) : []),
   ...(collection ? [collectionPermission(collection)] : []),
+  ...(receipts ? receiptPermissions[receipts] : []),
   ...(credentials ? [credentialPermissions[credentials]] : []),
 ];
 
@@ -189,7 +211,7 @@ const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
   { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
 ];
 
-const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, credentialPrefix, functions }: Resources) => {
+const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, receipts, credentialPrefix, functions }: Resources) => {
   const { account, partition, region } = Stack.of(tables.registry);
   const keyArns = signingKeys.map(({ keyArn }) => keyArn);
   const functionArns = (name: string) => {
@@ -211,6 +233,11 @@ const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, credentia
     'settings of API Gateway': [`arn:${partition}:apigateway:${region}::/account`],
     snapshots: snapshots ? [`${snapshots.bucketArn}/${snapshotKeys}`] : [],
     'snapshot bucket': snapshots ? [snapshots.bucketArn] : [],
+    'receipt key': receipts ? [receipts.receiptKey.keyArn] : [],
+    'log key': receipts ? [receipts.logKey.keyArn] : [],
+    'keys of receipts': receipts ? [receipts.receiptKey.keyArn, receipts.logKey.keyArn] : [],
+    'log of receipts': receipts ? [`${receipts.bucket.bucketArn}/*`] : [],
+    'log bucket': receipts ? [receipts.bucket.bucketArn] : [],
     'search collection': collection ? [collection.arn] : [],
     'service secrets': [
       Stack.of(tables.registry).formatArn({
@@ -229,14 +256,13 @@ export function grantNeeds(
   resources: Resources,
 ): void {
   const arns = arnsOf(resources);
+  const isNamed = needs.kms?.includes('sign') || needs.callKey || needs.receipts === 'give' || needs.receipts === 'log';
   for (const { actions, on, partitions } of permissionsOf(needs)) {
+    if (arns[on].length === 0) continue;
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
     const statement = new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) });
     // The policies of the keys name the roles that use them: within such a role, the keys would wait for it, and it for them or for a function that has one.
-    const namesKey =
-      (needs.kms?.includes('sign') && on.endsWith('signing key')) ||
-      (needs.callKey && ['call key', 'function run-deferred-call'].includes(on));
-    if (namesKey) role.addToPolicy(statement);
+    if (isNamed && /key$|^function /.test(on)) role.addToPolicy(statement);
     else permissions.addStatements(statement);
   }
   if (needs.collection) resources.collection?.allow(needs.collection, role);
@@ -244,12 +270,15 @@ export function grantNeeds(
 }
 
 /** Reasons for the only wildcards: names that are unknown when the stack is created. */
-function wildcardReasons({ snapshots, credentialPrefix }: Resources): Record<string, string> {
+function wildcardReasons({ snapshots, receipts, credentialPrefix }: Resources): Record<string, string> {
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {
     ...(snapshots && {
       [`AwsSolutions-IAM5[Resource::<${logicalId(snapshots)}.Arn>/${snapshotKeys}]`]:
         'Snapshots have names of their own, all under this prefix.',
+    }),
+    ...(receipts && {
+      [`AwsSolutions-IAM5[Resource::<${logicalId(receipts.bucket)}.Arn>/*]`]: 'The bucket holds nothing but the log.',
     }),
     [`AwsSolutions-IAM5[Resource::${secrets}]`]: 'The secrets of services are named after them, all under this prefix.',
   };

@@ -65,7 +65,8 @@ export const createCallKey = (scope: Construct, { callKey }: Settings, gateName:
     policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
   });
 
-const administrationOfAccount = () =>
+/** Its people and roles may do with a key what they are allowed, except signing. */
+export const administrationOfAccount = () =>
   new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] });
 
 const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });

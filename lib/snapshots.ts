@@ -47,7 +47,7 @@ export function createSnapshotBucket(scope: Construct, settings: Settings, key?:
 }
 
 /** The logs of the CDK's function that empties the bucket would otherwise outlive the stack. */
-function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
+export function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
   const provider = Stack.of(bucket).node.findChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
   const handler = provider.node.findChild('Handler') as CfnResource;
   // Two gates of one stack share the function.

@@ -19,11 +19,12 @@ import { errorTable } from '../schemas/errors.ts';
 import { intentInput } from '../schemas/intent.ts';
 import type { Parameter } from '../schemas/parameter.ts';
 import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
+import { receiptClaims } from '../schemas/receipt.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { makeCallKeys } from './support/call-keys.ts';
 
 /** Most words of README.md, CONTRIBUTING.md and docs/ together, without tables and the pages that a program writes. */
-const maxWords = 15_000;
+const maxWords = 15_300;
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/*.md')];
 const textOf = (page: string): string => readFileSync(page, 'utf8');
@@ -284,6 +285,15 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'attack | defence | test': 'test/e2e/anonymous-costs.check.ts',
   'planted bug | tries until it was caught': 'test/world/explore.test.ts',
   'way | if | the host': 'test/e2e/mcp-approvals.check.ts',
+  'claim of a receipt | meaning': (table) => expect(firstCells(table).flatMap(codeIn)).toEqual(Object.keys(receiptClaims.shape)),
+  'path | content': (table) => {
+    const paths = endpoints.flatMap(({ path, further = [] }) => [path, ...further.map((other) => other.path)]);
+    expect(firstCells(table).flatMap(codeIn)).toEqual(paths.filter((path) => path.startsWith('/log/')));
+  },
+  '`receipt verify` says | what to do': (table) => {
+    const messages = textOf('client/receipts.ts') + textOf('functions/core/receipts/proofs.ts');
+    expect(firstCells(table).filter((text) => !messages.includes(text))).toEqual([]);
+  },
   'term | meaning': ({ rows }) => {
     expect(rows.length).toBeLessThanOrEqual(30);
     const rest = pages

@@ -26,6 +26,9 @@ Object.assign(process.env, {
   HISTORY_DAYS: '400',
   MAX_PER_NAMESPACE: '20000',
   EGRESS_PORTS: '443',
+  RECEIPT_KEY_ID: 'test',
+  LOG_KEY_ID: 'test',
+  LOG_BUCKET: 'test',
   CREDENTIAL_PREFIX: 'intent-gate/test/',
 });
 

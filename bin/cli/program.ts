@@ -14,6 +14,7 @@ import { addIntents } from './commands/intents.ts';
 import { addLogin } from './commands/login.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPolicy } from './commands/policy.ts';
+import { addReceipts } from './commands/receipts.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServices } from './commands/services.ts';
 import { addTry } from './commands/try.ts';
@@ -50,6 +51,7 @@ export function createProgram() {
     addMcp,
     addAgents,
     addApprovals,
+    addReceipts,
     addHistory,
     addPolicy,
     addConform,

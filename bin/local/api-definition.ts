@@ -46,6 +46,7 @@ const apiProperties = z.object({
   Body: z.object({
     paths: z.record(z.string(), z.record(z.string(), operation)),
     'x-amazon-apigateway-gateway-responses': z.record(z.string(), answerProperties),
+    'x-amazon-apigateway-binary-media-types': z.tuple([z.literal('*/*')]).optional(),
   }),
 });
 
@@ -62,6 +63,8 @@ export function readApi(template: Template) {
   );
   const answers = Object.entries(api.Body['x-amazon-apigateway-gateway-responses']);
   return {
+    /** all media types are: functions get bodies in base64 */
+    isBinary: api.Body['x-amazon-apigateway-binary-media-types'] !== undefined,
     /** static segments before variables: a brace sorts after letters */
     resources: resources.sort((one, other) => (one.path < other.path ? -1 : 1)),
     gatewayAnswers: new Map(answers.map(([type, answer]) => [type, toAnswer(answer)])),

@@ -27,6 +27,7 @@ export function toProxyEvent(
   request: ReturnType<typeof readGatewayRequest>,
   { resource, pathParameters }: Match<Pick<Resource, 'path'>>,
   body: Buffer,
+  isBinary = false,
 ): APIGatewayProxyEvent {
   const { method, path, query, headers, requestId, domainName, sourceIp, startedMs } = request;
   const values = groupByName(headers);
@@ -41,7 +42,7 @@ export function toProxyEvent(
     multiValueQueryStringParameters: nullWhereEmpty(groupByName(parameters)),
     pathParameters: nullWhereEmpty(pathParameters),
     stageVariables: null,
-    ...encodeBody(body),
+    ...encodeBody(body, isBinary),
     requestContext: {
       requestId,
       extendedRequestId: requestId,
@@ -82,9 +83,9 @@ const groupByName = (entries: readonly [string, string][]): Record<string, strin
 
 const nullWhereEmpty = <T extends object>(record: T): T | null => (Object.keys(record).length === 0 ? null : record);
 
-function encodeBody(body: Buffer): { body: string | null; isBase64Encoded: boolean } {
+function encodeBody(body: Buffer, isBinary: boolean): { body: string | null; isBase64Encoded: boolean } {
   if (body.length === 0) return { body: null, isBase64Encoded: false };
   const text = body.toString('utf8');
-  const isText = Buffer.from(text, 'utf8').equals(body);
+  const isText = !isBinary && Buffer.from(text, 'utf8').equals(body);
   return { body: isText ? text : body.toString('base64'), isBase64Encoded: !isText };
 }

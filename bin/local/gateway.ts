@@ -123,7 +123,7 @@ async function answerRequest(
     return isTaken ? fillAnswer(integration.answer, { requestId, domainName: admitted }) : refuse('UNSUPPORTED_MEDIA_TYPE');
   }
   try {
-    const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body)));
+    const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body, definition.isBinary)));
     return toAnswer(proxyResult.parse(JSON.parse(result ?? 'null')));
   } catch (error) {
     if (error instanceof LambdaThrottled) return refuse('THROTTLED');

@@ -1,4 +1,5 @@
-import { createHmac, createPublicKey, randomUUID } from 'node:crypto';
+import { createHmac, createPublicKey, type JsonWebKey, randomUUID } from 'node:crypto';
+import { ed25519 } from '@noble/curves/ed25519.js';
 import { p256 } from '@noble/curves/nist.js';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
@@ -6,9 +7,15 @@ import { account, type Disturb, operation, region, ServiceError, startJsonServic
 
 export interface KmsKey {
   keyId: string;
-  /** the private scalar, or the key of HMACs, 32 bytes */
+  /** the private scalar, the seed of Ed25519, or the key of HMACs, 32 bytes */
   secret: Uint8Array;
+  /** default: ECC_NIST_P256 */
+  spec?: KeySpec;
 }
+
+export const keySpec = z.enum(['ECC_NIST_P256', 'ECC_NIST_EDWARDS25519', 'HMAC_256']);
+
+export type KeySpec = z.infer<typeof keySpec>;
 
 export interface KmsOptions {
   /** default: one new key */
@@ -20,46 +27,54 @@ export type RunningKms = Awaited<ReturnType<typeof startKms>>;
 
 export const keyArn = (keyId: string): string => `arn:aws:kms:${region}:${account}:key/${keyId}`;
 
-export const newKmsKey = (): KmsKey => ({ keyId: randomUUID(), secret: p256.utils.randomSecretKey() });
+export const newKmsKey = (spec: KeySpec = 'ECC_NIST_P256'): KmsKey => {
+  const { utils } = spec === 'ECC_NIST_EDWARDS25519' ? ed25519 : p256;
+  return { keyId: randomUUID(), secret: utils.randomSecretKey(), spec };
+};
 
-const keyFile = z.record(z.string(), z.object({ key_id: z.uuid(), secret: z.hex().length(64) }));
+const keyFile = z.record(z.string(), z.object({ key_id: z.uuid(), secret: z.hex().length(64), spec: keySpec.optional() }));
 
 /** Reads named keys from a file, and adds missing ones. Only its owner can read the file. */
-export function keepKeys(path: string, names: readonly string[]): Record<string, KmsKey> {
+export function keepKeys(path: string, specs: ReadonlyMap<string, KeySpec>): Record<string, KmsKey> {
   const kept = keyFile.parse(readJson(path) ?? {});
-  for (const name of names) {
-    const { keyId, secret } = newKmsKey();
-    kept[name] ??= { key_id: keyId, secret: Buffer.from(secret).toString('hex') };
+  for (const [name, spec] of specs) {
+    const { keyId, secret } = newKmsKey(spec);
+    kept[name] ??= { key_id: keyId, secret: Buffer.from(secret).toString('hex'), spec };
   }
   writeJson(path, kept);
   return Object.fromEntries(
-    Object.entries(kept).map(([name, { key_id, secret }]) => [name, { keyId: key_id, secret: Buffer.from(secret, 'hex') }]),
+    Object.entries(kept).map(([name, { key_id, secret, spec = 'ECC_NIST_P256' }]) => [
+      name,
+      { keyId: key_id, secret: Buffer.from(secret, 'hex'), spec },
+    ]),
   );
 }
 
-const signInput = z.object({
-  KeyId: z.string(),
-  Message: z
-    .base64()
-    .transform((text) => Buffer.from(text, 'base64'))
-    .refine(({ length }) => length === 32, 'must be a digest of 32 bytes'),
-  MessageType: z.literal('DIGEST'),
-  SigningAlgorithm: z.literal('ECDSA_SHA_256'),
-});
-const macInput = z.object({
-  KeyId: z.string(),
-  Message: z.base64().transform((text) => Buffer.from(text, 'base64')),
-  MacAlgorithm: z.literal('HMAC_SHA_256'),
-});
+const message = z.base64().transform((text) => Buffer.from(text, 'base64'));
+const signInput = z.discriminatedUnion('SigningAlgorithm', [
+  z.object({
+    KeyId: z.string(),
+    Message: message.refine(({ length }) => length === 32, 'must be a digest of 32 bytes'),
+    MessageType: z.literal('DIGEST'),
+    SigningAlgorithm: z.literal('ECDSA_SHA_256'),
+  }),
+  z.object({
+    KeyId: z.string(),
+    Message: message.refine(({ length }) => length <= 4_096, 'must have at most 4096 bytes'),
+    MessageType: z.literal('RAW'),
+    SigningAlgorithm: z.literal('ED25519_SHA_512'),
+  }),
+]);
+const macInput = z.object({ KeyId: z.string(), Message: message, MacAlgorithm: z.literal('HMAC_SHA_256') });
 const keyInput = z.object({ KeyId: z.string() });
 const createInput = z.union([
-  z.object({ KeyUsage: z.literal('SIGN_VERIFY'), KeySpec: z.literal('ECC_NIST_P256') }),
+  z.object({ KeyUsage: z.literal('SIGN_VERIFY'), KeySpec: z.enum(['ECC_NIST_P256', 'ECC_NIST_EDWARDS25519']) }),
   z.object({ KeyUsage: z.literal('GENERATE_VERIFY_MAC'), KeySpec: z.literal('HMAC_256') }),
 ]);
 
 /**
- * A stand-in for KMS on a loopback port: real keys behind the wire protocol of KMS, each for P-256 as well as for HMACs.
- * Knows CreateKey, GetPublicKey, Sign of digests, and GenerateMac.
+ * A stand-in for KMS on a loopback port: real keys behind the wire protocol of KMS.
+ * Knows CreateKey, GetPublicKey, Sign of digests, or with Ed25519 of messages, and GenerateMac.
  */
 export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}) {
   const known = new Map(keys.map((key) => [key.keyId, key]));
@@ -73,8 +88,13 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
   const service = await startJsonService(
     {
       Sign: operation(signInput, ({ KeyId, Message, SigningAlgorithm }) => {
-        const { keyId, secret } = find(KeyId);
-        const signature = p256.sign(Message, secret, { prehash: false, lowS: false, format: 'der' });
+        const { keyId, secret, spec = 'ECC_NIST_P256' } = find(KeyId);
+        const isOfKey = (spec === 'ECC_NIST_EDWARDS25519') === (SigningAlgorithm === 'ED25519_SHA_512');
+        if (!isOfKey) throw new ServiceError('InvalidKeyUsageException', 'The signing algorithm does not go with the key.');
+        const signature =
+          spec === 'ECC_NIST_EDWARDS25519'
+            ? ed25519.sign(Message, secret)
+            : p256.sign(Message, secret, { prehash: false, lowS: false, format: 'der' });
         return { KeyId: keyArn(keyId), Signature: Buffer.from(signature).toString('base64'), SigningAlgorithm };
       }),
       GenerateMac: operation(macInput, ({ KeyId, Message, MacAlgorithm }) => {
@@ -85,8 +105,8 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
         const key = find(KeyId);
         return { KeyId: keyArn(key.keyId), PublicKey: subjectPublicKeyInfo(key).toString('base64') };
       }),
-      CreateKey: operation(createInput, () => {
-        const key = newKmsKey();
+      CreateKey: operation(createInput, ({ KeySpec }) => {
+        const key = newKmsKey(KeySpec);
         known.set(key.keyId, key);
         return { KeyMetadata: { KeyId: key.keyId, Arn: keyArn(key.keyId) } };
       }),
@@ -96,8 +116,11 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
   return { ...service, keyIds: keys.map(({ keyId }) => keyId) };
 }
 
-function subjectPublicKeyInfo({ secret }: KmsKey): Buffer {
+function subjectPublicKeyInfo({ secret, spec }: KmsKey): Buffer {
+  const toDer = (key: JsonWebKey) => createPublicKey({ format: 'jwk', key }).export({ format: 'der', type: 'spki' });
+  if (spec === 'ECC_NIST_EDWARDS25519')
+    return toDer({ kty: 'OKP', crv: 'Ed25519', x: Buffer.from(ed25519.getPublicKey(secret)).toString('base64url') });
   const point = p256.getPublicKey(secret, false);
   const [x = '', y = ''] = [point.slice(1, 33), point.slice(33)].map((half) => Buffer.from(half).toString('base64url'));
-  return createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } }).export({ format: 'der', type: 'spki' });
+  return toDer({ kty: 'EC', crv: 'P-256', x, y });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { StartError } from './data-folder.ts';
 import { region } from './json-service.ts';
-import { keepKeys, keyArn, newKmsKey, startKms } from './kms.ts';
+import { keepKeys, keyArn, keySpec, newKmsKey, startKms } from './kms.ts';
 import { startDynamo } from './table.ts';
 import type { LocalValues } from './template.ts';
 
@@ -14,18 +14,16 @@ export async function locateDynamo(endpoint: string | undefined, folder: string 
 }
 
 /** What a key of the template is for. */
-export const keySpec = z.object({
-  KeySpec: z.enum(['ECC_NIST_P256', 'HMAC_256']),
-  KeyUsage: z.enum(['SIGN_VERIFY', 'GENERATE_VERIFY_MAC']),
-});
+export const keyProperties = z.object({ KeySpec: keySpec, KeyUsage: z.enum(['SIGN_VERIFY', 'GENERATE_VERIFY_MAC']) });
 
-type WantedKey = [id: string, spec: z.infer<typeof keySpec>];
+type WantedKey = [id: string, spec: z.infer<typeof keyProperties>];
 
-/** The KMS in use, and the ids that the template's keys have in it. */
+/** The KMS in use, with the ids of the template's keys in it. */
 export async function locateKms(endpoint: string | undefined, wanted: WantedKey[], kept: string | undefined) {
   if (endpoint) return { endpoint, values: await createKeys(endpoint, wanted), stop: notOurs };
-  const ids = wanted.map(([id]) => id);
-  const keys = kept === undefined ? Object.fromEntries(ids.map((id) => [id, newKmsKey()])) : keepKeys(join(kept, 'kms-keys.json'), ids);
+  const specs = new Map(wanted.map(([id, { KeySpec }]) => [id, KeySpec]));
+  const made = () => Object.fromEntries([...specs].map(([id, spec]) => [id, newKmsKey(spec)]));
+  const keys = kept === undefined ? made() : keepKeys(join(kept, 'kms-keys.json'), specs);
   const kms = await startKms({ keys: Object.values(keys) });
   const values = Object.entries(keys).map(([id, { keyId }]) => [id, { Ref: keyId, Arn: keyArn(keyId) }]);
   return { ...kms, values: Object.fromEntries(values) as LocalValues };

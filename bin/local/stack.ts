@@ -11,7 +11,7 @@ import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
 import type { LambdaOptions } from './lambda.ts';
-import { keySpec, localCredentials, locateDynamo, locateKms } from './parts.ts';
+import { keyProperties, localCredentials, locateDynamo, locateKms } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
@@ -110,9 +110,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       synthesize(context, signal),
     ]);
     const template = readTemplate(synthesized);
-    const kms = await keep(
-      locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, resourcesOf(template, 'AWS::KMS::Key', keySpec), data.kept),
-    );
+    const wantedKeys = resourcesOf(template, 'AWS::KMS::Key', keyProperties);
+    const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, wantedKeys, data.kept));
     const tables = readTables(template);
     if (tables.length === 0) {
       throw new StartError(

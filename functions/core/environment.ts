@@ -73,6 +73,14 @@ export const variables = {
   privateOrigins: 'EGRESS_PRIVATE_ORIGINS',
   /** prefix of the names of the services' secrets in Secrets Manager, for example `intent-gate/prod/services/` */
   credentialPrefix: 'CREDENTIAL_PREFIX',
+  /** which executions get receipts: `keyed` or `all`; none if absent */
+  receipts: 'RECEIPTS',
+  /** KMS key id or ARN: certifies the keys that sign receipts */
+  receiptKey: 'RECEIPT_KEY_ID',
+  /** KMS key id or ARN: signs the checkpoints of the log */
+  logKey: 'LOG_KEY_ID',
+  /** bucket of the log */
+  logBucket: 'LOG_BUCKET',
   /** bucket of search index snapshots */
   snapshotBucket: 'SNAPSHOT_BUCKET',
   /** endpoint of the OpenSearch Serverless collection that searches go to, if the deployment has one */

@@ -14,6 +14,12 @@ export interface Kms {
   generateMac(keyId: string, message: string): Promise<Buffer>;
 }
 
+/** What receipts need besides. */
+export interface MessageKms extends Kms {
+  /** @returns an Ed25519 signature (RFC 8032) */
+  signMessage(keyId: string, message: Buffer): Promise<Buffer>;
+}
+
 export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials'>> {
   endpoint?: string;
 }
@@ -34,7 +40,7 @@ export function openKms({
   region = process.env.AWS_REGION ?? '',
   endpoint = serviceEndpoint('kms', region),
   credentials,
-}: KmsAccess = {}): Kms {
+}: KmsAccess = {}): MessageKms {
   const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, ...(credentials && { credentials }) });
   const url = new URL(endpoint);
 
@@ -64,17 +70,18 @@ export function openKms({
   }
 
   const bytes = (text = ''): Buffer => Buffer.from(text, 'base64');
+  const sign = async (keyId: string, message: Buffer, MessageType: 'DIGEST' | 'RAW', SigningAlgorithm: string) => {
+    const Message = message.toString('base64');
+    return bytes((await call('Sign', { KeyId: keyId, Message, MessageType, SigningAlgorithm })).Signature);
+  };
 
   return {
     getPublicKey: async (keyId) => {
       const { KeyId = keyId, PublicKey } = await call('GetPublicKey', { KeyId: keyId });
       return { arn: KeyId, publicKey: bytes(PublicKey) };
     },
-    sign: async (keyId, digest) => {
-      const Message = digest.toString('base64');
-      const { Signature } = await call('Sign', { KeyId: keyId, Message, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' });
-      return bytes(Signature);
-    },
+    sign: (keyId, digest) => sign(keyId, digest, 'DIGEST', 'ECDSA_SHA_256'),
+    signMessage: (keyId, message) => sign(keyId, message, 'RAW', 'ED25519_SHA_512'),
     generateMac: async (keyId, message) => {
       const { Mac } = await call('GenerateMac', {
         KeyId: keyId,

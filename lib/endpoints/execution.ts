@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { approvalPage, approvalQuery, decided, decisionInput, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { executionRequest } from '../../schemas/execution.ts';
 import { executionPage, executionsQuery } from '../../schemas/executions.ts';
-import type { EndpointGroup } from './endpoint.ts';
+import { type EndpointGroup, noExample } from './endpoint.ts';
 import { currency, exampleBaseUrl } from './fixtures.ts';
 import { changes, type Needs } from './needs.ts';
 
@@ -26,7 +26,8 @@ const calling = {
 
 export const deferredCalling = {
   ...calling,
-  table: { ...calling.table, execution: ['get'], call: ['get', 'update'] },
+  table: { ...calling.table, execution: ['get'], call: ['get', 'update'], newReceipt: ['put'] },
+  receipts: 'give',
 } as const satisfies Needs;
 
 export const execution = {
@@ -59,7 +60,18 @@ export const execution = {
         answer: pendingExecution,
       },
     },
-    headers: ['RateLimit', 'RateLimit-Policy', 'Answer-Issues', 'Answer-Cut', 'Budget-Warning', 'Execution-Id', 'Idempotent-Replayed'],
+    headers: [
+      ...([
+        'RateLimit',
+        'RateLimit-Policy',
+        'Answer-Issues',
+        'Answer-Cut',
+        'Budget-Warning',
+        'Execution-Id',
+        'Idempotent-Replayed',
+      ] as const),
+      ...(['Execution-Receipt', 'Execution-Receipt-Salts'] as const),
+    ],
     needs: {
       ...calling,
       table: {
@@ -69,7 +81,9 @@ export const execution = {
         approval: ['query', 'put'],
         jti: ['put'],
         policy: ['get'],
+        newReceipt: ['put'],
       },
+      receipts: 'give',
       kms: ['publicKey'],
       invokes: ['search-intents', 'run-deferred-call'],
       announces: true,
@@ -122,7 +136,7 @@ export const execution = {
     credential: 'pat',
     requestHeaders: ['DPoP'],
     answer: executionState,
-    headers: ['Answer-Issues', 'Answer-Cut'],
+    headers: ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'],
     needs: {
       table: {
         execution: ['get'],
@@ -142,6 +156,18 @@ export const execution = {
       path: { id: executionId },
       answer: { status: 'waiting', execution: `${exampleBaseUrl}/api/executions/${executionId}`, expires_at: '2027-03-01T12:00:00.000Z' },
     },
+  },
+  'get-proof': {
+    method: 'GET',
+    path: '/api/executions/{id}/proof',
+    summary: 'Prove that the receipt of an execution is in the log',
+    description:
+      'A proof in C2SP `tlog-proof` format against the newest checkpoint, for anybody who has the receipt; the id is that in the receipt. 404 with the reason `waiting` until the receipt is in the log, five minutes at most. Kept for 400 days.',
+    credential: 'none',
+    answer: z.string(),
+    mediaType: 'text/plain',
+    needs: { table: { newReceipt: ['get'], loggedReceipt: ['get'], receiptLog: ['get'] }, receipts: 'read' },
+    example: noExample,
   },
   'list-approvals': {
     method: 'GET',

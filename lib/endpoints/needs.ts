@@ -14,6 +14,8 @@ export interface Needs {
   /** checks the addresses of intents without calling them */
   addressRules?: true;
   invokes?: readonly ('issue-pat' | 'search-intents' | 'run-deferred-call')[];
+  /** gives receipts, puts them into their log, or reads the log; nothing if the setting `receipts` is `off` */
+  receipts?: 'give' | 'log' | 'read';
   /** reads the account's concurrency quota and API Gateway's log role */
   accountLimits?: true;
   /** sends events about calls that wait for approval */

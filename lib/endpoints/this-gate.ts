@@ -163,6 +163,20 @@ export const aboutThisGate = {
       },
     },
   },
+  'get-log': {
+    method: 'GET',
+    path: '/log/checkpoint',
+    further: [{ path: '/log/key' }, { path: '/log/jwks.json' }, { path: '/log/tile/{tile+}' }],
+    summary: 'Read the log of receipts',
+    description:
+      'The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry holds the id of an execution and the SHA-256 digest of its receipt.',
+    credential: 'none',
+    answer: z.string(),
+    mediaType: 'text/plain',
+    errors: ['NOT_FOUND'],
+    needs: { table: { receiptLog: ['get'] }, receipts: 'read' },
+    example: noExample,
+  },
   'get-health': {
     method: 'GET',
     path: '/health',

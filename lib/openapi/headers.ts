@@ -27,6 +27,10 @@ export const responseHeaders = {
     'only if the answer was cut to `max_bytes`; `at`: JSON pointer to the first item or member that was left out, or to the text that was cut, `total`: how many items, members or characters there are in all',
   ),
   'Execution-Id': header('identifies this execution, for the agent and for the operators of the upstream'),
+  'Execution-Receipt': header('a receipt for the execution: a compact JWS, which goes into the log at `/log` within five minutes'),
+  'Execution-Receipt-Salts': header(
+    'the salts, in base64url and separated by a dot, of the digests of parameters and answer in the receipt',
+  ),
   'Idempotent-Replayed': header('`true` if the answer is that of an earlier request with the same `Idempotency-Key`'),
   'WWW-Authenticate': header(
     'which credential is required (RFC 6750); the REST API of AWS sends it under the name `x-amzn-Remapped-WWW-Authenticate`',

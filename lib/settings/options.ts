@@ -119,6 +119,12 @@ export const settingsObject = z.strictObject({
   approvalSeconds: wholeNumber(60, 12 * 3_600)
     .default(3_600)
     .describe('how long a call may wait for the approval that the policy demands, in seconds'),
+  receipts: z
+    .enum(['off', 'keyed', 'all'], 'must be off, keyed or all')
+    .default('keyed')
+    .describe(
+      'which executions get a [receipt](receipts.md): those with an `Idempotency-Key`, all, or none; takes two KMS keys, at a monthly price each',
+    ),
   requireFreshSignature: flag
     .default(false)
     .describe(

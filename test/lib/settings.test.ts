@@ -16,6 +16,7 @@ const defaults = {
   signingKeys: ['first'],
   agents: 'open',
   agentIds: 'bound',
+  receipts: 'keyed',
   requireFreshSignature: false,
   requireProofOfPossession: false,
   signIn: false,

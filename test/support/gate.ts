@@ -11,6 +11,7 @@ import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
+import type { Evidence } from '../../functions/core/execution/evidence.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -122,12 +123,14 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     over = table,
     now = Date.now,
     connect = async () => {},
+    evidence,
   }: {
     template?: PolicyTemplate;
     over?: Table;
     now?: () => number;
     /** what happens until an upstream is connected */
     connect?: () => Promise<unknown>;
+    evidence?: Evidence;
   } = {}): Action =>
     createExecuteIntent({
       authenticate: openAuthenticate(template, over),
@@ -135,6 +138,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       calls: openIdempotentCalls(over),
       limits: openRateLimiter(over, now),
       slowCalls: openSlowCalls(over, 'execute-intent', 10),
+      ...(evidence && { evidence }),
       deferral: {
         deferred: openDeferredCalls(over),
         start: async (executionId) => void started.push(executionId),

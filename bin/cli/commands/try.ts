@@ -1,6 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { connect, IntentGateError, type OnPolicy, type PendingExecution, type Policy } from '../../../client/connect.ts';
+import { connect, IntentGateError, type OnPolicy, type PendingExecution, type Policy, receiptOf } from '../../../client/connect.ts';
 import { openFileAgreementStore } from '../../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../../client/file-key-store.ts';
 import { obtainNamedKey } from '../../../client/keys.ts';
@@ -32,6 +33,7 @@ export function addTry(program: CommandUnknownOpts): void {
     .option('-p, --param <name=value...>', 'parameter; values other than strings are JSON')
     .option('--params <file>', 'file with all parameters as a JSON or YAML object; - for stdin')
     .option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it')
+    .option('--receipt <file>', 'keep the receipt of the execution in a file, for "receipt save"')
     .option('--accept-policy', 'sign the policy without confirmation; read it first with "policy show"')
     .action(async (words, options, command) => {
       const context = openContext(command);
@@ -46,7 +48,11 @@ export function addTry(program: CommandUnknownOpts): void {
         );
       const parameters = { ...(await readParameters(options.params)), ...readPairs(options.param ?? [], read) };
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
-      const { agentId, answer } = await execute(context, intent.intent_uid, complete, options);
+      const { agentId, answer, receipt } = await execute(context, intent.intent_uid, complete, options);
+      if (options.receipt !== undefined) {
+        if (!receipt) throw new CliFailure('failure', `The intent was executed, but the gate gave no receipt: ${toPrintableJson(answer)}`);
+        await writeFile(options.receipt, `${JSON.stringify(receipt, null, 2)}\n`);
+      }
       terminal.say(`\n${terminal.style('bold', 'Response:')}\n${toPrintableJson(answer, 2)}`);
       terminal.json({ agent_id: agentId, intent_uid: intent.intent_uid, parameters: complete, answer });
     });
@@ -91,7 +97,7 @@ async function execute(
     if (!(error instanceof IntentGateError) || error.code !== 'FOREIGN_POLICY') throw error;
     throw new CliFailure('usage', `${error.message} The option is --public-url.`, { cause: error });
   });
-  return { agentId: agent.agentId, answer };
+  return { agentId: agent.agentId, answer, receipt: receiptOf(answer) };
 }
 
 /** Describes the policy that will be signed, rather than trusting the words of the gate; as JSON if it cannot be described. */

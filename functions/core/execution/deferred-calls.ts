@@ -3,11 +3,21 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import { unavailable } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
 import { pack, unpack } from '../pack.ts';
+import type { Entry } from '../receipts/entries.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
-import { type CallItem, describeCall, type HeldCall, isFree, type KeyedRequest, newCall, outcomeMembers } from './idempotent-call.ts';
+import {
+  type CallItem,
+  describeCall,
+  type HeldCall,
+  isFree,
+  type KeyedRequest,
+  newCall,
+  outcomeMembers,
+  writeWith,
+} from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
 import { type Place, requirePlace } from './waiting-places.ts';
 
@@ -144,9 +154,10 @@ export function openDeferredCalls(table: Table) {
     },
 
     /** Stores the outcome of a call. @param mayRepeat - nothing was sent, for a temporary reason, so the key may be used again */
-    async finish({ account, key, executionId, item }: DeferredCall, run: string, outcome: Outcome, mayRepeat: boolean): Promise<void> {
+    async finish(call: DeferredCall, run: string, outcome: Outcome, mayRepeat: boolean, receipt?: Entry): Promise<void> {
+      const { account, key, executionId, item } = call;
       const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
-      await table.update(keys.call(account, key), { set, when: isClaimedBy(executionId, run), isQuiet: true });
+      await writeWith(table, keys.call(account, key), { set, when: isClaimedBy(executionId, run) }, receipt);
     },
   };
 }

@@ -13,8 +13,9 @@ import { newUlid } from '../ulid.ts';
 import { attempt } from './attempt.ts';
 import { noLongerHolds } from './binding.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-calls.ts';
+import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
-import { type Attempt, isOutcome } from './once.ts';
+import { type Attempt, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
@@ -25,6 +26,7 @@ export interface DeferredRunParts {
   findPolicy: FindPolicy;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
+  evidence?: Evidence;
   /** milliseconds since the epoch */
   now: () => number;
 }
@@ -34,7 +36,7 @@ export interface DeferredRunParts {
  * and no run claims it again. Policy, agent, intent and limits are those of the moment, and the first two are checked again right before the call is sent.
  * @returns makes the call of an execution; `remainingMs`: how long the run may still take
  */
-export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, now }: DeferredRunParts) {
+export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, evidence = noEvidence, now }: DeferredRunParts) {
   return async (executionId: string, remainingMs: () => number): Promise<void> => {
     const nowMs = now();
     const call = await deferred.find(executionId);
@@ -57,7 +59,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       // Nobody waits for this answer, but alarms count failures of the gate by it.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
-      await deferred.finish(call, run, outcome, made?.mayHaveActed !== true && passes(outcome));
+      await deferred.finish(call, run, outcome, made?.mayHaveActed !== true && passes(outcome), made?.receipt?.entry);
     });
   };
 
@@ -69,11 +71,12 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (!content.shown && demandingApproval(resolved.rules).length > 0)
       throw noLongerHolds("The policy has changed to require a person's approval");
     await resolved.foresee();
-    return attempt(relay, execution, resolved);
+    return evidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
   }
 }
 
-function answerOf({ result }: Attempt): ApiResponse {
+function answerOf(attempted: Attempt): ApiResponse {
+  const result = withReceipt(attempted);
   if (result instanceof Error) throw result;
   return result as ApiResponse;
 }

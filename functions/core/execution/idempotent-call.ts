@@ -1,7 +1,8 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { ApiError, unavailable } from '../api-error.ts';
-import type { Condition } from '../table/expression.ts';
-import { keys } from '../table/keys.ts';
+import { type Entry, newReceiptItem } from '../receipts/entries.ts';
+import type { Condition, Update } from '../table/expression.ts';
+import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
 
@@ -69,8 +70,11 @@ export interface IdempotentCalls {
   begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
   /** Reads the state of the key, which saves {@link begin} a write that would fail. */
   find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
-  /** Stores the outcome for the rest of the 24 hours. False if the table cannot be reached, which makes the call `unknown`. */
-  finish(call: KeyedCall, outcome: Outcome): Promise<boolean>;
+  /**
+   * Stores the outcome for the rest of the 24 hours, and the receipt until it is in the log, or neither.
+   * @returns whether they are stored; if the table cannot be reached, the call is `unknown`
+   */
+  finish(call: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean>;
   /** Frees the key, because nothing was sent. False if the table cannot be reached, which makes the call `unknown`. */
   abandon(call: KeyedCall): Promise<boolean>;
 }
@@ -140,22 +144,27 @@ export function openIdempotentCalls(table: Table): IdempotentCalls {
     return held ? describeCall(held, request) : { state: 'free' };
   }
 
-  async function finish({ account, key, executionId }: KeyedCall, outcome: Outcome): Promise<boolean> {
-    const set = await outcomeMembers(outcome);
-    return isReached(table.update(keys.call(account, key), { set, when: isOwn(executionId), isQuiet: true }));
+  async function finish({ account, key, executionId }: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean> {
+    const update = { set: await outcomeMembers(outcome), when: isOwn(executionId) };
+    return unlessUnreachable(writeWith(table, keys.call(account, key), update, receipt));
   }
 
   const abandon = ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
-    isReached(table.delete(keys.call(account, key), { when: isOwn(executionId) }));
+    unlessUnreachable(table.delete(keys.call(account, key), { when: isOwn(executionId) }).then(() => true));
 
   return { begin, find, finish, abandon };
 }
 
-/** Whether the table answered. The caller gets the outcome either way. */
-async function isReached(write: Promise<unknown>): Promise<boolean> {
+/** Changes a record, and stores a receipt if there is one, with one request. @returns false if a receipt was not stored, because the conditions do not hold */
+export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: Key, update: Update, receipt?: Entry): Promise<boolean> {
+  if (!receipt) return table.update(key, { ...update, isQuiet: true }).then(() => true);
+  return (await table.transact([{ update: key, ...update }, { put: newReceiptItem(receipt) }])) === true;
+}
+
+/** False if the table cannot be reached. The caller gets the outcome either way. */
+async function unlessUnreachable(write: Promise<boolean>): Promise<boolean> {
   try {
-    await write;
-    return true;
+    return await write;
   } catch (error) {
     if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return false;
     throw error;

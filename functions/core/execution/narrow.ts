@@ -41,6 +41,8 @@ export async function narrowOutcome(
   return narrow({ intent: found.intent, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
 }
 
+const answerHeaders = ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'];
+
 /** What the headers of an outcome say about its body. */
 export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> =>
-  Object.fromEntries(['Answer-Issues', 'Answer-Cut'].flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  Object.fromEntries(answerHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));

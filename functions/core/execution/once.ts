@@ -1,5 +1,6 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
+import type { Entry } from '../receipts/entries.ts';
 import { answerHeld } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
@@ -10,6 +11,8 @@ export interface Attempt {
   mayHaveActed: boolean;
   /** an {@link ApiResponse}, or what was thrown: an ApiError is a refusal, anything else a fault of the gate */
   result: unknown;
+  /** if one is given: its headers, and what of it is kept together with the outcome */
+  receipt?: { headers: Record<string, string>; entry: Entry };
 }
 
 export interface OnceOptions {
@@ -66,14 +69,23 @@ export async function once(calls: IdempotentCalls, options: OnceOptions, attempt
   }
   const held = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
   if (held) return held;
-  const { mayHaveActed, result } = await attempt();
+  const attempted = await attempt();
+  const { mayHaveActed, result, receipt } = attempted;
+  const receipted = withReceipt(attempted);
   if (!mayHaveActed) await calls.abandon(keyed);
-  else if (isOutcome(result)) await calls.finish(keyed, result);
+  else if (isOutcome(receipted) && (await calls.finish(keyed, receipted, receipt?.entry))) return answer(receipted);
   return answer(result);
 }
 
 /** Whether the result of an attempt can be stored: anything but a fault of the gate. */
 export const isOutcome = (result: unknown): result is Outcome => !(result instanceof Error) || result instanceof ApiError;
+
+/** The result with the headers of its receipt. */
+export function withReceipt({ result, receipt }: Attempt): unknown {
+  if (!receipt || !isOutcome(result)) return result;
+  const { headers } = receipt;
+  return result instanceof ApiError ? result.withHeaders(headers) : { ...result, headers: { ...result.headers, ...headers } };
+}
 
 function answer(result: Attempt['result']): ApiResponse {
   if (result instanceof Error) throw result;

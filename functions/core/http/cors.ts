@@ -9,6 +9,8 @@ const exposedHeaders = [
   'Budget-Warning',
   'ETag',
   'Execution-Id',
+  'Execution-Receipt',
+  'Execution-Receipt-Salts',
   'Idempotent-Replayed',
   'Link',
   'Location',

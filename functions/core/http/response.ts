@@ -10,6 +10,8 @@ export interface ApiResponse {
   body?: unknown;
   /** sent unchanged instead of `body`; `headers` must have its Content-Type */
   text?: string;
+  /** the same for content that is not text */
+  bytes?: Uint8Array;
   headers?: Record<string, string>;
 }
 
@@ -42,7 +44,7 @@ export const withPolicy = (etag: string, policyDigest: string): string => `${eta
 export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
   field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim().replace(/~[\w-]{8}"$/, '"')));
 
-export const serialize = ({ status, body, text, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
+export const serialize = ({ status, body, text, bytes, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
   headers: {
     ...(body !== undefined && { 'Content-Type': 'application/json' }),
@@ -51,7 +53,8 @@ export const serialize = ({ status, body, text, headers }: ApiResponse, requestI
     'X-Request-Id': requestId,
     ...headers,
   },
-  body: text ?? (body === undefined ? '' : JSON.stringify(body)),
+  body: bytes ? Buffer.from(bytes).toString('base64') : (text ?? (body === undefined ? '' : JSON.stringify(body))),
+  ...(bytes && { isBase64Encoded: true }),
 });
 
 /** Converts an error to a response (specification section 7.1). Errors other than ApiError reveal nothing. */

@@ -92,7 +92,10 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
     const read = async () => findEnd(await readCall(params, request), request.requestId);
     const ended = await hold(read, request);
     if (!ended) throw new RpcError('internalError', 'The call has not ended yet. Ask for its task with tasks/get.', { status: 200 });
-    return { ...ended.result, _meta: relatedTo(String(params.taskId)) };
+    return {
+      ...ended.result,
+      _meta: { ...('_meta' in ended.result && (ended.result._meta as object)), ...relatedTo(String(params.taskId)) },
+    };
   };
 
   /** Takes note of what changes nothing: a call has nothing to ask of its client, and only admins stop it. */
@@ -137,7 +140,12 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
       });
     }
     const result = await method(message.params, request);
-    return era === 'legacy' ? result : { resultType: 'complete', ...result, _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } };
+    if (era === 'legacy') return result;
+    return {
+      resultType: 'complete',
+      ...result,
+      _meta: { ...('_meta' in result && (result._meta as object)), 'io.modelcontextprotocol/serverInfo': serverInfo },
+    };
   }
 
   return async (request) => {

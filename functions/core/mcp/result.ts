@@ -6,9 +6,12 @@ import type { ToolOutput } from './tool.ts';
 import { inToolTerms } from './tool-terms.ts';
 
 /** What a tool found, as MCP passes it on. */
-export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [] }: ToolOutput): object {
+export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [], headers = {} }: ToolOutput): object {
   const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
-  return { content, structuredContent: data, isError: false };
+  // for programs: a model need not read the receipt of an execution
+  const { 'Execution-Receipt': receipt, 'Execution-Receipt-Salts': salts } = headers;
+  const meta = receipt && { _meta: { 'intent-gate/execution-receipt': receipt, 'intent-gate/execution-receipt-salts': salts } };
+  return { content, structuredContent: data, isError: false, ...meta };
 }
 
 /** A refusal in the terms of the tools, with what to do next. */

@@ -49,7 +49,7 @@ export const findEnd = (answer: ApiResponse, requestId: string): Ended | undefin
 function endOf({ body, headers }: ApiResponse, requestId: string): Ended {
   const state = body as ExecutionState;
   if (state.status === 'done' && state.outcome.status === 200)
-    return { result: describeOutput({ data: state.outcome.body, remarks: remarksOn(headers) }) };
+    return { result: describeOutput({ data: state.outcome.body, remarks: remarksOn(headers), headers }) };
   const explained = explainRefusal('execute_intent', refusalOf(state), requestId);
   return { result: describeRefusal(explained), message: explained.error.message };
 }

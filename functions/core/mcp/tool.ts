@@ -31,6 +31,8 @@ export interface ToolOutput {
   text?: string;
   /** remarks on the data, in sentences */
   remarks?: string[];
+  /** headers of the answer, some of which go into the `_meta` of the result */
+  headers?: Record<string, string> | undefined;
   /** the call is made later */
   pending?: PendingCall;
 }

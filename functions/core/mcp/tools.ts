@@ -173,7 +173,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
         });
         try {
           const { status, body, headers } = await endpoints.executeIntent({ ...inner, keyIfDeferred: client.key });
-          if (status !== 202) return { data: body as object, remarks: remarksOn(headers) };
+          if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
           const state = body as PendingExecution;
           const executionId = executionIdOf(state);
           const reading = innerRequest(request, { method: 'GET', pathParameters: { id: executionId }, headers: { ...credential } });

@@ -26,6 +26,9 @@ export const partitions = {
   call: { table: 'activity', prefix: 'CALL#' },
   execution: { table: 'activity', prefix: 'EXECUTION#' },
   approval: { table: 'activity', prefix: 'APPROVAL#' },
+  newReceipt: { table: 'activity', prefix: 'RECEIPT#' },
+  loggedReceipt: { table: 'activity', prefix: 'LOGGED#' },
+  receiptLog: { table: 'activity', prefix: 'RECEIPTLOG#' },
   jti: { table: 'activity', prefix: 'JTI#' },
   slowCalls: { table: 'activity', prefix: 'SLOW#' },
   stats: { table: 'activity', prefix: 'STATS#' },
@@ -59,6 +62,12 @@ function toSortKey(text: string, prefixBytes = 0): string {
   if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
+
+/** Receipts that wait for the log are in so many partitions, each of which takes about 1,000 writes a second. */
+const receiptShards = 8;
+
+export const newReceiptPartitions = (): string[] =>
+  Array.from({ length: receiptShards }, (_, shard) => `${partitions.newReceipt.prefix}${shard}`);
 
 const toSlot = (ms: number): string => new Date(ms).toISOString().slice(0, 16);
 
@@ -97,6 +106,12 @@ export const keys = {
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
   approvalPlace: (place: number): Key => key('approval', '', String(place).padStart(4, '0')),
   holderPlace: (account: string, place: number): Key => key('approval', account, String(place).padStart(4, '0')),
+  /** a receipt that is not in the log yet: the random end of its execution's id spreads them */
+  newReceipt: (executionId: string): Key => key('newReceipt', String(executionId.charCodeAt(25) % receiptShards), executionId),
+  /** @param origin - name of the log */
+  loggedReceipt: (executionId: string, origin: string): Key => key('loggedReceipt', executionId, origin),
+  /** size and newest entries of a log of receipts */
+  receiptLog: (origin: string): Key => key('receiptLog', origin, 'HEAD'),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /**

@@ -31,6 +31,7 @@ const item: Resource = {
   ]),
 };
 const definition: ApiDefinition = {
+  isBinary: false,
   resources: [item],
   gatewayAnswers: new Map([
     gatewayAnswer('ACCESS_DENIED', 403),

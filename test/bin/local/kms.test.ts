@@ -58,9 +58,16 @@ test.each<[string, Partial<SignCommandInput>, string]>([
 test('keepKeys keeps keys by name in a file that only its owner reads', () => {
   const folder = mkdtempSync(join(tmpdir(), 'kms-'));
   const path = join(folder, 'keys.json');
-  const first = keepKeys(path, ['KeyA']);
-  const second = keepKeys(path, ['KeyA', 'KeyB']);
+  const first = keepKeys(path, new Map([['KeyA', 'ECC_NIST_P256']]));
+  const second = keepKeys(
+    path,
+    new Map([
+      ['KeyA', 'ECC_NIST_P256'],
+      ['KeyB', 'ECC_NIST_EDWARDS25519'],
+    ]),
+  );
   expect(Object.keys(second)).toEqual(['KeyA', 'KeyB']);
+  expect(second.KeyB?.spec).toBe('ECC_NIST_EDWARDS25519');
   expect(second.KeyA?.keyId).toBe(first.KeyA?.keyId);
   expect(Buffer.from(second.KeyA?.secret ?? [])).toEqual(Buffer.from(first.KeyA?.secret ?? []));
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -1,77 +1,11 @@
-import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { HttpRequest } from '@smithy/core/protocols';
-import { openStreams } from '../../aws-client.ts';
-import { type Credentials, openSignature } from '../../aws-signature.ts';
+import { openBucket, type S3Access } from '../../bucket.ts';
 import { readEnvironment } from '../../environment.ts';
-import { awsDomain } from '../../signed-request.ts';
 import type { SnapshotStore } from './snapshots.ts';
 
-export interface S3Access {
-  /** default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, or S3 of the region */
-  endpoint?: string | undefined;
-  /** default: the function's own */
-  region?: string;
-  /** default: from the environment */
-  credentials?: Credentials;
-}
+export type { S3Access };
 
-/**
- * Snapshots in an S3 bucket, under one prefix. The S3 client would be a third of the search function, so these three operations do without
- * it. A connection is closed after 5 silent seconds; a large snapshot may take longer as a whole. Reads are tried twice.
- */
-export function bucketSnapshots(
-  bucket: string,
-  {
-    endpoint = process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL,
-    region = process.env.AWS_REGION ?? '',
-    credentials,
-  }: S3Access = {},
-): SnapshotStore {
-  const root = endpoint === undefined ? `https://${bucket}.s3.${region}.${awsDomain(region)}` : `${endpoint}/${bucket}`;
-  const sign = openSignature(credentials && (async () => credentials));
-  const request = openStreams(5_000);
-
-  async function send(method: 'GET' | 'PUT' | 'DELETE', name: string, content?: { body: Readable; bytes: number }) {
-    const { protocol, hostname, port, host, pathname: path } = new URL(`${root}/search-index/${name}`);
-    const headers = {
-      host,
-      // https protects what is written, and the digest in the manifest what is read
-      'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
-      ...(content && { 'content-length': String(content.bytes) }),
-    };
-    const signed = await sign({ method, path, headers, body: '' }, { service: 's3', region });
-    const target = { protocol, hostname, ...(port && { port: Number(port) }), path };
-    const answer = await request(new HttpRequest({ method, ...target, headers: signed }), content?.body);
-    return { status: answer.statusCode ?? 0, body: answer };
-  }
-
-  async function expectSuccess(operation: string, { status, body }: { status: number; body: Readable }): Promise<void> {
-    const answer = await text(body);
-    if (status >= 300) throw new Error(`S3 answered ${operation} with ${status} ${codeIn(answer)}`);
-  }
-
-  return {
-    async read(name) {
-      const first = await send('GET', name).catch(() => undefined);
-      const hasFailed = first === undefined || first.status >= 500;
-      if (hasFailed) first?.body.destroy();
-      const { status, body } = hasFailed ? await send('GET', name) : first;
-      if (status === 200) return body;
-      const code = codeIn(await text(body));
-      if (code === 'NoSuchKey') return undefined;
-      throw new Error(`S3 answered GetObject with ${status} ${code}`);
-    },
-    async write(name, content, bytes) {
-      await expectSuccess('PutObject', await send('PUT', name, { body: Readable.from(content), bytes }));
-    },
-    async remove(name) {
-      await expectSuccess('DeleteObject', await send('DELETE', name));
-    },
-  };
-}
-
-const codeIn = (answer: string): string => /<Code>(\w+)<\/Code>/.exec(answer)?.[1] ?? '';
+/** Snapshots in an S3 bucket, under one prefix. */
+export const bucketSnapshots = (bucket: string, access?: S3Access): SnapshotStore => openBucket(bucket, 'search-index/', access);
 
 export function snapshotsFromEnvironment(): SnapshotStore | undefined {
   const { snapshotBucket } = readEnvironment([], ['snapshotBucket']);

@@ -1,0 +1,288 @@
+import { toCanonicalJson } from './canonical.ts';
+import { parseJson, stringifyJson } from './json.ts';
+
+/** What a receipt says of an execution. */
+export interface ReceiptClaims {
+  /** address of the gate */
+  iss: string;
+  execution_id: string;
+  /** when the call ended (RFC 3339) */
+  time: string;
+  agent_thumbprint: string;
+  policy_digest: string;
+  intent_digest: string;
+  parameters_digest: string;
+  answer_digest: string;
+  /** `OK`, or the code of the error */
+  outcome: string;
+}
+
+/** A receipt with all that verifying it takes, as `intent-gate receipt save` writes it. */
+export interface ReceiptFile {
+  /** the header `Execution-Receipt`: a compact JWS */
+  receipt: string;
+  /** the header `Execution-Receipt-Salts` */
+  salts?: string | undefined;
+  /** the parameters that were sent, as JSON */
+  parameters?: string | undefined;
+  /** the body of the answer, byte for byte */
+  answer?: string | undefined;
+  /** from `/api/executions/{id}/proof`: a C2SP tlog-proof */
+  proof?: string | undefined;
+  /** from `/log/key`: a verifier key in signed-note format */
+  log_key?: string | undefined;
+  /** from `/log/jwks.json` */
+  jwks?: { keys: Record<string, string>[] } | undefined;
+}
+
+export interface ReceiptReport {
+  /** what was compared, in order; a problem says what does not fit */
+  checks: { what: string; problem?: string; isSkipped?: true }[];
+  /** every check was made, or had nothing to compare, and none has a problem */
+  isValid: boolean;
+  /** of a receipt whose signature is good */
+  claims: ReceiptClaims | undefined;
+}
+
+/** The statement of a log about itself at one size. */
+export interface Checkpoint {
+  origin: string;
+  size: number;
+  /** base64 */
+  root: string;
+}
+
+const noted = new WeakMap<object, ReceiptFile>();
+
+/**
+ * The receipt of an answer of {@link IntentGate.execute}; undefined if the gate gives none. `intent-gate receipt save` adds what verifying it takes.
+ * @param answer - the object that `execute` returned, not a copy
+ */
+export const receiptOf = (answer: object): ReceiptFile | undefined => noted.get(answer);
+
+export function noteReceipt<Answer>(answer: Answer, { headers, text }: { headers: Headers; text: string }, parameters: unknown): Answer {
+  const receipt = headers.get('execution-receipt');
+  if (receipt === null || typeof answer !== 'object' || answer === null) return answer;
+  noted.set(answer, { receipt, salts: headers.get('execution-receipt-salts') ?? '', parameters: stringifyJson(parameters), answer: text });
+  return answer;
+}
+
+/** What does not fit. */
+class Misfit extends Error {}
+
+const misfit = (problem: string): never => {
+  throw new Misfit(problem);
+};
+
+const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+const toBase64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+
+/** Only the one spelling that encoding gives counts, so that no character can change unnoticed. */
+function decodeBase64(text: string, problem: string): Uint8Array<ArrayBuffer> {
+  try {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    if (toBase64(bytes) === text) return bytes;
+  } catch {}
+  return misfit(problem);
+}
+
+function decodeBase64Url(text: string, problem: string): Uint8Array<ArrayBuffer> {
+  if (!/^[\w-]*$/.test(text)) return misfit(problem);
+  const plain = text.replaceAll('-', '+').replaceAll('_', '/');
+  return decodeBase64(plain + '='.repeat((4 - (plain.length % 4)) % 4), problem);
+}
+
+const toBase64Url = (bytes: Uint8Array): string => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+
+async function sha256(...parts: Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
+  const whole = Uint8Array.from(parts.flatMap((part) => [...part]));
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
+}
+
+async function isSigned(publicKey: Uint8Array<ArrayBuffer>, signature: Uint8Array<ArrayBuffer>, text: string): Promise<boolean> {
+  const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', true, ['verify']);
+  return crypto.subtle.verify('Ed25519', key, signature, utf8(text));
+}
+
+interface OpenedJws {
+  header: Record<string, unknown>;
+  payload: Record<string, unknown>;
+  verify(x: unknown): Promise<void>;
+}
+
+/** Reads a compact JWS of a type, signed with Ed25519 (RFC 8037). */
+function openJws(jws: unknown, typ: string, name: string): OpenedJws {
+  const [head = '', body = '', signature = '', ...more] = String(jws).split('.');
+  const read = (part: string) => {
+    try {
+      const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(decodeBase64Url(part, '')));
+      if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    } catch {}
+    return misfit(`The ${name} is not a compact JWS: it was changed, or is not whole.`);
+  };
+  const [header, payload] = [read(head), read(body)];
+  if (more.length > 0 || header.typ !== typ || header.alg !== 'EdDSA') misfit(`The ${name} is not of type ${typ}, signed with EdDSA.`);
+  return {
+    header,
+    payload,
+    verify: async (x) => {
+      const problem = `The signature of the ${name} does not fit: it was changed, or signed with another key.`;
+      const [key, bytes] = [decodeBase64Url(String(x), problem), decodeBase64Url(signature, problem)];
+      if (key.length !== 32 || bytes.length !== 64 || !(await isSigned(key, bytes, `${head}.${body}`))) misfit(problem);
+    },
+  };
+}
+
+const claimNames = [
+  ...(['iss', 'execution_id', 'time', 'agent_thumbprint', 'policy_digest', 'intent_digest'] as const),
+  ...(['parameters_digest', 'answer_digest', 'outcome'] as const),
+];
+
+/** Verifies the signature of a receipt, and that the gate certified the key that made it. */
+async function verifySignature(receipt: string, { keys }: NonNullable<ReceiptFile['jwks']>): Promise<ReceiptClaims> {
+  const opened = openJws(receipt, 'execution-receipt+jwt', 'receipt');
+  const certificate = openJws(opened.header.certificate, 'receipt-key+jwt', 'certificate in the receipt');
+  const certifying = keys.find(({ kid }) => kid === certificate.header.kid);
+  if (!certifying) return misfit('The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.');
+  await certificate.verify(certifying.x);
+  const { iat, exp, cnf } = certificate.payload as { iat: number; exp: number; cnf?: { jwk?: { x?: string } } };
+  await opened.verify(cnf?.jwk?.x);
+  const claims = opened.payload as unknown as ReceiptClaims;
+  const lacking = claimNames.find((name) => typeof claims[name] !== 'string');
+  if (lacking) misfit(`The receipt lacks ${lacking}.`);
+  const seconds = Date.parse(claims.time) / 1_000;
+  if (!(seconds >= iat - 60 && seconds <= exp + 60)) misfit('The receipt was signed outside the time for which its key was certified.');
+  return claims;
+}
+
+/** Reads a verifier key in signed-note format. */
+async function readVerifierKey(text: string) {
+  const problem = 'log_key is not a verifier key of Ed25519 in signed-note format.';
+  const [, origin = '', id = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?$/.exec(text) ?? misfit(problem);
+  const key = decodeBase64(encoded, problem);
+  const digest = await sha256(utf8(`${origin}\n`), key);
+  const own = Array.from(digest.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  if (key.length !== 33 || key[0] !== 1 || own !== id) misfit(problem);
+  return { origin, id, publicKey: key.slice(1) };
+}
+
+/**
+ * Verifies a checkpoint (C2SP tlog-checkpoint). Signatures of others, such as witnesses, are ignored.
+ * @param logKey - the verifier key of the log
+ * @throws Error that says what does not fit
+ */
+export async function verifyCheckpoint(note: string, logKey: string): Promise<Checkpoint> {
+  const { origin, id, publicKey } = await readVerifierKey(logKey);
+  const at = note.lastIndexOf('\n\n');
+  const [text, signatures] = [note.slice(0, at + 1), note.slice(at + 2)];
+  const [name = '', size = '', root = ''] = text.split('\n');
+  if (at < 0 || !/^(0|[1-9]\d*)$/.test(size) || !Number.isSafeInteger(Number(size)))
+    misfit('The checkpoint is not a signed note of a log.');
+  if (name !== origin) misfit(`The checkpoint is of another log: ${JSON.stringify(name)}, and the key is of ${JSON.stringify(origin)}.`);
+  if (decodeBase64(root, 'The root hash in the checkpoint is not base64.').length !== 32) misfit('The root hash is not of SHA-256.');
+  for (const line of signatures.split('\n').slice(0, -1)) {
+    const [, signer, encoded = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
+    if (signer !== origin) continue;
+    const bytes = decodeBase64(encoded, 'The signature of the checkpoint is not base64.');
+    const own = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join('');
+    if (own === id && (await isSigned(publicKey, bytes.slice(4), text))) return { origin, size: Number(size), root };
+  }
+  return misfit('The checkpoint is not signed with the key of the log: it was changed, or is of another gate.');
+}
+
+const nodeHash = (left: Uint8Array, right: Uint8Array) => sha256(Uint8Array.of(1), left, right);
+
+/** Verifies that an entry is in a log (C2SP tlog-proof; RFC 9162 section 2.1.3.2). */
+async function verifyInclusion(proof: string, entry: string, logKey: string): Promise<Checkpoint> {
+  const at = proof.indexOf('\n\n');
+  const [format, ...lines] = proof.slice(0, at).split('\n');
+  if (lines[0]?.startsWith('extra ')) lines.shift();
+  const [, given] = /^index (0|[1-9]\d*)$/.exec(lines.shift() ?? '') ?? [];
+  if (at < 0 || format !== 'c2sp.org/tlog-proof@v1' || given === undefined) misfit('The proof is not a C2SP tlog-proof.');
+  const path = lines.map((line) => decodeBase64(line, 'A hash in the proof is not base64.'));
+  const checkpoint = await verifyCheckpoint(proof.slice(at + 2), logKey);
+  let [index, last] = [Number(given), checkpoint.size - 1];
+  if (index > last) misfit('The proof is for an entry beyond the end of the log.');
+  let hash = await sha256(Uint8Array.of(0), utf8(entry));
+  for (const other of path) {
+    if (last === 0) misfit('The proof has more hashes than the log has levels.');
+    if (index % 2 === 1 || index === last) {
+      hash = await nodeHash(other, hash);
+      while (index % 2 === 0 && index !== 0) [index, last] = [index / 2, Math.floor(last / 2)];
+    } else hash = await nodeHash(hash, other);
+    [index, last] = [Math.floor(index / 2), Math.floor(last / 2)];
+  }
+  if (last !== 0 || toBase64(hash) !== checkpoint.root)
+    misfit(
+      'The proof does not lead to the root of the log: the receipt is not in the log at this place, or the receipt or the proof was changed.',
+    );
+  return checkpoint;
+}
+
+async function verifySalted(salt: string, text: string, digest: string, name: string): Promise<void> {
+  const bytes = decodeBase64Url(salt, 'salts are not two texts in base64url, with a dot between them.');
+  if (toBase64Url(await sha256(bytes, utf8(text))) !== digest)
+    misfit(`The ${name} are not those of the receipt, or the salts were changed.`);
+}
+
+/**
+ * Says of two verified checkpoints whether the log has forked.
+ * @throws Error if they are of one size and have different roots
+ */
+export function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
+  if (one.origin !== other.origin) misfit('The checkpoints are of different logs.');
+  if (one.size === other.size && one.root !== other.root)
+    misfit(`Fork: the log has signed two checkpoints of size ${one.size} with different roots. Keep both: together they prove it.`);
+}
+
+const unknownFile = 'The file is not a receipt as "intent-gate receipt save" writes it.';
+
+/**
+ * Verifies a receipt offline: nothing is asked of the gate.
+ * @param trusted - a verifier key that was got in another way, and checkpoints that were kept
+ */
+export async function verifyReceipt(
+  file: ReceiptFile,
+  trusted: { logKey?: string | undefined; checkpoints?: readonly string[] | undefined } = {},
+): Promise<ReceiptReport> {
+  const checks: ReceiptReport['checks'] = [];
+  const check = async <T>(what: string, given: boolean, run: () => Promise<T>): Promise<T | undefined> => {
+    if (!given) return void checks.push({ what, isSkipped: true });
+    try {
+      const result = await run();
+      checks.push({ what });
+      return result;
+    } catch (error) {
+      checks.push({ what, problem: error instanceof Misfit ? error.message : unknownFile });
+      return undefined;
+    }
+  };
+  const { receipt, salts = '', parameters, answer, proof, jwks } = file;
+  const logKey = trusted.logKey ?? file.log_key;
+  const [parametersSalt = '', answerSalt = '', ...more] = salts.split('.');
+  const claims = await check('signature of the receipt', true, () =>
+    jwks && receipt ? verifySignature(receipt, jwks) : misfit('The file lacks receipt or jwks.'),
+  );
+  await check('parameters', parameters !== undefined && claims !== undefined, async () => {
+    if (more.length > 0) misfit('salts are not two texts in base64url, with a dot between them.');
+    await verifySalted(parametersSalt, toCanonicalJson(parseJson(parameters ?? '')), claims?.parameters_digest ?? '', 'parameters');
+  });
+  await check('answer', answer !== undefined && claims !== undefined, () =>
+    verifySalted(answerSalt, answer ?? '', claims?.answer_digest ?? '', 'bytes of the answer'),
+  );
+  await check('key of the log', trusted.logKey !== undefined && file.log_key !== undefined, async () => {
+    if (file.log_key?.trim() !== trusted.logKey?.trim()) misfit('log_key in the file is another than the one that you trust.');
+  });
+  const checkpoint = await check('place in the log', claims !== undefined, async () => {
+    if (proof === undefined || logKey === undefined) return misfit('The file lacks proof or log_key.');
+    const digest = toBase64Url(await sha256(utf8(receipt)));
+    return verifyInclusion(proof, `${claims?.execution_id} ${digest}`, logKey);
+  });
+  for (const kept of trusted.checkpoints ?? [])
+    await check('checkpoint that was kept', checkpoint !== undefined, async () => {
+      const older = await verifyCheckpoint(kept, logKey ?? '');
+      if (checkpoint) compareCheckpoints(checkpoint, older);
+    });
+  return { checks, isValid: claims !== undefined && checkpoint !== undefined && checks.every(({ problem }) => !problem), claims };
+}

@@ -1,0 +1,100 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { canonicalText } from '../../../schemas/canonical.ts';
+import { digestIntent } from '../../../schemas/intent-digest.ts';
+import { ApiError } from '../api-error.ts';
+import { readEnvironment } from '../environment.ts';
+import { describeError } from '../http/response.ts';
+import type { JsonValue } from '../json.ts';
+import { openKms } from '../kms.ts';
+import { describeCause, log } from '../log.ts';
+import { newReceiptItem, toEntry } from '../receipts/entries.ts';
+import { openEvidenceKey } from '../receipts/evidence-keys.ts';
+import { openReceiptSigner, type ReceiptSigner } from '../receipts/signer.ts';
+import type { Table } from '../table/table.ts';
+import type { Execution, ExecutionRequest } from './execution.ts';
+import { narrow } from './narrow.ts';
+import { type Attempt, isOutcome, withReceipt } from './once.ts';
+import type { Outcome } from './outcome.ts';
+import type { ResolvedCall } from './resolve.ts';
+
+/** Makes a call, and gives a receipt for it if the upstream may have acted and the setting says so. */
+export type Evidence = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempt>) => Promise<Attempt>;
+
+const receiptName = 'Execution-Receipt';
+const saltsName = 'Execution-Receipt-Salts';
+
+const digestSalted = (salt: Buffer, text: string): string => createHash('sha256').update(salt).update(text).digest('base64url');
+
+export interface EvidenceParts {
+  signer: ReceiptSigner;
+  table: Pick<Table, 'put'>;
+  /** or only those with an idempotency key */
+  coversAll: boolean;
+  /** replaces `proto` in error references */
+  protocol: string;
+  /** milliseconds since the epoch */
+  now: () => number;
+}
+
+export const noEvidence: Evidence = (_execution, _call, _body, attempt) => attempt();
+
+/** The receipt of a call under an idempotency key is kept with its outcome; that of any other takes one write. */
+export function openEvidence({ signer, table, coversAll, protocol, now }: EvidenceParts): Evidence {
+  return async (execution, call, body, attempt) => {
+    if (!call.keyed && !coversAll) return attempt();
+    await signer.prepare();
+    const attempted = await attempt();
+    const { mayHaveActed, result } = attempted;
+    if (!mayHaveActed || !isOutcome(result)) return attempted;
+    const { headers, claims } = await describe(execution, call, body, result);
+    const receipt = signer.sign(claims);
+    const receipted = {
+      ...attempted,
+      receipt: { headers: { [receiptName]: receipt, ...headers }, entry: toEntry(claims.execution_id, receipt) },
+    };
+    if (call.keyed) return receipted;
+    return keepAlone(receipted);
+  };
+
+  async function describe({ request, caller, holder, receipt }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
+    const salts = [randomBytes(16), randomBytes(16)] as const;
+    const claims = {
+      iss: request.baseUrl,
+      execution_id: receipt.executionId,
+      time: new Date(now()).toISOString(),
+      agent_thumbprint: holder.principal,
+      policy_digest: caller.policy.digest,
+      intent_digest: digestIntent(call.intent),
+      parameters_digest: digestSalted(salts[0], canonicalText((body as { parameters: unknown }).parameters)),
+      answer_digest: digestSalted(salts[1], await answerText(request, call, result)),
+      outcome: result instanceof ApiError ? result.code : 'OK',
+    };
+    return { claims, headers: { [saltsName]: salts.map((salt) => salt.toString('base64url')).join('.') } };
+  }
+
+  /** The body that the agent is about to be answered. */
+  async function answerText({ requestId, baseUrl }: ExecutionRequest, call: ResolvedCall, result: Outcome): Promise<string> {
+    const narrowed = await narrow(call, result instanceof ApiError ? Promise.reject(result) : Promise.resolve(result)).catch(
+      (error: unknown) => describeError(error, { protocol, requestId, baseUrl }),
+    );
+    return JSON.stringify(narrowed.body);
+  }
+
+  async function keepAlone(attempted: Attempt & { receipt: NonNullable<Attempt['receipt']> }): Promise<Attempt> {
+    const { mayHaveActed, result, receipt } = attempted;
+    try {
+      await table.put(newReceiptItem(receipt.entry));
+      return { mayHaveActed, result: withReceipt(attempted) };
+    } catch (error) {
+      log.warn('receipt not kept', { cause: describeCause(error) });
+      return { mayHaveActed, result };
+    }
+  }
+}
+
+export function evidenceFromEnvironment(table: Pick<Table, 'put'>): Evidence {
+  const { receipts, receiptKey, protocol } = readEnvironment(['protocol'], ['receipts', 'receiptKey']);
+  if (!receipts || !receiptKey) return noEvidence;
+  const signer = openReceiptSigner(openEvidenceKey(openKms(), receiptKey), Date.now);
+  return openEvidence({ signer, table, coversAll: receipts === 'all', protocol, now: Date.now });
+}

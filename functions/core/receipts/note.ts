@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+
+/** The signature type of Ed25519 (C2SP signed-note). */
+const ed25519 = Uint8Array.of(1);
+
+/** What verifies the notes of a log. */
+export interface Verifier {
+  /** name of the log, and of its key */
+  origin: string;
+  /** Ed25519, 32 bytes */
+  publicKey: Uint8Array;
+}
+
+const keyId = ({ origin, publicKey }: Verifier): Buffer =>
+  createHash('sha256').update(`${origin}\n`).update(ed25519).update(publicKey).digest().subarray(0, 4);
+
+/** The verifier key in signed-note format: name, key id and key. */
+export const verifierKey = (verifier: Verifier): string =>
+  `${verifier.origin}+${keyId(verifier).toString('hex')}+${Buffer.concat([ed25519, verifier.publicKey]).toString('base64')}`;
+
+/** A checkpoint (C2SP tlog-checkpoint) as a signed note. */
+export async function signCheckpoint(
+  verifier: Verifier,
+  size: number,
+  root: Buffer,
+  sign: (text: Buffer) => Promise<Uint8Array>,
+): Promise<string> {
+  const text = `${verifier.origin}\n${size}\n${root.toString('base64')}\n`;
+  const signature = Buffer.concat([keyId(verifier), await sign(Buffer.from(text))]);
+  return `${text}\n— ${verifier.origin} ${signature.toString('base64')}\n`;
+}
+
+/** A proof that an entry is in a log (C2SP tlog-proof). */
+export const inclusionNote = (index: number, path: readonly Buffer[], checkpoint: string): string =>
+  [`c2sp.org/tlog-proof@v1`, `index ${index}`, ...path.map((hash) => hash.toString('base64')), '', checkpoint].join('\n');

@@ -1,0 +1,145 @@
+import type { Condition } from '../table/expression.ts';
+import { keys, newReceiptPartitions } from '../table/keys.ts';
+import type { Item, Table } from '../table/table.ts';
+import { type NewReceiptItem, spellEntry } from './entries.ts';
+import { signCheckpoint, type Verifier } from './note.ts';
+import { extendLog, type ReadObject } from './tiles.ts';
+
+/** Where the log is published. */
+export interface LogStore {
+  read: ReadObject;
+  write(path: string, content: Buffer | string): Promise<void>;
+}
+
+/** The head of the log. Each change of it is one conditional write, so that of several sequencers one decides. */
+export interface HeadItem extends Item {
+  /** number of entries that the checkpoint covers */
+  size: number;
+  checkpoint: string;
+  /** the newest entries, until they are published and their receipts no longer wait */
+  entries?: string[];
+  /** size of the log before those entries: equal to `size` until their tiles are written */
+  from?: number;
+}
+
+export interface LoggedItem extends Item {
+  index: number;
+  expires_at: number;
+}
+
+/** An item has at most 400 KB, and an entry 70 bytes. */
+const maxEntries = 4_000;
+
+/** Requests at a time. */
+const parallel = 50;
+
+/** How long a proof can be had by the id of its execution, in seconds; the log is kept for good. */
+const provableSeconds = 400 * 86_400;
+
+/** Time that a further batch needs, in milliseconds. */
+const batchMs = 30_000;
+
+const idOf = (entry: string): string => entry.slice(0, 26);
+
+export interface SequencerParts {
+  table: Pick<Table, 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete'>;
+  store: LogStore;
+  verifier: () => Promise<Verifier>;
+  sign: (text: Buffer) => Promise<Uint8Array>;
+  /** further objects that go beside the log, by their names */
+  publicKeys: () => Promise<Record<string, string>>;
+  /** milliseconds since the epoch */
+  now: () => number;
+}
+
+/**
+ * Opens what gives receipts their places in the log, in three steps, each of which can be repeated after a crash and by several sequencers at the same
+ * time: the head is given the next entries; their tiles are written, and the head moves on; the checkpoint is published, and the receipts no longer wait.
+ */
+export function openSequencer({ table, store, verifier, sign, publicKeys, now }: SequencerParts) {
+  const inBatches = async <T>(all: readonly T[], run: (one: T) => Promise<unknown>): Promise<void> => {
+    for (let at = 0; at < all.length; at += parallel) await Promise.all(all.slice(at, at + parallel).map(run));
+  };
+
+  /** Begins an empty log. */
+  async function begin(log: Verifier): Promise<void> {
+    const { root } = await extendLog(store.read, 0, []);
+    const checkpoint = await signCheckpoint(log, 0, root, sign);
+    if (!(await table.put({ ...keys.receiptLog(log.origin), size: 0, checkpoint }, { when: [['absent', 'pk']] }))) return;
+    await publish(checkpoint);
+  }
+
+  const publish = async (checkpoint: string): Promise<void> => {
+    for (const [name, content] of Object.entries(await publicKeys())) await store.write(name, content);
+    await store.write('checkpoint', checkpoint);
+  };
+
+  /** The receipts that wait, without those that are in the log already: a write that was repeated late may have put one there again. */
+  async function findNew({ origin }: Verifier): Promise<string[]> {
+    const shards = newReceiptPartitions();
+    const limit = Math.floor(maxEntries / shards.length);
+    const pages = await Promise.all(shards.map((pk) => table.query<NewReceiptItem>(pk, { limit })));
+    const waiting = pages.flatMap(({ items }) => items.map(({ sk, digest }) => ({ executionId: String(sk), digest })));
+    const fresh: string[] = [];
+    for (let at = 0; at < waiting.length; at += 100) {
+      const some = waiting.slice(at, at + 100);
+      const logged = await table.getAll(some.map(({ executionId }) => keys.loggedReceipt(executionId, origin)));
+      const [known, unknown] = [some.filter((_, index) => logged[index]), some.filter((_, index) => !logged[index])];
+      await inBatches(known, ({ executionId }) => table.delete(keys.newReceipt(executionId)));
+      fresh.push(...unknown.map(spellEntry));
+    }
+    return fresh.sort();
+  }
+
+  /** Writes tiles before the head moves. */
+  async function integrate(log: Verifier, { size, entries = [] }: HeadItem): Promise<void> {
+    const { objects, root } = await extendLog(store.read, size, entries);
+    await inBatches([...objects], ([path, content]) => store.write(path, content));
+    const moved = size + entries.length;
+    const checkpoint = await signCheckpoint(log, moved, root, sign);
+    await table.update(keys.receiptLog(log.origin), { set: { size: moved, checkpoint }, when: isAt(size, size), isQuiet: true });
+  }
+
+  async function settle(log: Verifier, { size, from = 0, entries = [], checkpoint }: HeadItem): Promise<void> {
+    await publish(checkpoint);
+    const expires_at = Math.ceil(now() / 1_000) + provableSeconds;
+    const ids = entries.map((entry, at) => ({ id: idOf(entry), index: from + at }));
+    await inBatches(ids, async ({ id, index }) => {
+      await table.put({ ...keys.loggedReceipt(id, log.origin), index, expires_at } satisfies LoggedItem);
+      await table.delete(keys.newReceipt(id));
+    });
+    const head = keys.receiptLog(log.origin);
+    if (await table.update(head, { remove: ['entries', 'from'], when: isAt(size, from), isQuiet: true })) return;
+    // another sequencer is further, and this one may have replaced its checkpoint
+    const current = await table.get<HeadItem>(head);
+    if (current && current.size > size) await publish(current.checkpoint);
+  }
+
+  /**
+   * Works until no receipt waits, or time is up.
+   * @throws Error if a store fails; the next run continues
+   */
+  return async (remainingMs: () => number): Promise<void> => {
+    const log = await verifier();
+    const key = keys.receiptLog(log.origin);
+    while (remainingMs() > batchMs) {
+      const head = await table.get<HeadItem>(key);
+      if (!head) await begin(log);
+      else if (!head.entries) {
+        const entries = await findNew(log);
+        if (entries.length === 0) return;
+        const when: Condition[] = [
+          ['=', 'size', head.size],
+          ['absent', 'entries'],
+        ];
+        await table.update(key, { set: { entries, from: head.size }, when, isQuiet: true });
+      } else if (head.from === head.size) await integrate(log, head);
+      else await settle(log, head);
+    }
+  };
+}
+
+const isAt = (size: number, from: number): Condition[] => [
+  ['=', 'size', size],
+  ['=', 'from', from],
+];

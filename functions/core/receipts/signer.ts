@@ -1,0 +1,61 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { ReceiptClaims } from '../../../schemas/receipt.ts';
+import { certificateType, receiptType } from '../../../schemas/receipt.ts';
+import { beyondInvocation } from '../invocation.ts';
+import type { EvidenceKey } from './evidence-keys.ts';
+
+/** Signs receipts with a key of this instance, which KMS certifies once. */
+export interface ReceiptSigner {
+  /**
+   * Makes sure that there is a certified key: calls KMS only for the first receipt of an instance, and once a week.
+   * @throws ApiError SERVICE_UNAVAILABLE
+   */
+  prepare(): Promise<void>;
+  /** @returns a compact JWS */
+  sign(claims: ReceiptClaims): string;
+}
+
+/** How long an instance uses a key. No instance of Lambda lives as long. */
+const certificateSeconds = 7 * 86_400;
+
+/** A call may take so long after {@link ReceiptSigner.prepare}. */
+const reserveSeconds = 3_600;
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** RFC 8037 appendix A.3 */
+export const thumbprintOfX = (x: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
+    .digest('base64url');
+
+export function openReceiptSigner(certifier: EvidenceKey, now: () => number): ReceiptSigner {
+  let current: Promise<{ key: KeyObject; header: string; expires: number }> | undefined;
+
+  async function certify() {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const kid = thumbprintOfX((await certifier.read()).x);
+    const iat = Math.floor(now() / 1_000);
+    const claims = { iat, exp: iat + certificateSeconds, cnf: { jwk: publicKey.export({ format: 'jwk' }) } };
+    const signed = `${encode({ alg: 'EdDSA', typ: certificateType, kid })}.${encode(claims)}`;
+    const signature = await certifier.sign(Buffer.from(signed));
+    const certificate = `${signed}.${signature.toString('base64url')}`;
+    return { key: privateKey, header: encode({ alg: 'EdDSA', typ: receiptType, certificate }), expires: claims.exp };
+  }
+
+  let ready: Awaited<typeof current>;
+  return {
+    prepare: async () => {
+      if (ready && ready.expires - reserveSeconds > now() / 1_000) return;
+      current ??= beyondInvocation(certify).finally(() => {
+        current = undefined;
+      });
+      ready = await current;
+    },
+    sign: (claims) => {
+      if (!ready) throw new Error('no key for receipts has been certified');
+      const signed = `${ready.header}.${encode(claims)}`;
+      return `${signed}.${sign(null, Buffer.from(signed), ready.key).toString('base64url')}`;
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+
+/** Entries of a bundle, and hashes of a tile (C2SP tlog-tiles). */
+const width = 256;
+
+const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
+  parts.reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256')).digest();
+
+/** RFC 6962 section 2.1 */
+export const leafHash = (entry: string): Buffer => sha256(Uint8Array.of(0), entry);
+const nodeHash = (left: Buffer, right: Buffer): Buffer => sha256(Uint8Array.of(1), left, right);
+
+/** The hash of a tree of which these are leaves, or the roots of complete trees of one size; the last one may be the root of a smaller tree. */
+export function rootOf(hashes: readonly Buffer[]): Buffer {
+  const [first, second] = hashes;
+  if (first === undefined) return sha256();
+  if (second === undefined) return first;
+  const left = 2 ** Math.floor(Math.log2(hashes.length - 1));
+  return nodeHash(rootOf(hashes.slice(0, left)), rootOf(hashes.slice(left)));
+}
+
+/** `x001/x234/067` for 1,234,067 */
+const spell = (index: number): string => {
+  const groups =
+    String(index)
+      .padStart(Math.ceil(String(index).length / 3) * 3, '0')
+      .match(/.{3}/g) ?? [];
+  return groups.map((group, at) => (at < groups.length - 1 ? `x${group}` : group)).join('/');
+};
+
+/** The path of a tile, or of a bundle of entries, that has `count` of its 256 elements. */
+export const tilePath = (level: number | 'entries', index: number, count = width): string =>
+  `tile/${level}/${spell(index)}${count < width ? `.p/${count}` : ''}`;
+
+/** Reads an object of the log; undefined if it does not exist. */
+export type ReadObject = (path: string) => Promise<Buffer | undefined>;
+
+const split = (tile: Buffer): Buffer[] => Array.from({ length: tile.length / 32 }, (_, at) => tile.subarray(at * 32, at * 32 + 32));
+
+async function require(read: ReadObject, path: string): Promise<Buffer> {
+  const found = await read(path);
+  if (!found) throw new Error(`the log lacks ${path}`);
+  return found;
+}
+
+/** How many hashes a log of `size` entries has at a level of tiles. */
+const countAt = (level: number, size: number): number => Math.floor(size / width ** level);
+
+/** The hashes of a tile of a log of `size` entries. */
+const readTile = async (read: ReadObject, size: number, level: number, index: number): Promise<Buffer[]> => {
+  const count = Math.min(width, countAt(level, size) - index * width);
+  return count > 0 ? split(await require(read, tilePath(level, index, count))) : [];
+};
+
+const bundle = (entries: readonly string[]): Buffer =>
+  Buffer.concat(
+    entries.flatMap((entry) => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(Buffer.byteLength(entry));
+      return [length, Buffer.from(entry)];
+    }),
+  );
+
+/**
+ * What a log of `size` entries gets with more: new objects by their paths, and its new root. The same input always makes the same objects, so several
+ * writers cannot contradict each other.
+ */
+export async function extendLog(
+  read: ReadObject,
+  size: number,
+  entries: readonly string[],
+): Promise<{ objects: Map<string, Buffer>; root: Buffer }> {
+  const objects = new Map<string, Buffer>();
+  const bundled = size % width > 0 ? await require(read, tilePath('entries', Math.floor(size / width), size % width)) : Buffer.alloc(0);
+  for (let from = size; from < size + entries.length; ) {
+    const index = Math.floor(from / width);
+    const to = Math.min(size + entries.length, (index + 1) * width);
+    const added = bundle(entries.slice(from - size, to - size));
+    objects.set(tilePath('entries', index, to - index * width), from === size ? Buffer.concat([bundled, added]) : added);
+    from = to;
+  }
+  let hashes = entries.map(leafHash);
+  for (let level = 0; hashes.length > 0; level++) {
+    const index = Math.floor(countAt(level, size) / width);
+    const all = [...(await readTile(read, size, level, index)), ...hashes];
+    hashes = [];
+    for (let at = 0; at < all.length; at += width) {
+      const tile = all.slice(at, at + width);
+      objects.set(tilePath(level, index + at / width, tile.length), Buffer.concat(tile));
+      if (tile.length === width) hashes.push(rootOf(tile));
+    }
+  }
+  const readNew: ReadObject = async (path) => objects.get(path) ?? read(path);
+  return { objects, root: await readRoot(readNew, size + entries.length) };
+}
+
+/** The root of a log: at each level of tiles, the last, incomplete one has what is not below a complete tile. */
+async function readRoot(read: ReadObject, size: number): Promise<Buffer> {
+  let rest: Buffer[] = [];
+  for (let level = 0; countAt(level, size) > 0; level++) {
+    const count = countAt(level, size);
+    const hashes = count % width === 0 ? [] : await readTile(read, size, level, Math.floor(count / width));
+    if (hashes.length + rest.length > 0) rest = [rootOf([...hashes, ...rest])];
+  }
+  return rootOf(rest);
+}
+
+/** The audit path of an entry in a log of `size` entries (RFC 6962 section 2.1.1), nearest hash first. */
+export async function readInclusion(read: ReadObject, index: number, size: number): Promise<Buffer[]> {
+  const tiles = new Map<string, Promise<Buffer[]>>();
+  const tileAt = (level: number, at: number): Promise<Buffer[]> => {
+    const key = `${level}/${at}`;
+    const known = tiles.get(key) ?? readTile(read, size, level, at);
+    tiles.set(key, known);
+    return known;
+  };
+  async function hashOf(from: number, to: number): Promise<Buffer> {
+    const height = Math.log2(to - from);
+    if (!Number.isInteger(height)) {
+      const middle = from + 2 ** Math.floor(height);
+      return nodeHash(await hashOf(from, middle), await hashOf(middle, to));
+    }
+    const level = Math.floor(height / 8);
+    const first = from / width ** level;
+    const at = Math.floor(first / width);
+    return rootOf((await tileAt(level, at)).slice(first % width, (first % width) + 2 ** (height % 8)));
+  }
+  const path: Promise<Buffer>[] = [];
+  for (let [from, to] = [0, size]; to - from > 1; ) {
+    const middle = from + 2 ** Math.floor(Math.log2(to - from - 1));
+    const isLeft = index < middle;
+    path.unshift(isLeft ? hashOf(middle, to) : hashOf(from, middle));
+    [from, to] = isLeft ? [from, middle] : [middle, to];
+  }
+  return Promise.all(path);
+}

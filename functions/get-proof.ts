@@ -1,0 +1,22 @@
+import { ApiError } from './core/api-error.ts';
+import { type Action, serve } from './core/http/serve.ts';
+import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
+import { proveInclusion } from './core/receipts/proofs.ts';
+import { type Table, tableFromEnvironment } from './core/table/table.ts';
+
+export interface Deps {
+  log: Pick<ReceiptLog, 'store' | 'origin'> | undefined;
+  table: Pick<Table, 'get'>;
+}
+
+/** `GET /api/executions/{id}/proof`: that a receipt is in the log. It reveals nothing about the execution, so it is for everybody. */
+export const createAction =
+  ({ log, table }: Deps): Action =>
+  async (request) => {
+    if (!log) throw new ApiError('NOT_FOUND', 'This gate gives no receipts, so it has no log of them.');
+    const { origin, store } = log;
+    const text = await proveInclusion(table, { origin, read: store.read }, request.pathParameter('id'));
+    return { status: 200, text, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };
+  };
+
+export const handler = serve(createAction({ log: receiptLogFromEnvironment(), table: tableFromEnvironment() }));

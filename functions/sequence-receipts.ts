@@ -1,0 +1,19 @@
+import { serveSchedule } from './core/http/serve.ts';
+import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
+import { openSequencer } from './core/receipts/sequencer.ts';
+import { type Table, tableFromEnvironment } from './core/table/table.ts';
+
+export interface Deps {
+  log: ReceiptLog | undefined;
+  table: Table;
+}
+
+/** Puts receipts into the log, once a minute. Runs that overlap change nothing twice. */
+export function createAction({ log, table }: Deps): (event: unknown, remainingMs: () => number) => Promise<void> {
+  if (!log) throw new TypeError('the log of receipts is not configured');
+  const { store, verifier, logKey, publicKeys } = log;
+  const sequence = openSequencer({ table, store, verifier, sign: logKey.sign, publicKeys, now: Date.now });
+  return (_event, remainingMs) => sequence(remainingMs);
+}
+
+export const handler = serveSchedule(createAction({ log: receiptLogFromEnvironment(), table: tableFromEnvironment() }));

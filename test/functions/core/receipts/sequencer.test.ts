@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { verifyCheckpoint } from '../../../../client/receipts.ts';
+import { type Entry, newReceiptItem, spellEntry } from '../../../../functions/core/receipts/entries.ts';
+import { type HeadItem, type LoggedItem, openSequencer, type SequencerParts } from '../../../../functions/core/receipts/sequencer.ts';
+import { leafHash, rootOf, tilePath } from '../../../../functions/core/receipts/tiles.ts';
+import { keys, newReceiptPartitions } from '../../../../functions/core/table/keys.ts';
+import { newUlid } from '../../../../functions/core/ulid.ts';
+import { startReceiptLog } from '../../../support/receipts.ts';
+import { startTable, type TestTable } from '../../../support/table.ts';
+
+let database: TestTable;
+let running: Awaited<ReturnType<typeof startReceiptLog>>;
+let parts: SequencerParts;
+let origin: string;
+
+beforeAll(async () => {
+  [database, running] = await Promise.all([startTable(), startReceiptLog()]);
+});
+afterAll(() => Promise.all([database.stop(), running.stop()]));
+
+let logs = 0;
+beforeEach(() => {
+  // a log of its own for each test, under the same key
+  origin = `log-${logs++}`;
+  const { store, verifier, logKey, publicKeys } = running.log;
+  const prefixed = (path: string) => `${origin}/${path}`;
+  parts = {
+    table: database.table,
+    store: { read: (path) => store.read(prefixed(path)), write: (path, content) => store.write(prefixed(path), content) },
+    verifier: async () => ({ ...(await verifier()), origin }),
+    sign: logKey.sign,
+    publicKeys,
+    now: Date.now,
+  };
+});
+
+const sequence = (changed: Partial<SequencerParts> = {}, remainingMs = 60_000) =>
+  openSequencer({ ...parts, ...changed })(() => remainingMs);
+
+async function addReceipts(count: number): Promise<Entry[]> {
+  const entries = Array.from({ length: count }, () => ({ executionId: newUlid(), digest: 'd'.repeat(43) }));
+  await Promise.all(entries.map((entry) => database.table.put(newReceiptItem(entry))));
+  return entries;
+}
+
+const waiting = async () =>
+  (await Promise.all(newReceiptPartitions().map((pk) => database.table.query(pk)))).flatMap(({ items }) => items).length;
+
+/** Reads the published log, and checks that the checkpoint is that of its entries and all lower tiles are. */
+async function readLog(): Promise<string[]> {
+  const note = String(await parts.store.read('checkpoint'));
+  const { verifierKey } = await import('../../../../functions/core/receipts/note.ts');
+  const { size, root } = await verifyCheckpoint(note, verifierKey(await parts.verifier()));
+  const entries: string[] = [];
+  for (let at = 0; at < size; at += 256) {
+    const count = Math.min(256, size - at);
+    const bundle = await parts.store.read(tilePath('entries', at / 256, count));
+    for (let offset = 0; bundle && offset < bundle.length; ) {
+      const length = bundle.readUInt16BE(offset);
+      entries.push(bundle.toString('utf8', offset + 2, offset + 2 + length));
+      offset += 2 + length;
+    }
+    const tile = await parts.store.read(tilePath(0, at / 256, count));
+    expect(tile).toEqual(Buffer.concat(entries.slice(at).map(leafHash)));
+  }
+  expect(rootOf(entries.map(leafHash)).toString('base64')).toBe(root);
+  return entries;
+}
+
+/** Every receipt is in the log once, its place is known, and none waits. */
+async function expectLogged(entries: readonly Entry[]): Promise<void> {
+  const logged = await readLog();
+  expect([...logged].sort()).toEqual(entries.map(spellEntry).sort());
+  const places = await database.table.getAll<LoggedItem>(
+    entries.slice(0, 100).map(({ executionId }) => keys.loggedReceipt(executionId, origin)),
+  );
+  expect(places.map((place) => logged[place?.index ?? -1])).toEqual(entries.slice(0, 100).map(spellEntry));
+  expect(await waiting()).toBe(0);
+  expect(await database.table.get<HeadItem>(keys.receiptLog(origin))).not.toHaveProperty('entries');
+}
+
+/** Parts that fail at one of their operations: before it takes effect, or after. Each is what a crash there leaves. */
+function crashingAt(
+  step: number,
+  when: 'before' | 'after',
+  counted = { steps: 0 },
+): { parts: Partial<SequencerParts>; counted: { steps: number } } {
+  const guard =
+    <A extends unknown[], R>(run: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      const isHere = counted.steps++ === step;
+      if (counted.steps > step + 1 || (isHere && when === 'before')) throw new Error('crash');
+      const result = await run(...args);
+      if (isHere) throw new Error('crash');
+      return result;
+    };
+  const { table, store, sign } = parts;
+  const guarded = Object.fromEntries(
+    (['get', 'getAll', 'query', 'put', 'update', 'delete'] as const).map((name) => [name, guard(table[name] as () => Promise<unknown>)]),
+  );
+  return {
+    counted,
+    parts: {
+      table: guarded as unknown as SequencerParts['table'],
+      store: { read: guard(store.read), write: guard(store.write) },
+      sign: guard(sign),
+    },
+  };
+}
+
+describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
+  test('loses and duplicates nothing', async () => {
+    await sequence();
+    let all: Entry[] = [];
+    let crashes = 0;
+    for (let step = 0; ; step++) {
+      all = [...all, ...(await addReceipts(3))];
+      const { parts: crashing } = crashingAt(step, when);
+      const crashed = await sequence(crashing).then(
+        () => false,
+        () => true,
+      );
+      // half of the crashes meet another one at the beginning of the next run
+      if (step % 2 === 0) await sequence(crashingAt(step % 7, when).parts).catch(() => {});
+      await sequence();
+      await expectLogged(all);
+      if (!crashed) break;
+      crashes++;
+    }
+    expect(crashes).toBeGreaterThan(25);
+  }, 120_000);
+});
+
+test('sequencers at the same time lose and duplicate nothing', async () => {
+  let all: Entry[] = [];
+  for (let round = 0; round < 8; round++) {
+    const [entries] = await Promise.all([addReceipts(40), sequence(), sequence(), sequence()]);
+    all = [...all, ...entries];
+  }
+  await Promise.all([sequence(), sequence()]);
+  await expectLogged(all);
+}, 60_000);
+
+test('requests to S3 that fail lose and duplicate nothing', async () => {
+  let seed = 1;
+  const fails = () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % 4 === 0;
+  };
+  const flaky =
+    <A extends unknown[], R>(run: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (fails()) throw new Error('503 SlowDown');
+      const result = await run(...args);
+      if (fails()) throw new Error('connection lost');
+      return result;
+    };
+  const store = { read: flaky(parts.store.read), write: flaky(parts.store.write) };
+  let all: Entry[] = [];
+  let failures = 0;
+  for (let round = 0; round < 25; round++) {
+    all = [...all, ...(await addReceipts(30))];
+    await sequence({ store }).catch(() => failures++);
+  }
+  expect(failures).toBeGreaterThan(5);
+  await sequence();
+  await expectLogged(all);
+}, 60_000);
+
+test('a write that is repeated late does not put a receipt into the log again', async () => {
+  const [entry] = await addReceipts(1);
+  await sequence();
+  if (entry) await database.table.put(newReceiptItem(entry));
+  await sequence();
+  await expectLogged(entry ? [entry] : []);
+});
+
+test('a sequencer that is late does not put an earlier checkpoint in place of a later one', async () => {
+  await sequence();
+  const first = await addReceipts(2);
+  const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
+  const write = async (path: string, content: Buffer | string) => {
+    if (path === 'checkpoint') await resumed;
+    await parts.store.write(path, content);
+  };
+  const late = sequence({ store: { ...parts.store, write } });
+  while ((await database.table.get<HeadItem>(keys.receiptLog(origin)))?.size !== 2) await new Promise((resolve) => setTimeout(resolve, 5));
+  await sequence();
+  const second = await addReceipts(2);
+  await sequence();
+  resume();
+  await late;
+  await expectLogged([...first, ...second]);
+});
+
+test.each([1, 255, 256, 257, 1_000])(
+  'a log of %i receipts is whole',
+  async (count) => {
+    const entries = await addReceipts(count);
+    await sequence();
+    await expectLogged(entries);
+  },
+  60_000,
+);

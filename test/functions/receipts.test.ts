@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { verifyCheckpoint, verifyReceipt } from '../../client/receipts.ts';
+import { openEvidence } from '../../functions/core/execution/evidence.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { bucketLog } from '../../functions/core/receipts/log-store.ts';
+import { openReceiptSigner } from '../../functions/core/receipts/signer.ts';
+import { createAction as createGetLog } from '../../functions/get-log.ts';
+import { createAction as createGetProof } from '../../functions/get-proof.ts';
+import { createAction as createSequence } from '../../functions/sequence-receipts.ts';
+import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { startReceiptLog } from '../support/receipts.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+type ReceiptLog = Awaited<ReturnType<typeof startReceiptLog>>;
+
+let gate: Gate;
+let other: ReceiptLog;
+let receipts: ReceiptLog;
+let upstream: Awaited<ReturnType<typeof startUpstream>>;
+let pat: string;
+let actions: Record<'keyed' | 'all' | 'log' | 'proof', Action>;
+let sequence: (remainingMs?: number) => Promise<void>;
+/** what the upstream answers next */
+let status = 200;
+
+const uid = 'test.example:receipts:v1';
+const parameters = { code: 'FR' };
+const keyed = (key: string) => ({ 'Idempotency-Key': key });
+const run = (action: Action, headers = {}) => execute(action, pat, uid, parameters, headers);
+
+beforeAll(async () => {
+  [gate, receipts, other] = await Promise.all([startGate(), startReceiptLog(), startReceiptLog()]);
+  upstream = await startUpstream((_, response) =>
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}'),
+  );
+  const { service_id } = await gate.services.create(serviceNamed('Receipts'));
+  const endpoint = { url: `http://127.0.0.1:${upstream.port}/countries`, method: 'POST', content_type: 'application/json' } as const;
+  await gate.intents.create(service_id, intentOf(uid, { endpoint }));
+  const { table } = gate.database;
+  const open = (coversAll: boolean) => {
+    const signer = openReceiptSigner(receipts.certifier, Date.now);
+    return gate.openExecute({ evidence: openEvidence({ signer, table, coversAll, protocol: 'proto', now: Date.now }) });
+  };
+  const { log } = receipts;
+  actions = { keyed: open(false), all: open(true), log: createGetLog({ log, table }), proof: createGetProof({ log, table }) };
+  sequence = (remainingMs = 60_000) => createSequence({ log, table })({}, () => remainingMs);
+});
+afterAll(async () => {
+  await upstream.stop();
+  await Promise.all([gate.stop(), receipts.stop(), other.stop()]);
+});
+
+beforeEach(async () => {
+  pat = await obtainPat(gate, await newAgent());
+});
+
+const read = async (path: string) => (await invoke(actions.log, { path })).body as string;
+
+/** What an agent keeps of an answer. */
+const kept = ({ headers, body }: Answer) => ({
+  receipt: String(headers['Execution-Receipt']),
+  salts: String(headers['Execution-Receipt-Salts']),
+  parameters: JSON.stringify(parameters),
+  answer: JSON.stringify(body),
+});
+
+/** The same with all that verifying takes. */
+async function saved(answer: Answer) {
+  const file = kept(answer);
+  const { execution_id: id } = JSON.parse(Buffer.from(file.receipt.split('.')[1] ?? '', 'base64url').toString());
+  await sequence();
+  const { body: proof } = await invoke(actions.proof, { path: `/api/executions/${id}/proof`, pathParameters: { id } });
+  return { ...file, proof: String(proof), log_key: await read('/log/key'), jwks: JSON.parse(JSON.stringify(await read('/log/jwks.json'))) };
+}
+
+test('a receipt says what was executed, and is in the log', async () => {
+  const answer = await run(actions.keyed, keyed('1'));
+  const file = await saved(answer);
+  const report = await verifyReceipt(file);
+  expect(report).toEqual({
+    isValid: true,
+    checks: [
+      { what: 'signature of the receipt' },
+      { what: 'parameters' },
+      { what: 'answer' },
+      { what: 'key of the log', isSkipped: true },
+      { what: 'place in the log' },
+    ],
+    claims: {
+      iss: 'https://api.example/test',
+      execution_id: answer.headers['Execution-Id'],
+      time: expect.stringMatching(/^20.*Z$/),
+      agent_thumbprint: expect.stringMatching(/^[\w-]{43}$/),
+      policy_digest: expect.any(String),
+      intent_digest: expect.any(String),
+      parameters_digest: expect.any(String),
+      answer_digest: expect.any(String),
+      outcome: 'OK',
+    },
+  });
+  const replayed = await run(actions.keyed, keyed('1'));
+  expect(kept(replayed)).toEqual(kept(answer));
+  expect(await verifyReceipt(file, { logKey: file.log_key, checkpoints: [await read('/log/checkpoint')] })).toMatchObject({
+    isValid: true,
+  });
+});
+
+test('a failure has a receipt, a call that was not sent has none', async () => {
+  status = 500;
+  const failed = await run(actions.keyed, keyed('failed'));
+  // the answer names its request
+  const report = await verifyReceipt({ ...(await saved(failed)), answer: undefined });
+  expect(report).toMatchObject({ claims: { outcome: 'INTENT_EXECUTION_FAILED' }, isValid: true });
+  status = 429;
+  expect(Object.keys((await run(actions.keyed, keyed('later'))).headers)).not.toContain('Execution-Receipt');
+  status = 200;
+  expect(Object.keys((await run(actions.keyed)).headers)).not.toContain('Execution-Receipt');
+});
+
+const count = expect.stringMatching(/^(Update|Put)Item$/);
+const warmKeyed = ['BatchGetItem', 'GetItem', 'PutItem', count, 'TransactWriteItems'];
+test.each<[name: 'keyed' | 'all', headers: Record<string, string>, operations: unknown[]]>([
+  ['keyed', {}, ['BatchGetItem', count]],
+  ['keyed', keyed('warm-1'), warmKeyed],
+  ['all', {}, ['BatchGetItem', count, 'PutItem']],
+  ['all', keyed('warm-2'), warmKeyed],
+])('with receipts: %s, a warm execution (%j) takes no KMS call and the round trips of section 21', async (name, headers, expected) => {
+  await run(actions[name], keyed(`first-of-${name}`));
+  const { operations } = gate.database;
+  operations.length = 0;
+  receipts.kms.operations.length = 0;
+  expect((await run(actions[name], headers)).body).toEqual({ name: 'France' });
+  expect({ operations, kms: receipts.kms.operations }).toEqual({ operations: expected, kms: [] });
+});
+
+test('a receipt without an idempotency key is in the log, too', async () => {
+  expect(await verifyReceipt(await saved(await run(actions.all)))).toMatchObject({ isValid: true });
+});
+
+describe('what was changed', () => {
+  let file: Awaited<ReturnType<typeof saved>>;
+  beforeAll(async () => {
+    pat = await obtainPat(gate, await newAgent());
+    file = await saved(await run(actions.keyed, keyed('changed')));
+  });
+
+  test.each(['receipt', 'salts', 'parameters', 'answer', 'proof', 'log_key'] as const)('any character of %s is noticed', async (name) => {
+    const text = file[name];
+    const unnoticed: number[] = [];
+    for (let at = 0; at < text.length; at++) {
+      const other = text[at] === 'A' ? 'B' : 'A';
+      const changed = text.slice(0, at) + other + text.slice(at + 1);
+      if ((await verifyReceipt({ ...file, [name]: changed })).isValid) unnoticed.push(at);
+    }
+    expect(unnoticed).toEqual([]);
+  });
+
+  test.each<[what: string, change: () => Partial<typeof file>, trusted: () => Promise<object>, problem: RegExp]>([
+    ['a part that is left out', () => ({ proof: undefined as never }), async () => ({}), /lacks proof or log_key/],
+    [
+      'a key that is trusted',
+      () => ({}),
+      async () => ({ logKey: (await other.log.publicKeys()).key }),
+      /is another than the one that you trust/,
+    ],
+    [
+      'a checkpoint of another gate',
+      () => ({}),
+      async () => ({ checkpoints: [await checkpointOf(other, 5)] }),
+      /^The checkpoint is of another log/,
+    ],
+    [
+      'a fork',
+      () => ({}),
+      async () => ({ checkpoints: [await checkpointOf(receipts, await sizeOf(file.proof))] }),
+      /^Fork: the log has signed two checkpoints of size \d+ with different roots/,
+    ],
+  ])('%s is said', async (_, change, trusted, problem) => {
+    const report = await verifyReceipt({ ...file, ...change() }, await trusted());
+    expect(report.isValid).toBe(false);
+    expect(report.checks.map((one) => one.problem ?? '').filter(Boolean)).toContainEqual(expect.stringMatching(problem));
+  });
+
+  const sizeOf = async (proof: string) => (await verifyCheckpoint(proof.slice(proof.indexOf('\n\n') + 2), file.log_key)).size;
+  /** A checkpoint that the log has never published. */
+  async function checkpointOf({ log }: ReceiptLog, size: number): Promise<string> {
+    const { signCheckpoint } = await import('../../functions/core/receipts/note.ts');
+    return signCheckpoint(await log.verifier(), size, Buffer.alloc(32, 7), log.logKey.sign);
+  }
+});
+
+describe('refusals', () => {
+  const id = '01JWQ3K8Z5N7T9V2X4Y6B8D0FG';
+  const off = { log: undefined, table: { get: async () => undefined } };
+  test.each<[what: string, open: () => Action, path: string, status: number, message: RegExp]>([
+    ['an unknown execution', () => actions.proof, id, 404, /^No execution with this id/],
+    ['an id that is none', () => actions.proof, 'x'.repeat(300), 404, /^No execution with this id/],
+    ['a tile that is not there', () => actions.log, '/log/tile/0/009', 404, /^The log has no such tile/],
+    ['a path out of the tiles', () => actions.log, '/log/tile/../checkpoint', 404, /^The log has no such tile/],
+    ['a gate without receipts', () => createGetLog(off), '/log/key', 404, /^This gate gives no receipts/],
+    ['a gate without receipts, a proof', () => createGetProof(off), id, 404, /^This gate gives no receipts/],
+    [
+      'a log that has not begun',
+      () => createGetLog({ log: other.log, table: gate.database.table }),
+      '/log/checkpoint',
+      503,
+      /begins within/,
+    ],
+  ])('%s', async (_, open, path, status, message) => {
+    const refusal = refusalOf(await invoke(open(), { path, pathParameters: { id: path } }));
+    expect(refusal).toMatchObject({ status, message: expect.stringMatching(message) });
+  });
+
+  test('a receipt that waits is said to', async () => {
+    const answer = await run(actions.keyed, keyed('waits'));
+    const id = String(answer.headers['Execution-Id']);
+    const waiting = await invoke(actions.proof, { path: `/api/executions/${id}/proof`, pathParameters: { id } });
+    expect(refusalOf(waiting)).toMatchObject({ status: 404, details: { reason: 'waiting' } });
+  });
+});
+
+test('without KMS, nothing is sent', async () => {
+  const broken = { read: receipts.certifier.read, sign: async () => Promise.reject(new Error('KMS is down')) };
+  const signer = openReceiptSigner(broken, Date.now);
+  const evidence = openEvidence({ signer, table: gate.database.table, coversAll: true, protocol: 'proto', now: Date.now });
+  const before = upstream.seen.length;
+  expect((await run(gate.openExecute({ evidence }))).status).toBe(500);
+  expect(upstream.seen.length).toBe(before);
+});
+
+test('a bucket that does not exist is an error, not an empty log', async () => {
+  const none = bucketLog('none', { endpoint: 'http://127.0.0.1:9', region: 'x', credentials: { accessKeyId: 'x', secretAccessKey: 'x' } });
+  await expect(none.read('checkpoint')).rejects.toThrow();
+});
