@@ -1,5 +1,6 @@
 import { connect, type IntentGate } from '../../client/connect.ts';
 import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
+import type { PendingExecution } from '../../client/types.ts';
 import { parseExact } from '../../schemas/number.ts';
 import { readCallsLeft } from './calls-left.ts';
 import { askConsent } from './consent.tsx';
@@ -62,13 +63,15 @@ export const obtainPat = async (): Promise<string> => (await (await openAgent())
 
 /**
  * Runs an intent with the key of this page, once the policy has been accepted.
+ * @param onPending - gets the state of a call that waits for approval, or is made later
  * @throws IntentGateError
  */
 export async function runIntent(
   intentUid: string,
   parameters: object,
+  onPending: (state: PendingExecution) => void,
 ): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts }> {
   const agent = await openAgent();
-  const answer = await agent.execute(intentUid, parameters);
+  const answer = await agent.execute(intentUid, parameters, { wait: onPending });
   return { answer, facts };
 }

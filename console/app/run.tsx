@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { describeUpstream, PolicyDeclined, Refusal } from '../../client/errors.ts';
+import type { PendingExecution } from '../../client/types.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
@@ -13,6 +14,7 @@ import { Failure } from './components/failure.tsx';
 import { FoldedFields } from './components/field.tsx';
 import { Part } from './components/heading.tsx';
 import { Skeleton } from './components/skeleton.tsx';
+import { Time } from './components/text.tsx';
 import { exampleValues, fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
 import { describeFailure } from './gate.ts';
 
@@ -26,7 +28,8 @@ interface RunProps {
 }
 
 type Outcome =
-  | { state: 'idle' | 'running' | 'declined' }
+  | { state: 'idle' | 'declined' }
+  | { state: 'running'; pending?: PendingExecution }
   | { state: 'answered'; answer: Record<string, unknown>; facts: ExecutionFacts; durationMs: number }
   | { state: 'failed'; error: unknown };
 
@@ -53,7 +56,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
     const call = { at: Date.now(), intentUid: intent.intent_uid, parameters: read.values };
     const passed = () => Math.round(performance.now() - startedMs);
     try {
-      const { answer, facts } = await runIntent(intent.intent_uid, read.values);
+      const { answer, facts } = await runIntent(intent.intent_uid, read.values, (pending) => setOutcome({ state: 'running', pending }));
       rememberCall({ ...call, durationMs: passed(), answer });
       setOutcome({ state: 'answered', answer, facts, durationMs: passed() });
     } catch (error) {
@@ -103,6 +106,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       <section ref={result} class="outcome" aria-label="Result">
         <div aria-live="polite">
           {issues.length > 0 && <p class="problem">Correct what is marked above, then run it again.</p>}
+          {isRunning && outcome.pending && <Pending state={outcome.pending} />}
           {isRunning && <Skeleton rows={3} label="Running" />}
           {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing has run.</p>}
           {outcome.state === 'answered' && <Answered {...outcome} />}
@@ -113,6 +117,18 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
     </div>
   );
 }
+
+const Pending = ({ state }: { state: PendingExecution }) => (
+  <p class="notice">
+    {state.status === 'waiting' ? (
+      <>
+        A person has to approve this call, until <Time at={state.expires_at} />. Keep this page open: the answer appears here.
+      </>
+    ) : (
+      'The call is being made. The answer appears here.'
+    )}
+  </p>
+);
 
 const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
 

@@ -113,6 +113,37 @@ given('the console, with much to show or nothing', () => {
       await page.close();
     });
 
+    test('results appear within 150 ms of the last keystroke', async () => {
+      const page = await open();
+      await page.locator('.hits li').first().waitFor();
+      const times: number[] = [];
+      for (const question of [
+        'create invoices',
+        'cancel a parcel',
+        'send tickets to',
+        'list refunds of',
+        'orders of kind',
+        'refunds kind 12',
+      ]) {
+        await page.getByLabel('Search').fill(question.slice(0, -1));
+        await page.waitForURL(`**query=${question.slice(0, -1).replaceAll(' ', '+')}`);
+        await page.locator('[aria-busy="false"]').waitFor();
+        await page.evaluate(`void (globalThis.found = new Promise((resolve) => {
+          let since, isBusy = false;
+          document.querySelector('#query').addEventListener('input', () => { since = performance.now(); }, { once: true });
+          new MutationObserver((_, observer) => {
+            if (document.querySelector('[aria-busy="true"]')) isBusy = true;
+            else if (isBusy && document.querySelector('.hits a')) { observer.disconnect(); resolve(performance.now() - since); }
+          }).observe(document.querySelector('main'), { subtree: true, childList: true, attributes: true });
+        }))`);
+        await page.keyboard.type(question.slice(-1));
+        times.push(await page.evaluate<number>('Promise.race([found, new Promise((resolve) => setTimeout(resolve, 10_000, Infinity))])'));
+      }
+      // other programs on this machine only make it slower
+      expect(Math.min(...times)).toBeLessThan(150);
+      await page.close();
+    }, 120_000);
+
     test('shows a megabyte as table, tree and text', async () => {
       const page = await open(places[2]);
       await page.getByRole('button', { name: 'Run', exact: true }).click();
