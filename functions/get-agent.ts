@@ -34,10 +34,12 @@ export const createAction = ({ verifyAdmin, agents, findPolicy, limits }: Deps):
     const asked = waiting.filter((one) => named === undefined || one.thumbprint === named);
     const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(asked), 'pending' as const];
     if (!agent) throw noSuchAgent();
-    const charges = chargesOf(findPolicy(request.baseUrl).compiled.rules);
-    const { agent_id, thumbprint } = agent;
+    const { agent_id, thumbprint, domain } = agent;
+    const holder = toHolder(agent_id, thumbprint ?? '');
+    const judged = { account: holder.account, agentId: agent_id, agentDomain: domain };
+    const charges = chargesOf(findPolicy(request.baseUrl).compiledFor(judged).rules);
     const isCounted = thumbprint !== undefined && charges.length > 0;
-    const { states } = isCounted ? await limits.inspect(countExecution(toHolder(agent_id, thumbprint), charges)) : { states: [] };
+    const { states } = isCounted ? await limits.inspect(countExecution(holder, charges)) : { states: [] };
     return ok({ ...toAgent(agent, state), usage: states.map(describeUsage) });
   });
 

@@ -6,6 +6,8 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { revalidated, withPolicy } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
+import { openCallerPolicy, patVerifierFromEnvironment } from './core/pat/caller-policy.ts';
+import type { VerifyPat } from './core/pat/verify.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
@@ -21,6 +23,7 @@ export interface Deps {
   intents: Pick<LiveIntents, 'find'>;
   /** without it, nothing is said about the policy */
   findPolicy?: FindPolicy;
+  verifyPat?: VerifyPat;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface Deps {
  * the policy says about this intent in particular; `paused` is there while its service is paused.
  */
 export const createAction =
-  ({ verifyAdmin, intents, findPolicy }: Deps): Action =>
+  ({ verifyAdmin, intents, findPolicy, verifyPat }: Deps): Action =>
   async (request) => {
     const { intent_uid } = parse(z.object({ intent_uid: intentUid }), { intent_uid: request.pathParameter('intent_uid') });
     const { view } = request.query(viewQuery);
@@ -39,7 +42,7 @@ export const createAction =
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
-    const policy = findPolicy?.(request.baseUrl);
+    const policy = findPolicy && (await openCallerPolicy(findPolicy, verifyPat)(request));
     const terms = policy ? describeTerms(policy.compiled, judgedIntent(found.intent, found.service)) : [];
     const { service_name, paused } = found.service;
     const shown = { ...describe(found.intent, service_name), ...(paused && { paused }) };
@@ -50,9 +53,10 @@ export const createAction =
 const intents = openLiveIntents(tableFromEnvironment());
 
 const findPolicy = openPolicy(loadPolicyTemplate());
+const verifyPat = patVerifierFromEnvironment();
 
-export const action = createAction({ intents, findPolicy });
+export const action = createAction({ intents, findPolicy, verifyPat });
 
 export const handler = serve(
-  withNearestFromEnvironment(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy }), findPolicy),
+  withNearestFromEnvironment(createAction({ verifyAdmin: adminVerifierFromEnvironment(), intents, findPolicy, verifyPat }), findPolicy),
 );

@@ -5,6 +5,7 @@ import { invalidParameter } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { type AgentDirectories, agentDirectoriesFromEnvironment } from './core/pat/agent-directory.ts';
 import { readAgentKey } from './core/pat/agent-key.ts';
 import { type IssuerParts, type IssuerSettings, issuerPartsFromEnvironment, openIssuer } from './core/pat/issue.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './core/pat/policy-refusals.ts';
@@ -24,16 +25,17 @@ export interface Deps extends IssuerParts {
   refusals: Pick<PolicyRefusals, 'rejectPolicy'>;
   usedJtis: UsedJtis;
   proofs: Pick<Proofs, 'checkAtIssue'>;
+  directories: AgentDirectories;
   settings: Settings;
 }
 
 /** `POST /api/pat/issue` (endpoint 5): a PAT for an agent that signs the policy in force. Nothing is written before the signature is verified. */
-export const createAction = ({ findPolicy, refusals, usedJtis, proofs, settings, ...parts }: Deps): Action => {
+export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directories, settings, ...parts }: Deps): Action => {
   const issue = openIssuer({ ...parts, settings });
 
   return async (request) => {
     const nowMs = Date.now();
-    const { agent_id: agentId, signed_policy, agent_public_key } = request.body(patRequest);
+    const { agent_id: agentId, signed_policy, agent_public_key, agent_directory } = request.body(patRequest);
     const { baseUrl } = request;
     const policy = findPolicy(baseUrl);
     const key = await readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
@@ -50,6 +52,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, settings,
       thumbprint,
       hasProof: proof !== undefined,
       countedFor: 'key',
+      ...(agent_directory !== undefined && { verifyDomain: () => directories.verify(agent_directory, thumbprint, baseUrl) }),
       useUp: async () => {
         await requireFirstUse(signed, key, usedJtis);
         await proof?.use();
@@ -71,6 +74,7 @@ export const handler = serve(
     refusals: openPolicyRefusals(openPolicyArchive(table)),
     usedJtis,
     proofs: openProofs(usedJtis, environment.requireProofOfPossession === 'true'),
+    directories: agentDirectoriesFromEnvironment(),
     settings: { ...settings, protocol: environment.protocol, isFreshRequired: environment.requireFreshSignature === 'true' },
   }),
 );

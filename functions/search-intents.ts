@@ -4,6 +4,8 @@ import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
+import { openCallerPolicy, patVerifierFromEnvironment } from './core/pat/caller-policy.ts';
+import type { VerifyPat } from './core/pat/verify.ts';
 import { isOfIntent, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
@@ -21,6 +23,8 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export interface Deps {
   engine: SearchEngine;
   findPolicy: FindPolicy;
+  /** without it, `allowed` is for an agent of which nothing is known, as it is without a PAT */
+  verifyPat?: VerifyPat;
 }
 
 const show = {
@@ -31,10 +35,10 @@ const show = {
 
 /** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
 export const createAction =
-  ({ engine, findPolicy }: Deps): Action =>
+  ({ engine, findPolicy, verifyPat }: Deps): Action =>
   async (request) => {
     const query = request.query(searchQuery);
-    const { compiled } = findPolicy(request.baseUrl);
+    const { compiled } = await openCallerPolicy(findPolicy, verifyPat)(request);
     const asksAboutIntents = compiled.rules.some(({ conditions }) => conditions.some(({ subject }) => isOfIntent(subject)));
     const isForbidden: SearchOptions['isForbidden'] = (intent_uid, read) => {
       if (!isPermitted(compiled.scope, intent_uid) || isProhibited(compiled, intent_uid)) return true;
@@ -58,6 +62,6 @@ function openEngine(): SearchEngine {
 
 export const engine = openEngine();
 
-export const action = createAction({ engine, findPolicy: openPolicy(loadPolicyTemplate()) });
+export const action = createAction({ engine, findPolicy: openPolicy(loadPolicyTemplate()), verifyPat: patVerifierFromEnvironment() });
 
 export const handler = serve(action);

@@ -37,6 +37,7 @@ const operandMeanings: Record<(typeof operands)[number] | 'publicKey', string> =
   timeOfDay: 'The time of day, such as 09:00, in the time zone that the unit states, else UTC.',
   dayOfWeek: 'monday to sunday, in the time zone that the unit states, else UTC.',
   agentKey: "The RFC 7638 thumbprint of the agent's key.",
+  agentDomain: 'The domain that the agent is verified for, such as bot.example.',
   method: "The HTTP method of the intent's endpoint.",
   tag: 'The tags of the intent.',
   service: 'The service of the intent: its service_id or its name.',

@@ -62,6 +62,7 @@ export const agent = z
     revoked_at: z.iso.datetime().optional(),
     /** every PAT requires a proof of possession */
     proof_required: z.literal(true).optional(),
+    agent_domain: z.string().optional().describe('the domain whose directory listed the key when the last PAT was issued or asked for'),
     block: block.optional(),
   })
   .meta({ id: 'Agent', description: 'An agent_id, the key that it is bound to, and whether it is blocked.' });
@@ -133,6 +134,25 @@ export const approvalInput = z
   })
   .meta({ id: 'ApprovalInput', description: 'Which key is approved.' });
 
+const domain = z
+  .string()
+  .max(260)
+  .regex(/^([a-z0-9-]+\.)+[a-z0-9-]+(:[0-9]{1,5})?$/, 'must be a domain in lower case, such as bot.example');
+
+/** The path of a domain. */
+export const agentDomain = z.object({ domain });
+
+export const approvedDomain = z
+  .strictObject({ domain: z.string(), approved_at: z.iso.datetime() })
+  .meta({ id: 'AgentDomain', description: 'A domain whose verified agents need no approval.' });
+
+export const agentDomainList = z.strictObject({ domains: z.array(approvedDomain) }).meta({ id: 'AgentDomainList' });
+
+export const toAgentDomain = ({ domain, approved_at }: { domain: string; approved_at: number }): z.infer<typeof approvedDomain> => ({
+  domain,
+  approved_at: toDateTime(approved_at),
+});
+
 const toDateTime = (timeMs: number): string => new Date(timeMs).toISOString();
 
 /** @param record - times in milliseconds since the epoch */
@@ -144,6 +164,7 @@ export const toAgent = (
     last_issue?: number;
     revoked_at?: number;
     proof?: true;
+    domain?: string;
     blocked_at?: number;
     block_reason?: string;
   },
@@ -156,5 +177,6 @@ export const toAgent = (
   ...(record.last_issue !== undefined && { last_issue: toDateTime(record.last_issue) }),
   ...(record.revoked_at !== undefined && { revoked_at: toDateTime(record.revoked_at) }),
   ...(record.proof && { proof_required: true }),
+  ...(record.domain !== undefined && { agent_domain: record.domain }),
   ...(record.blocked_at !== undefined && { block: { reason: record.block_reason ?? '', blocked_at: toDateTime(record.blocked_at) } }),
 });

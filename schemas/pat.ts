@@ -42,6 +42,8 @@ export const keyPatClaims = commonClaims
     /** `jkt`: RFC 7638 thumbprint of the agent's key; `dpop`: every use requires a proof of possession */
     cnf: z.strictObject({ jkt: z.string() }),
     dpop: z.literal(true).optional(),
+    /** the domain whose directory listed the key when the PAT was issued */
+    agent_domain: z.string().optional(),
   })
   .meta({ id: 'PatClaims', description: 'The claims of a Policy Adherence Token.' });
 
@@ -64,6 +66,15 @@ export const patRequest = z
     agent_id: agentId,
     signed_policy: z.string().min(1, 'must not be empty'),
     agent_public_key: z.string().min(1, 'must not be empty'),
+    agent_directory: z
+      .string()
+      .max(300)
+      .refine((text) => /^https?:/.test(text) && URL.parse(text)?.origin === text, 'must be an https origin, such as https://bot.example')
+      .optional()
+      .meta({
+        description:
+          'the https origin whose /.well-known/http-message-signatures-directory lists the key: the agent is then verified for that domain',
+      }),
   })
   .meta({ id: 'PatRequest', description: 'An agent id, its public key, and the policy signed by that key.' });
 

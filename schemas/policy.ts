@@ -29,9 +29,18 @@ export const duty = z.strictObject({
     .optional(),
 });
 
+/** Whom a rule is about, and nobody else; everybody without it. */
+const assignee = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .optional()
+  .meta({ description: 'the only agents that the rule is about: the domain that they are verified for, a key thumbprint, or an agent_id' });
+
 export const permission = z.strictObject({
   target: uri,
   action: z.string().min(1),
+  assignee,
   constraint: z.array(constraint).optional(),
   duty: z.array(duty).optional(),
 });
@@ -39,12 +48,13 @@ export const permission = z.strictObject({
 export const prohibition = z.strictObject({
   target: uri,
   action: z.string().min(1),
+  assignee,
   constraint: z.array(constraint).optional(),
 });
 
 export const obligation = z.strictObject({
   action: z.string().min(1),
-  assignee: uri.optional(),
+  assignee,
   target: uri.optional(),
   constraint: z.array(constraint).optional(),
 });

@@ -55,7 +55,7 @@ const coreRooms: Record<string, readonly string[]> = {
   'search/sqlite': ['registry', 'search'],
   limit: ['policy', 'table'],
   relay: ['credentials', 'parameters'],
-  pat: ['activity', 'http', 'limit', 'policy', 'registry', 'table'],
+  pat: ['activity', 'http', 'limit', 'policy', 'registry', 'relay', 'table'],
   receipts: ['http', 'pat', 'table'],
   execution: ['activity', 'http', 'limit', 'parameters', 'pat', 'policy', 'receipts', 'registry', 'relay', 'table'],
   trial: ['limit', 'policy'],

@@ -1,4 +1,15 @@
-import { agent, agentNames, agentPage, agentQuery, agentWithUsage, approvalInput, blockInput, clearQuery } from '../../schemas/agent.ts';
+import {
+  agent,
+  agentDomainList,
+  agentNames,
+  agentPage,
+  agentQuery,
+  agentWithUsage,
+  approvalInput,
+  approvedDomain,
+  blockInput,
+  clearQuery,
+} from '../../schemas/agent.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { agentId } from './fixtures.ts';
 import { changes } from './needs.ts';
@@ -10,6 +21,8 @@ const shown = {
   first_seen: '2027-03-01T09:30:00.000Z',
   last_issue: '2027-03-01T09:30:00.000Z',
 };
+
+const botExample = { domain: 'bot.example', approved_at: '2027-03-01T09:30:00.000Z' };
 
 export const agents = {
   'list-agents': {
@@ -105,6 +118,39 @@ export const agents = {
       },
     },
     example: { path: { agent_id: agentId }, body: { key_thumbprint: shown.key_thumbprint }, answer: shown },
+  },
+  'list-agent-domains': {
+    method: 'GET',
+    path: '/api/agent-domains',
+    summary: 'List the domains whose agents need no approval',
+    description: 'Agents that are verified for one of them (`agent_directory` of `POST /api/pat/issue`) get PATs without waiting.',
+    credential: 'admin',
+    answer: agentDomainList,
+    needs: { table: { agentList: ['query'] } },
+    example: { answer: { domains: [botExample] } },
+  },
+  'approve-agent-domain': {
+    method: 'PUT',
+    path: '/api/agent-domains/{domain}',
+    summary: 'Approve all agents of a domain',
+    description:
+      'From now on, agents that are verified for the domain get PATs without waiting for approval. A block of one of them still counts. It matters only where agents have to be approved.',
+    credential: 'admin',
+    errors: ['INVALID_PARAMETER'],
+    answer: approvedDomain,
+    needs: { table: { ...changes, agentList: ['getAll', 'put'] } },
+    example: { path: { domain: botExample.domain }, answer: botExample },
+  },
+  'remove-agent-domain': {
+    method: 'DELETE',
+    path: '/api/agent-domains/{domain}',
+    summary: 'Withdraw the approval of a domain',
+    description:
+      'Agents of the domain that have no PAT yet wait for approval again. Those that have got one keep theirs: revoke or block them.',
+    credential: 'admin',
+    success: 204,
+    needs: { table: { ...changes, agentList: ['getAll', 'delete'] } },
+    example: { path: { domain: botExample.domain } },
   },
   'block-agent': {
     method: 'PUT',

@@ -47,8 +47,8 @@ export const discovery = {
     query: searchQuery,
     answer: z.union([intentPage, briefPage, cataloguePage]),
     headers: ['ETag', 'Link'],
-    needs: { table: { ...wholeRegistry, ...followed }, snapshots: 'read', policy: true, wordVectors: true },
-    needsWithCollection: { collection: 'read', policy: true },
+    needs: { table: { ...wholeRegistry, ...followed }, kms: ['publicKey'], snapshots: 'read', policy: true, wordVectors: true },
+    needsWithCollection: { collection: 'read', kms: ['publicKey'], policy: true },
     memoryMb: 1024,
     example: {
       query: { query: 'what is the symbol of the Swiss franc', page_size: '1' },
@@ -67,7 +67,13 @@ export const discovery = {
     query: viewQuery,
     answer: z.union([describedDetails, fullIntent]),
     headers: ['ETag'],
-    needs: { table: { intent: ['getAll'], service: ['getAll'] }, invokes: ['search-intents'], adminTokens: true, policy: true },
+    needs: {
+      table: { intent: ['getAll'], service: ['getAll'] },
+      kms: ['publicKey'],
+      invokes: ['search-intents'],
+      adminTokens: true,
+      policy: true,
+    },
     example: { path: { intent_uid: currency.intent_uid }, answer: currency },
   },
   mcp: {

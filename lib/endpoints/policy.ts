@@ -85,6 +85,7 @@ export const policyAndPats = {
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
       'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. Where the gate lets other keys use it too, they are agents of their own, called `<agent_id>~<thumbprint>`. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
+      '`agent_directory` is the https origin of the company behind the agent: if its `/.well-known/http-message-signatures-directory` (Web Bot Auth) lists the key, the agent is verified for that domain until the PAT ends. Policies may name domains, and operators approve them. Otherwise it is refused.',
     ].join('\n\n'),
     credential: 'none',
     errors: ['INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],
@@ -96,13 +97,14 @@ export const policyAndPats = {
       table: {
         agent: ['getAll', 'put', 'update', 'delete', 'check'],
         agentKey: ['getAll', 'put', 'update', 'delete', 'check'],
-        agentList: ['get', 'getAll', 'put', 'update', 'delete'],
+        agentList: ['get', 'getAll', 'put', 'update', 'delete', 'check'],
         limit: ['get', 'put', 'update'],
         jti: ['put'],
         policy: ['get', 'put'],
       },
       kms: ['sign', 'publicKey'],
       policy: true,
+      egress: 'documents',
     },
     example: ({ protocol, policy }) => ({
       body: {

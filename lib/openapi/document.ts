@@ -39,6 +39,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
       schema: { type: 'string' },
     },
     agent_id: { name: 'agent_id', description: "the agent's name for itself", schema: { type: 'string', minLength: 1, maxLength: 256 } },
+    domain: { name: 'domain', description: 'the domain of an agent directory, in lower case', schema: { type: 'string', maxLength: 260 } },
     id: { name: 'id', description: 'the `Execution-Id` of the call', schema: { type: 'string' } },
     seq: { name: 'seq', description: 'the number of the entry', schema: { type: 'string', pattern: '^[1-9][0-9]{0,11}$' } },
     asset: { name: 'asset', description: 'name of the file', schema: { type: 'string' } },

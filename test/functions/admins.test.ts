@@ -23,7 +23,7 @@ test('every endpoint for admins has a case', () => {
 describe('a change leaves exactly one entry', () => {
   const aDigest = expect.stringMatching(/^sha-256=[\w-]{43}$/);
   const idOf = (body: Record<string, unknown> | undefined, path: Record<string, string> = {}) =>
-    body?.intent_uid ?? path.intent_uid ?? path.agent_id ?? path.id ?? path.service_id ?? body?.service_id;
+    body?.intent_uid ?? path.intent_uid ?? path.agent_id ?? path.domain ?? path.id ?? path.service_id ?? body?.service_id;
 
   test.each(changingEndpoints)('$name', async (endpoint) => {
     using lines = jest.spyOn(log, 'info');

@@ -63,6 +63,7 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
   const archive = openPolicyArchive(store.table);
   const usedJtis = openUsedJtis(store.table);
   const handler = createAction({
+    directories: { verify: () => Promise.reject(new Error('no directory')) },
     findPolicy: find,
     agents: openAgents(store.table),
     archive,

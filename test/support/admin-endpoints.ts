@@ -1,10 +1,12 @@
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { createAction as approveAgent } from '../../functions/approve-agent.ts';
+import { createAction as approveAgentDomain } from '../../functions/approve-agent-domain.ts';
 import { createAction as blockAgent } from '../../functions/block-agent.ts';
 import { createAction as changeIntents } from '../../functions/change-intents.ts';
 import { createAction as clearWaitingAgents } from '../../functions/clear-waiting-agents.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
+import { openApprovedDomains } from '../../functions/core/activity/approved-domains.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
@@ -34,11 +36,13 @@ import { createAction as getAgent } from '../../functions/get-agent.ts';
 import { createAction as getChange } from '../../functions/get-change.ts';
 import { createAction as getPolicyTrial } from '../../functions/get-policy-trial.ts';
 import { createAction as getStats } from '../../functions/get-stats.ts';
+import { createAction as listAgentDomains } from '../../functions/list-agent-domains.ts';
 import { createAction as listAgents } from '../../functions/list-agents.ts';
 import { createAction as listApprovals } from '../../functions/list-approvals.ts';
 import { createAction as listChanges } from '../../functions/list-changes.ts';
 import { createAction as listExecutions } from '../../functions/list-executions.ts';
 import { createAction as putServiceCredential } from '../../functions/put-service-credential.ts';
+import { createAction as removeAgentDomain } from '../../functions/remove-agent-domain.ts';
 import { createAction as revokeAgent } from '../../functions/revoke-agent.ts';
 import { createAction as unblockAgent } from '../../functions/unblock-agent.ts';
 import { createAction as updateIntent } from '../../functions/update-intent.ts';
@@ -220,6 +224,27 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
       return { path: { agent_id }, body: {} };
     },
     entry: { kind: 'agent', action: 'approve' },
+    isFullAdminsOnly: true,
+  },
+  'list-agent-domains': {
+    open: ({ table, verifyAdmin }) => listAgentDomains({ verifyAdmin, domains: openApprovedDomains(table) }),
+    prepare: async () => ({}),
+    isFullAdminsOnly: true,
+  },
+  'approve-agent-domain': {
+    open: ({ verifyAdmin, table, changeLog }) => approveAgentDomain({ verifyAdmin, domains: openApprovedDomains(table, changeLog) }),
+    prepare: async () => ({ path: { domain: `bot-${++count}.example` } }),
+    entry: { kind: 'agent', action: 'approve' },
+    isFullAdminsOnly: true,
+  },
+  'remove-agent-domain': {
+    open: ({ verifyAdmin, table, changeLog }) => removeAgentDomain({ verifyAdmin, domains: openApprovedDomains(table, changeLog) }),
+    prepare: async ({ table }) => {
+      const domain = `bot-${++count}.example`;
+      await openApprovedDomains(table).approve(operator, domain);
+      return { path: { domain } };
+    },
+    entry: { kind: 'agent', action: 'unbind' },
     isFullAdminsOnly: true,
   },
   'list-approvals': { open: (world) => listApprovals({ ...world, approvals: openApprovals(world.table) }), prepare: async () => ({}) },

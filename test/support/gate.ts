@@ -4,6 +4,7 @@ import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
 import { startSecrets } from '../../bin/local/secrets.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
+import { openApprovedDomains } from '../../functions/core/activity/approved-domains.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.ts';
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
@@ -17,6 +18,7 @@ import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openKms } from '../../functions/core/kms.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
 import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
@@ -46,7 +48,7 @@ export interface Agent {
 }
 
 /** The parts of the gate that deal with agents, over a real table, KMS and Secrets Manager of their own, in this process. */
-export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
+export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: () => number) {
   const database = await startTable();
   const kms = await startKms();
   const region = 'eu-west-1';
@@ -63,6 +65,9 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     ...relayOptions,
   });
   const { table } = database;
+  const { resolve, trustedCertificate } = relayOptions;
+  const network = { ...(resolve && { resolve }), ...(trustedCertificate !== undefined && { trustedCertificate }) };
+  const directories = agentDirectories({ rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network }, now);
 
   /** A new instance of endpoint 5. */
   const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action => {
@@ -77,6 +82,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
       proofs: openProofs(usedJtis, false),
       limits: openRateLimiter(table),
       signingKeys,
+      directories,
       settings: {
         protocol: 'proto',
         patLifeSeconds: 3_600,
@@ -165,6 +171,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}) {
     agents: openAgents(table),
     signingKeys,
     signIns,
+    domains: openApprovedDomains(table),
     openIssue,
     openToken,
     openExecute,
@@ -192,10 +199,11 @@ export async function requestPat(
   issue: Action,
   { agentId, privateKey, publicJwk }: Agent,
   template: PolicyTemplate = loadPolicyTemplate(),
+  more: object = {},
 ): Promise<Answer> {
   const { text } = openPolicy(template)(baseUrl);
   const signed_policy = await new CompactSign(new TextEncoder().encode(text)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
-  return post(issue, '/api/pat/issue', { agent_id: agentId, signed_policy, agent_public_key: publicJwk });
+  return post(issue, '/api/pat/issue', { agent_id: agentId, signed_policy, agent_public_key: publicJwk, ...more });
 }
 
 export async function obtainPat(gate: Gate, agent: Agent, template?: PolicyTemplate): Promise<string> {

@@ -165,6 +165,7 @@ function openIssue({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: 
     proofs: openProofs(usedJtis, false),
     limits: openRateLimiter(table),
     signingKeys: openSigningKeys(openKms(act), ['key']),
+    directories: { verify: () => Promise.reject(new Error('no directory')) },
     settings: {
       protocol: 'proto',
       patLifeSeconds: 3_600,

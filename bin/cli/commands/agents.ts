@@ -36,7 +36,7 @@ async function isKnownAgent(api: Api, id: Id, key: Id): Promise<boolean> {
 export function addAgents(program: CommandUnknownOpts): void {
   const agents = program
     .command('agents')
-    .description('Manage agents: list, top, show, block, unblock, approve, clear-waiting, revoke, unbind');
+    .description('Manage agents: list, top, show, block, unblock, approve, approve-domain, clear-waiting, revoke, unbind');
   const addAgentCommand = (verb: string, description: string) =>
     agents
       .command(`${verb} [agent_id]` as const)
@@ -53,9 +53,10 @@ export function addAgents(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       const found = (await Array.fromAsync(readPages(api, '/api/agents', { state }, agentPage, true))).flatMap((page) => page.agents);
       terminal.table(
-        found.map(({ agent_id, key_thumbprint = '-', last_issue, first_seen, block }) => [
+        found.map(({ agent_id, key_thumbprint = '-', agent_domain = '', last_issue, first_seen, block }) => [
           agent_id,
           key_thumbprint,
+          agent_domain,
           block?.reason ?? last_issue ?? first_seen ?? '',
         ]),
       );
@@ -105,6 +106,23 @@ export function addAgents(program: CommandUnknownOpts): void {
       await terminal.requireConfirmation(`Approve ${agent_id} with the key whose thumbprint is ${key_thumbprint}?`, yes);
       const approved = readAnswer(agent, await callAgent(api, 'POST', agent_id, key_thumbprint, '/approve', {}));
       terminal.result(approved, `Approved ${agent_id}. It can get PATs with this key.`);
+    });
+  agents
+    .command('approve-domain <domain>')
+    .description('Approve all agents that are verified for a domain; with --remove, withdraw that')
+    .option('--remove', 'agents of the domain that have no PAT yet wait for approval again')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .action(async (domain, { remove, yes }, command) => {
+      const { api, terminal } = openContext(command);
+      const question = remove
+        ? `Withdraw the approval of ${domain}?`
+        : `Approve every agent that is verified for ${domain}, also later ones?`;
+      await terminal.requireConfirmation(question, yes);
+      await api.call(remove ? 'DELETE' : 'PUT', `/api/agent-domains/${encodeURIComponent(domain)}`, { isAdmin: true });
+      terminal.result(
+        { domain, approved: !remove },
+        remove ? `${domain} is no longer approved.` : `Approved ${domain}. Its agents can get PATs.`,
+      );
     });
   agents
     .command('clear-waiting')

@@ -1,11 +1,13 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
+import { agentOf } from '../../../functions/core/policy/assignee.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
-import { compilePolicy } from '../../../functions/core/policy/compile.ts';
-import type { JudgedIntent } from '../../../functions/core/policy/conditions.ts';
+import { compilePolicy, grant } from '../../../functions/core/policy/compile.ts';
+import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
-import { describeChanges, describePolicy } from '../../../functions/core/policy/describe.ts';
+import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
 import { type Explanation, explainCall } from '../../../functions/core/policy/explain.ts';
+import { assigneeOf, rulesOf } from '../../../functions/core/policy/judge.ts';
 import { formatMoney } from '../../../functions/core/policy/money.ts';
 import { fillTemplate } from '../../../functions/core/policy/template.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
@@ -45,15 +47,21 @@ export function addPolicy(program: CommandUnknownOpts): void {
       else showForRegistry(context, change, names.intents, unknown);
     });
   policy
-    .command('explain <intent_uid>')
-    .description('Show whether the policy permits a call, and which rules decide')
+    .command('explain [intent_uid]')
+    .description('Show whether the policy permits a call, and which rules decide; without an intent, which rules apply to an agent')
     .option('-p, --param <name=value...>', 'parameter of the call, as JSON or text')
     .option('--file <file>', 'policy file to use instead of the policy in force')
     .option('--registry <file>', 'registry file or folder to look up the intent in instead of the gate')
     .option('--at <time>', 'time of the call, such as 2026-02-28T12:00:00Z; default: now')
+    .option(
+      '--agent <who...>',
+      'the agent: the domain that it is verified for, the thumbprint of its key, its agent_id, or several of these',
+    )
     .option('--key <thumbprint>', "RFC 7638 thumbprint of the agent's key")
-    .action(async (uid, { param = [], file, registry, at, key = '' }, command) => {
+    .action(async (uid, { param = [], file, registry, at, key, agent: parties = [] }, command) => {
       const context = openContext(command);
+      const agent = agentOf([...parties, ...(key === undefined ? [] : [key])]);
+      if (uid === undefined) return showRulesOf(context, agent, file);
       const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
       if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
       const nowMs = at === undefined ? Date.now() : Date.parse(at);
@@ -65,11 +73,21 @@ export function addPolicy(program: CommandUnknownOpts): void {
       const unknown = checkNames(context, rules, names);
       const intent = names?.intents.find(({ intentUid: known }) => known === uid);
       if (names && !intent) throw new CliFailure('differences', `${sayUnknownIntent(uid, names)}.`);
-      const call = { ...(intent ?? { intentUid: uid }), parameters, account: key, nowMs };
+      const call = { ...(intent ?? { intentUid: uid }), ...agent, parameters, nowMs };
       showExplanation(context, explainCall(rules, call));
       refuseUnknown(unknown);
     });
   addPolicyTry(policy);
+}
+
+/** The rules that a policy has for one agent, in words. */
+async function showRulesOf(context: CliContext, agent: JudgedAgent, file: string | undefined): Promise<void> {
+  const { policy, address } = file === undefined ? await readInForce(context) : { policy: readTemplate(file), address: placeholder };
+  const { rules, scope } = grant(rulesOf(compile(policy, address, file).rules, agent));
+  const told = rules.map((rule) => ({ rule: rule.place, sentence: describeRule(rule) }));
+  for (const { rule, sentence } of told) context.terminal.say(`${rule}  ${sentence}`);
+  context.terminal.say(`scope of its PAT: ${scope.join(' ') || 'nothing'}`);
+  context.terminal.json({ rules: told, scope });
 }
 
 async function showInForce({ api, terminal }: CliContext): Promise<void> {
@@ -85,11 +103,15 @@ async function showFile(context: CliContext, file: string, registry: string | un
     describePolicy(template, placeholder),
     compilePolicy(template, placeholder),
   ]);
-  const { scope, prohibited, lmt } = compiled;
+  const { scope, prohibited, lmt } = grant(rulesOf(compiled.rules, agentOf([])));
   for (const sentence of inWords) terminal.say(sentence);
   terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
   if (prohibited.length > 0) terminal.say(`prohibited:     ${prohibited.join(' ')}`);
   terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
+  for (const party of new Set(compiled.rules.flatMap((rule) => assigneeOf(rule)?.values.map(String) ?? []))) {
+    const own = grant(rulesOf(compiled.rules, agentOf([party])));
+    terminal.say(`scope for ${party}: ${own.scope.join(' ') || 'nothing'}`);
+  }
   for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder, Date.now())))
     terminal.remark(`Warning: ${path} ${problem}`);
   const unknown = checkNames(context, compiled.rules, await readNames(context, registry, compiled.rules));

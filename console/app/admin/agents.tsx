@@ -90,6 +90,7 @@ const columns: readonly Column<Row>[] = [
     sortBy: ({ agent_id }) => agent_id,
   },
   { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
+  { head: 'Verified for', cell: ({ agent_domain }) => agent_domain },
   { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
   { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
   { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
@@ -155,6 +156,14 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
           title="Approve it"
           command={`npx intent-gate agents approve ${named}`}
           act={post('POST', '/approve', { key_thumbprint: key })}
+          onDone={reload}
+        />
+      )}
+      {agent?.state === 'pending' && agent.agent_domain !== undefined && (
+        <Act
+          title={`Approve all agents of ${agent.agent_domain}`}
+          command={`npx intent-gate agents approve-domain ${agent.agent_domain}`}
+          act={() => ask('PUT', `/api/agent-domains/${agent.agent_domain}`, { as: 'admin' })}
           onDone={reload}
         />
       )}

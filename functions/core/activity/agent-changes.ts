@@ -22,7 +22,7 @@ import { findWaiting, isWaiting, planEnd, type QueueItem, waitingPlaces } from '
 
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
 
-const planned = <T>(action: LoggedChange['action'], id: string, result: T, writes: Write[]): Planned<T> => ({
+export const planned = <T>(action: LoggedChange['action'], id: string, result: T, writes: Write[]): Planned<T> => ({
   result: () => result,
   changes: [{ kind: 'agent', id, action }],
   writes: () => writes,

@@ -18,6 +18,8 @@ export interface AgentItem extends Item {
   revoked_at?: number;
   /** a PAT has been issued with a proof of possession, so every later one needs a proof too */
   proof?: true;
+  /** that the agent was verified for when it got its last PAT */
+  domain?: string;
   /** unique to this block */
   block?: string;
   blocked_at?: number;
@@ -48,6 +50,7 @@ export interface WaitingItem extends Item {
   agent_id: string;
   thumbprint: string;
   first_seen: number;
+  domain?: string;
   /** number of earlier requests */
   number: number;
   expires_at: number;
@@ -62,6 +65,8 @@ export interface AgentRecords {
   /** the request still counts; set only at issue */
   isWaiting?: boolean;
   wait?: WaitingItem | undefined;
+  /** whether an admin has approved the domain that it is verified for; read only at issue */
+  isDomainApproved?: boolean;
 }
 
 /** An id and a key, as an agent presents them. */
@@ -69,6 +74,8 @@ export interface Presented {
   agentId: string;
   thumbprint: string;
   nowMs: number;
+  /** that it is verified for */
+  domain?: string | undefined;
 }
 
 export interface FoundAgent {

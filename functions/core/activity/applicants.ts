@@ -8,10 +8,16 @@ import { ask, isWaiting } from './waiting-agents.ts';
 export function openApplicants(table: Table) {
   return {
     /** The records that a PAT request depends on, in one round trip. */
-    async recordsOf(agentId: string, thumbprint: string, nowMs = Date.now()): Promise<AgentRecords> {
-      const own = [keys.waiting(agentId, thumbprint), keys.waitingAgents()];
-      const [wait, queue, ...known] = await table.getAll<WaitingItem>([...own, ...agentRecordKeys(agentId, thumbprint)]);
-      return { ...toAgentRecords(known), wait, isWaiting: isWaiting(wait, queue, nowMs) };
+    async recordsOf(
+      agentId: string,
+      thumbprint: string,
+      { domain, nowMs = Date.now() }: { domain?: string | undefined; nowMs?: number } = {},
+    ): Promise<AgentRecords> {
+      const own = [keys.waiting(agentId, thumbprint), keys.waitingAgents(), ...agentRecordKeys(agentId, thumbprint)];
+      const ofDomain = domain === undefined ? [] : [keys.approvedDomain(domain)];
+      const [wait, queue, ...known] = await table.getAll<WaitingItem>([...own, ...ofDomain]);
+      const isDomainApproved = domain !== undefined && known.at(-1) !== undefined;
+      return { ...toAgentRecords(known), wait, isWaiting: isWaiting(wait, queue, nowMs), isDomainApproved };
     },
 
     bind: (request: BindRequest, seen: AgentRecords): Promise<BoundAgent | undefined> => bind(table, request, seen),

@@ -15,7 +15,7 @@ import { endWaiting } from './waiting-agents.ts';
 
 export interface BindRequest extends Presented {
   hasProof: boolean;
-  /** the id must already be bound to the key */
+  /** the id must already be bound to the key, by an earlier PAT or an approval, or the domain be approved */
   mustBeKnown: boolean;
 }
 
@@ -29,16 +29,19 @@ const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
  */
 export async function bind(
   table: Table,
-  { agentId, thumbprint, nowMs, hasProof, mustBeKnown }: BindRequest,
-  { agent, key, wait, isWaiting }: AgentRecords,
+  { agentId, thumbprint, nowMs, hasProof, domain, mustBeKnown }: BindRequest,
+  { agent, key, wait, isWaiting, isDomainApproved }: AgentRecords,
 ): Promise<BoundAgent | undefined> {
   const isBound = agent?.thumbprint === thumbprint;
-  if (agent?.block !== undefined || (agent?.thumbprint !== undefined && !isBound) || (mustBeKnown && !isBound)) return undefined;
+  if (agent?.block !== undefined || (agent?.thumbprint !== undefined && !isBound) || (mustBeKnown && !isBound && !isDomainApproved))
+    return undefined;
   const { expires_at, listed_until } = lifeFrom(nowMs);
-  const issued = { last_issue: nowMs, expires_at, ...(hasProof && { proof: true as const }) };
+  const issued = { last_issue: nowMs, expires_at, ...(hasProof && { proof: true as const }), ...(domain !== undefined && { domain }) };
+  const withoutDomain = domain === undefined ? ['domain'] : [];
   if (isBound && (agent.listed_until ?? 0) >= expires_at && !(hasProof && lacksProof(key, nowMs))) {
     const renewed = await table.update<BoundAgent>(keys.agent(agentId), {
       set: issued,
+      remove: withoutDomain,
       setOnce: { first_seen: nowMs },
       when: [['absent', 'block'], ['=', 'thumbprint', thumbprint], ...(hasProof ? [] : [['absent', 'proof'] as const])],
     });
@@ -49,7 +52,8 @@ export async function bind(
   const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued };
   const proof = { proof: true, expires_at };
   const outcome = await table.transact([
-    { update: keys.agent(agentId), set: bound, when: asSeen(agent) },
+    { update: keys.agent(agentId), set: bound, remove: withoutDomain, when: asSeen(agent) },
+    ...(mustBeKnown && !isBound && domain !== undefined ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
     ...listActive(agent_id, thumbprint, listed_until),
     hasProof
       ? { update: keys.agentKey(thumbprint), set: proof, when: [['absent', 'blocked_by']] }

@@ -74,7 +74,7 @@ export const ask = (table: Table, presented: Presented): Promise<void> =>
   persist(async () => ((await tryToAsk(table, presented)) ? { value: undefined } : undefined), table.pause);
 
 /** @returns false if the queue or the agent has changed since it was read */
-async function tryToAsk(table: Table, { agentId, thumbprint, nowMs }: Presented): Promise<boolean> {
+async function tryToAsk(table: Table, { agentId, thumbprint, nowMs, domain }: Presented): Promise<boolean> {
   const key = keys.waiting(agentId, thumbprint);
   const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
   if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;
@@ -83,7 +83,14 @@ async function tryToAsk(table: Table, { agentId, thumbprint, nowMs }: Presented)
   const displaced = before && isWaiting(before, queue, nowMs) ? before : undefined;
   // it has been given that place since
   if (displaced?.thumbprint === thumbprint && keys.agent(displaced.agent_id).pk === key.pk) return true;
-  const asked = { agent_id: agentId, thumbprint, first_seen: nowMs, number, expires_at: Math.floor(nowMs / 1000) + waitSeconds };
+  const asked = {
+    agent_id: agentId,
+    thumbprint,
+    ...(domain !== undefined && { domain }),
+    first_seen: nowMs,
+    number,
+    expires_at: Math.floor(nowMs / 1000) + waitSeconds,
+  };
   const isFree: Condition[] = [
     ['absent', 'generation'],
     ['absent', 'block'],

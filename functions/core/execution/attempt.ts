@@ -1,5 +1,6 @@
 import { ApiError } from '../api-error.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
+import { judgedAgent } from '../pat/holder.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
 import { describeIssues } from '../relay/answer-headers.ts';
 import type { ConnectedCall, Relay, UpstreamAnswer } from '../relay/call.ts';
@@ -59,6 +60,7 @@ function outgoing({ request, receipt, caller, holder }: Execution, { intent, ser
   return {
     agentId: caller.claims.sub,
     account,
+    agentDomain: judgedAgent(caller.claims).agentDomain,
     executionId: receipt.executionId,
     request: upstreamRequest,
     intentUid: intent.intent_uid,

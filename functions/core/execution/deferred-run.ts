@@ -5,8 +5,9 @@ import { logAnswer } from '../http/log-answer.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { matchesEntityTags } from '../http/response.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
+import { judgedAgent } from '../pat/holder.ts';
 import { demandingApproval } from '../policy/judge.ts';
-import type { FindPolicy } from '../policy/policy.ts';
+import { type FindPolicy, policyFor } from '../policy/policy.ts';
 import type { Relay } from '../relay/call.ts';
 import { readTrace, withinTrace } from '../trace.ts';
 import { newUlid } from '../ulid.ts';
@@ -44,7 +45,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     const run = newUlid();
     if (!(await deferred.claim(call, run, nowMs))) return;
     const { baseUrl, claims, trace, requestId } = call.content;
-    const caller = { claims, policy: findPolicy(baseUrl), proof: undefined };
+    const caller = { claims, policy: policyFor(findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
       let made: Attempt | undefined;

@@ -4,6 +4,7 @@ import { type JsonValue, parse } from '../json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
 import { openAdmission } from '../pat/admission.ts';
+import { judgedAgent } from '../pat/holder.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import { chargesOf, rulesFor } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
@@ -67,7 +68,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     quota.applyTo(counterFor(rulesFor(policy.compiled.rules, judged)));
     const values = validate(intent, parameters);
     const upstreamRequest = buildRequest(intent, values);
-    const rules = requirePermittedCall(policy, { ...judged, parameters: values, account, nowMs });
+    const rules = requirePermittedCall(policy, { ...judged, ...judgedAgent(claims), parameters: values, nowMs });
     quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const key = readIdempotencyKey(request) ?? (isDeferred(request, rules) ? request.keyIfDeferred : undefined);

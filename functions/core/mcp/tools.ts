@@ -64,6 +64,7 @@ const acceptArguments = z.strictObject({
   signed_policy: patRequest.shape.signed_policy
     .optional()
     .describe('your signature over the policy: a compact JWS, or a bare signature in base64 or hex'),
+  agent_directory: patRequest.shape.agent_directory,
 });
 
 const executeArguments = executionRequest.extend({

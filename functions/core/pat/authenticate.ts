@@ -4,8 +4,9 @@ import { openUsedJtis } from '../activity/used-jti.ts';
 import { readEnvironment } from '../environment.ts';
 import { bearerToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
-import type { CurrentPolicy, FindPolicy } from '../policy/policy.ts';
+import { type CurrentPolicy, type FindPolicy, policyFor } from '../policy/policy.ts';
 import type { Table } from '../table/table.ts';
+import { judgedAgent } from './holder.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './policy-refusals.ts';
 import { type CheckedProof, openProofs, type Proofs } from './proof.ts';
 import { signingKeysFromEnvironment } from './signing-keys.ts';
@@ -13,6 +14,7 @@ import { openPatVerifier, type VerifyPat } from './verify.ts';
 
 export interface Authenticated {
   claims: PatClaims;
+  /** as it applies to the holder */
   policy: CurrentPolicy;
   /** the proof of possession, which has to be consumed before the request takes effect */
   proof: CheckedProof | undefined;
@@ -39,7 +41,7 @@ export const openAuthenticator =
     const proof = await proofs.checkAtUse(request, token, claims, nowMs);
     const policy = findPolicy(request.baseUrl);
     if (claims.pol !== policy.reference) throw await refusals.refuseOldPolicy(claims.pol, policy, request.baseUrl);
-    return { claims, policy, proof };
+    return { claims, policy: policyFor(policy, judgedAgent(claims)), proof };
   };
 
 export function authenticatorFromEnvironment(table: Table, findPolicy: FindPolicy): Authenticate {

@@ -14,6 +14,8 @@ interface Application {
   thumbprint: string;
   nowMs: number;
   hasProof: boolean;
+  /** that it is verified for */
+  domain: string | undefined;
 }
 
 interface Found extends Application {
@@ -25,8 +27,8 @@ interface Found extends Application {
  * @throws ApiError POLICY_REJECTED if the agent gets no PAT, INVALID_SIGNATURE if a proof is missing
  */
 export async function findAgent(agents: Applicants, application: Application, rules: BindingRules): Promise<Found> {
-  const { agentId, thumbprint, hasProof } = application;
-  const records = await agents.recordsOf(agentId, thumbprint);
+  const { agentId, thumbprint, hasProof, domain } = application;
+  const records = await agents.recordsOf(agentId, thumbprint, { domain });
   const { agent, key } = records;
   const isTaken = agent?.thumbprint !== undefined && agent.thumbprint !== thumbprint;
   if (isBlocked(records)) throw agentBlockedAtIssue();
@@ -36,7 +38,7 @@ export async function findAgent(agents: Applicants, application: Application, ru
   }
   if (isTaken) throw agentIdTaken();
   if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (rules.isApprovalRequired && records.isWaiting && agent?.generation === undefined) throw approvalPending();
+  if (rules.isApprovalRequired && records.isWaiting && !isApproved(records)) throw approvalPending();
   return { ...application, records };
 }
 
@@ -45,7 +47,7 @@ export async function bindAgent(agents: Applicants, application: Application, se
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { records, ...found } = attempt === 0 ? seen : await findAgent(agents, application, rules);
-    if (isApprovalRequired && records.agent?.generation === undefined) {
+    if (isApprovalRequired && !isApproved(records)) {
       await agents.ask(found);
       throw approvalPending();
     }
@@ -54,6 +56,9 @@ export async function bindAgent(agents: Applicants, application: Application, se
   }
   throw unavailable('Several requests change this agent at the same time. Try again after Retry-After.');
 }
+
+/** Whether an admin has approved the agent, or the domain that it is verified for. */
+const isApproved = ({ agent, isDomainApproved }: AgentRecords): boolean => agent?.generation !== undefined || isDomainApproved === true;
 
 /** Attempts fail only if the agent has changed in the meantime. */
 const maxAttempts = 5;

@@ -12,6 +12,8 @@ export interface NewPat {
   policy: CurrentPolicy;
   /** every use of the PAT needs a proof of possession */
   hasProof: boolean;
+  /** that the agent is verified for */
+  domain: string | undefined;
   /** the client that a person signed in with; absent for agents with keys */
   clientId: string | undefined;
   nowMs: number;
@@ -19,7 +21,7 @@ export interface NewPat {
 }
 
 /** Specification section 2.4. */
-export function newClaims({ baseUrl, agent, policy, hasProof, clientId, nowMs, lifeSeconds }: NewPat): PatClaims {
+export function newClaims({ baseUrl, agent, policy, hasProof, domain, clientId, nowMs, lifeSeconds }: NewPat): PatClaims {
   const { scope, lmt, bil } = policy.compiled;
   const iat = Math.floor(nowMs / 1000);
   return {
@@ -34,7 +36,7 @@ export function newClaims({ baseUrl, agent, policy, hasProof, clientId, nowMs, l
     pol: policy.reference,
     gen: agent.generation,
     ...(clientId === undefined
-      ? { cnf: { jkt: agent.thumbprint }, ...(hasProof && { dpop: true as const }) }
+      ? { cnf: { jkt: agent.thumbprint }, ...(hasProof && { dpop: true as const }), ...(domain !== undefined && { agent_domain: domain }) }
       : { person: agent.thumbprint, client_id: clientId }),
     ...(lmt && { lmt }),
     ...(bil && { bil }),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { signedInPrefix } from '../../../schemas/agent.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
+import type { JudgedAgent } from '../policy/conditions.ts';
 
 /** The holder of a PAT. For an agent with a key, both are the thumbprint of that key. */
 export interface Holder {
@@ -24,6 +25,13 @@ export const accountOf = (agentId: string, thumbprint: string): string =>
 export const toHolder = (agentId: string, thumbprint: string): Holder => ({
   principal: thumbprint,
   account: accountOf(agentId, thumbprint),
+});
+
+/** What conditions of the policy may ask about the holder of a PAT. */
+export const judgedAgent = (claims: PatClaims): JudgedAgent => ({
+  account: holderOf(claims).account,
+  agentId: claims.sub,
+  agentDomain: 'cnf' in claims ? claims.agent_domain : undefined,
 });
 
 export const holderOf = (claims: PatClaims): Holder => toHolder(claims.sub, 'cnf' in claims ? claims.cnf.jkt : claims.person);

@@ -7,7 +7,7 @@ import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';
 import { countCalls } from '../limit/limit-request.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { log } from '../log.ts';
-import type { CurrentPolicy } from '../policy/policy.ts';
+import { type CurrentPolicy, policyFor } from '../policy/policy.ts';
 import type { Table } from '../table/table.ts';
 import { type BindingRules, bindAgent, findAgent } from './bind-agent.ts';
 import { newClaims } from './claims.ts';
@@ -38,6 +38,8 @@ export interface Applicant<T> {
   hasProof: boolean;
   /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
+  /** Finds the domain that the agent is verified for, before anything is read or written for it. */
+  verifyDomain?(): Promise<string>;
   countedFor: string;
   /** Last check before anything is written, with the agent's current generation. */
   check?(generation: string | undefined): Promise<unknown>;
@@ -68,6 +70,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     nowMs,
     clientId,
     countedFor,
+    verifyDomain,
     check,
     useUp,
     complete,
@@ -78,7 +81,8 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message });
-    const application = { agentId, thumbprint, hasProof, nowMs };
+    const domain = await verifyDomain?.();
+    const application = { agentId, thumbprint, hasProof, nowMs, domain };
     const seen = await findAgent(agents, application, settings);
     await check?.(seen.records.agent?.generation);
 
@@ -88,7 +92,8 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const [agent] = await Promise.all([bindAgent(agents, application, seen, settings), archive.keep(policy.reference, policy.policy)]);
 
     const { patLifeSeconds: lifeSeconds } = settings;
-    const claims = newClaims({ baseUrl: request.baseUrl, agent, policy, hasProof, clientId, nowMs, lifeSeconds });
+    const own = policyFor(policy, { account: accountOf(agentId, thumbprint), agentId: agent.agent_id, agentDomain: domain });
+    const claims = newClaims({ baseUrl: request.baseUrl, agent, policy: own, hasProof, domain, clientId, nowMs, lifeSeconds });
     const pat = await signPat(signingKeys, claims);
     const completed = await complete?.(agent.generation);
     log.info('issued', { request_id: request.requestId, agent_id: claims.sub, thumbprint, jti: claims.jti, policy_digest: policy.digest });

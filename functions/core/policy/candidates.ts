@@ -13,7 +13,11 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
       return [{ ...call, intentUid }, ...values.map((value) => ({ ...call, intentUid, parameters: { [subject.name]: value } }))];
     }
     case 'agentKey':
-      return [call, ...constants.map((value) => ({ ...call, account: String(value) }))];
+    case 'agentDomain':
+    case 'agentId': {
+      const fact = subject.of === 'agentKey' ? 'account' : subject.of;
+      return [call, ...constants.map((value) => ({ ...call, [fact]: String(value) }))];
+    }
     case 'dateTime':
       return [sinceMs, ...neighbours(constants).map((value) => Date.parse(String(value)))].map((nowMs) => ({ ...call, nowMs }));
     case 'method':

@@ -23,7 +23,7 @@ export interface CompiledPolicy {
 const maxScopeBytes = 3_000;
 
 /**
- * Reads a policy whose `{base_url}` is filled in.
+ * Reads a policy whose `{base_url}` is filled in. What it grants is what it grants to anyone at all.
  * @param billing - how `pay` duties are billed, if the deployment bills
  * @throws PolicyError listing every place that cannot be put into effect
  */
@@ -31,14 +31,20 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   const { rules } = interpretPolicy(policy, baseUrl);
   const tooMany = findTooManyLimits(rules);
   if (tooMany.length > 0) throw new PolicyError(tooMany);
-  const permissions = rules.filter(({ kind }) => kind === 'permission');
-  const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
-  const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));
-  if (Buffer.byteLength(JSON.stringify(scope)) > maxScopeBytes) {
+  const granted = grant(rules, billing);
+  if (Buffer.byteLength(JSON.stringify(granted.scope)) > maxScopeBytes) {
     throw new PolicyError([
       { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many individual ones' },
     ]);
   }
+  return granted;
+}
+
+/** What rules grant, all of them or those for one agent: see `rulesOf` of {@link ./judge.ts}. */
+export function grant(rules: Rule[], billing?: Billing): CompiledPolicy {
+  const permissions = rules.filter(({ kind }) => kind === 'permission');
+  const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
+  const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));
   const limit = tightest(chargesOf(rulesForAll({ scope, rules })).filter(isRate));
   const isPaid = permissions.some(({ payments }) => payments.some(({ amount }) => amount > 0));
   return {

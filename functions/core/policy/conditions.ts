@@ -16,8 +16,8 @@ export type Subject =
   /** time of the call; time of day and day of the week are in `zone` (IANA) */
   | { of: 'dateTime' }
   | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
-  /** of the holder, see `pat/holder.ts` */
-  | { of: 'agentKey' }
+  /** of the holder, see `pat/holder.ts`; the domain that it is verified for; its id, folded, only as an assignee */
+  | { of: 'agentKey' | 'agentDomain' | 'agentId' }
   /** of the intent: its HTTP method; each of its tags; its service, by id or name */
   | { of: IntentSubject };
 
@@ -32,6 +32,8 @@ export interface Condition {
   comparison: Comparison;
   /** exactly one, unless the comparison is `within` */
   values: Scalar[];
+  /** says to which agent the rule is assigned; see {@link ./assignee.ts} */
+  isAssignee?: true;
 }
 
 /** The known facts about an intent. Unknown ones count against the call. */
@@ -47,10 +49,16 @@ export const judgedIntent = (
   { service_id, service_name }: { service_id?: string | undefined; service_name: string },
 ): JudgedIntent => ({ intentUid: intent_uid, method: endpoint.method, tags, service: { service_id, service_name } });
 
-export interface Call extends JudgedIntent {
+/** What is known of the agent that calls. An agent that is not verified for a domain is in none. */
+export interface JudgedAgent {
+  account: string;
+  agentId?: string | undefined;
+  agentDomain?: string | undefined;
+}
+
+export interface Call extends JudgedIntent, JudgedAgent {
   /** after validation, defaults filled in */
   parameters: Record<string, unknown>;
-  account: string;
   /** milliseconds since the epoch */
   nowMs: number;
 }
@@ -96,11 +104,16 @@ function hasAny(subject: IntentSubject, values: readonly string[], { method, tag
   return id === undefined || name === undefined ? undefined : false;
 }
 
-function readSubject(subject: Exclude<Subject, { of: IntentSubject }>, { parameters, account, nowMs }: Call): unknown {
+function readSubject(
+  subject: Exclude<Subject, { of: IntentSubject }>,
+  { parameters, account, agentId, agentDomain, nowMs }: Call,
+): unknown {
   if (subject.of === 'parameter') return Object.hasOwn(parameters, subject.name) ? parameters[subject.name] : undefined;
   if (subject.of === 'agentKey') return account;
+  if (subject.of === 'agentDomain') return agentDomain;
+  if (subject.of === 'agentId') return agentId === undefined ? undefined : foldName(agentId);
   if (subject.of === 'dateTime') return new Date(nowMs).toISOString();
-  return readLocalTime(nowMs, subject.zone)[subject.of];
+  return 'zone' in subject ? readLocalTime(nowMs, subject.zone)[subject.of] : undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { methods } from '../../../schemas/intent.ts';
 import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import type { Constraint } from '../../../schemas/policy.ts';
+import { isDomain, isThumbprint } from './assignee.ts';
 import {
   type Comparison,
   type Condition,
@@ -44,7 +45,7 @@ const secondsOf = new Map([
 /** Units of `rateLimit`. */
 export const periodNames = [...secondsOf.keys()];
 
-export const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey', ...intentSubjects] as const;
+export const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey', 'agentDomain', ...intentSubjects] as const;
 
 /** Reads which calls a rule covers, and how many of them. */
 export function readConstraints(constraints: readonly Constraint[], rule: Constrained, position: Position) {
@@ -99,6 +100,7 @@ function readSubject(term: string, { unit }: Constraint, position: Position): Su
   switch (term) {
     case 'dateTime':
     case 'agentKey':
+    case 'agentDomain':
     case 'method':
     case 'tag':
     case 'service':
@@ -144,7 +146,13 @@ const operandRules: Record<
   dateTime: { isOrdered: true, accepts: isInstant, accepted: 'a date and time with an offset, such as 2026-02-28T12:00:00Z' },
   timeOfDay: { isOrdered: true, accepts: isTimeOfDay, accepted: 'a time of day such as 09:00' },
   dayOfWeek: { isOrdered: false, accepts: (value) => days.some((day) => day === value), accepted: `one of ${days.join(', ')}` },
-  agentKey: { isOrdered: false, accepts: ofText((text) => /^[\w-]{43}$/.test(text)), accepted: 'the RFC 7638 thumbprint of a key' },
+  agentKey: { isOrdered: false, accepts: ofText(isThumbprint), accepted: 'the RFC 7638 thumbprint of a key' },
+  agentDomain: {
+    isOrdered: false,
+    accepts: ofText(isDomain),
+    accepted: 'the domain of an agent directory in lower case, such as bot.example',
+  },
+  agentId: { isOrdered: false, accepts: ofText((text) => text !== ''), accepted: 'an agent_id' },
   method: {
     isOrdered: false,
     accepts: ofText((text) => methods.some((method) => method === text.toUpperCase())),

@@ -4,7 +4,7 @@ import type { CompiledPolicy } from './compile.ts';
 import { type Condition, isDate, isInstant, isOfIntent, type JudgedIntent, type Scalar } from './conditions.ts';
 import { nameDuration } from './duration.ts';
 import type { Payment } from './duties.ts';
-import { rulesFor, rulesForAll } from './judge.ts';
+import { assigneeOf, rulesFor, rulesForAll } from './judge.ts';
 import type { Charge } from './limits.ts';
 import { interpretPolicy, type Rule, type Signing } from './reading.ts';
 import { everyIntent } from './scope.ts';
@@ -48,6 +48,8 @@ const subjectNames = {
   timeOfDay: 'the time of day',
   dayOfWeek: 'the day of the week',
   agentKey: "the thumbprint of the agent's key",
+  agentDomain: 'the verified domain of the agent',
+  agentId: 'the id of the agent',
   method: 'the method',
   service: 'the service',
 };
@@ -70,7 +72,22 @@ function nameSubject(subject: Condition['subject'], tag = 'a tag of the intent')
 
 const nameConditions = (conditions: readonly Condition[]): string => conditions.map(nameCondition).join(' and ');
 
-export function describeRule({ kind, entry, conditions, charges, payments, needsApproval }: Rule): string {
+const assigneeNames: Partial<Record<Condition['subject']['of'], string>> = {
+  agentDomain: 'Agents verified for',
+  agentKey: 'The agent with the key',
+  agentId: 'The agent',
+};
+
+/** Whom a rule is about: whoever accepts the policy, or the agents that it is assigned to. */
+function nameAssignee(rule: Pick<Rule, 'conditions'>): string {
+  const assignee = assigneeOf(rule);
+  return assignee ? `${assigneeNames[assignee.subject.of]} ${assignee.values.join()}` : 'You';
+}
+
+export function describeRule(rule: Rule): string {
+  const { kind, entry, charges, payments, needsApproval } = rule;
+  const conditions = rule.conditions.filter(({ isAssignee }) => !isAssignee);
+  const who = nameAssignee(rule);
   const calls = charges.filter(({ currency }) => currency === undefined);
   const given = conditions.length > 0 ? ` if ${nameConditions(conditions)}` : '';
   if (kind === 'permission') {
@@ -79,10 +96,10 @@ export function describeRule({ kind, entry, conditions, charges, payments, needs
       ...payments.map(namePayment),
       ...(needsApproval ? ['once a person has approved the call'] : []),
     ];
-    return `You may execute ${[`${nameEntry(entry)}${given}`, ...terms].join(', ')}.`;
+    return `${who} may execute ${[`${nameEntry(entry)}${given}`, ...terms].join(', ')}.`;
   }
-  if (kind === 'prohibition') return `You must not execute ${nameEntry(entry)}${given}, whatever else is permitted.`;
-  return `You may execute ${nameEntry(entry, 'intents')}${given} at most ${calls.map(nameTimes).join(' and at most ')}.`;
+  if (kind === 'prohibition') return `${who} must not execute ${nameEntry(entry)}${given}, whatever else is permitted.`;
+  return `${who} may execute ${nameEntry(entry, 'intents')}${given} at most ${calls.map(nameTimes).join(' and at most ')}.`;
 }
 
 /**

@@ -1,7 +1,20 @@
-import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedIntent } from './conditions.ts';
+import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedAgent, type JudgedIntent } from './conditions.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
+
+/** To which agents a rule is assigned, if it is not for all: see {@link ./assignee.ts}. */
+export const assigneeOf = ({ conditions }: Pick<Rule, 'conditions'>): Condition | undefined =>
+  conditions.find(({ isAssignee }) => isAssignee);
+
+/** The rules that are not assigned to another agent, as if they were assigned to nobody. */
+export const rulesOf = (rules: readonly Rule[], agent: JudgedAgent): Rule[] =>
+  rules.flatMap((rule) => {
+    const assignee = assigneeOf(rule);
+    if (!assignee) return rule;
+    const isIts = holds(assignee, { ...agent, intentUid: '', parameters: {}, nowMs: 0 }) === true;
+    return isIts ? { ...rule, conditions: rule.conditions.filter((condition) => condition !== assignee) } : [];
+  });
 
 export type Judgement =
   /** `rules`: those that cover the call */

@@ -1,15 +1,24 @@
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
 import { readEnvironment } from '../environment.ts';
-import { type CompiledPolicy, compilePolicy } from './compile.ts';
+import { type CompiledPolicy, compilePolicy, grant } from './compile.ts';
+import type { JudgedAgent } from './conditions.ts';
+import { assigneeOf, rulesOf } from './judge.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { PolicyTemplate } from './template.ts';
 import { loadTrialTemplate, readTrial, type TrialPolicy, withoutHarm } from './trial.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
+  /** as it applies to one agent; of {@link FindPolicy}, to one of which nothing is known */
   compiled: CompiledPolicy;
   /** the one that is tried beside it */
   trial?: TrialPolicy | undefined;
+  compiledFor(agent: JudgedAgent): CompiledPolicy;
+  /** whether it has rules that are assigned to certain agents */
+  isAssigned: boolean;
 }
+
+/** The policy as it applies to an agent. */
+export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPolicy => ({ ...policy, compiled: policy.compiledFor(agent) });
 
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
@@ -21,7 +30,10 @@ export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: 
   perAddress((baseUrl) => {
     const published = publish(template, baseUrl);
     const trial = tried && withoutHarm(() => readTrial(tried, baseUrl, billing));
-    return { ...published, compiled: compilePolicy(published.policy, baseUrl, billing), trial };
+    const whole = compilePolicy(published.policy, baseUrl, billing);
+    const isAssigned = whole.rules.some(assigneeOf);
+    const compiledFor = (agent: JudgedAgent) => (isAssigned ? grant(rulesOf(whole.rules, agent), billing) : whole);
+    return { ...published, compiled: compiledFor({ account: '' }), compiledFor, isAssigned, trial };
   });
 
 export const parseBilling = (text?: string): Billing | undefined =>

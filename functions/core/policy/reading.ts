@@ -9,6 +9,7 @@ import {
   type Prohibition,
   placeholder,
 } from '../../../schemas/policy.ts';
+import { readAssignee } from './assignee.ts';
 import type { Condition } from './conditions.ts';
 import { decode, readConstraints, type StatedLimit, termOf } from './constraints.ts';
 import { isApproval, type Payment, readDuty, type StatedBudget } from './duties.ts';
@@ -90,14 +91,16 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
 }
 
 function readRule(
-  { target, constraint = [] }: { target: string; constraint?: Constraint[] | undefined },
+  { target, constraint = [], assignee }: { target: string; constraint?: Constraint[] | undefined; assignee?: string | undefined },
   kind: Rule['kind'],
   atMost: 'lte' | 'gt',
   baseUrl: string,
   position: Position,
 ): Rule {
   const entry = readTarget(target, baseUrl, position.at('target'));
-  const { conditions, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost }, position.at('constraint'));
+  const { conditions: stated, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost }, position.at('constraint'));
+  const assigned = { place: position.at('assignee').pointer, comparison: 'eq', isAssignee: true } as const;
+  const conditions = assignee === undefined ? stated : [{ ...assigned, ...readAssignee(assignee) }, ...stated];
   const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
   return { place: position.pointer, kind, entry, conditions, charges, payments: [], needsApproval: false };
 }
@@ -136,9 +139,8 @@ const signingTerms = ['sign', 'signPayload'];
 function readObligation(obligation: Obligation, { baseUrl, policyUid, reading }: Context, position: Position): void {
   const { action, assignee, target, constraint = [] } = obligation;
   if (termOf(action) === 'observeRateLimit') {
-    const rule = readRule({ target: target ?? `${baseUrl}/api/intents`, constraint }, 'limit', 'lte', baseUrl, position);
+    const rule = readRule({ target: target ?? `${baseUrl}/api/intents`, constraint, assignee }, 'limit', 'lte', baseUrl, position);
     if (rule.charges.length === 0) position.at('constraint').refuse('must state a rateLimit');
-    if (assignee !== undefined) position.at('assignee').refuse('must be left out: say by a constraint on agentKey whose calls are limited');
     reading.rules.push(rule);
     return;
   }

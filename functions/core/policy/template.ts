@@ -42,8 +42,8 @@ const readable = (intents: string) => {
     .object({ action: text, target: optionalText, amount: amount.catch(undefined), unit: optionalText, timeInterval: optionalText })
     .catch({ action: '', target: undefined, amount: undefined, unit: undefined, timeInterval: undefined });
   const rule = z
-    .object({ target: z.string().catch(intents), action: text, constraint: list(constraint), duty: list(duty) })
-    .catch({ target: intents, action: '', constraint: undefined, duty: undefined });
+    .object({ target: z.string().catch(intents), action: text, assignee: optionalText, constraint: list(constraint), duty: list(duty) })
+    .catch({ target: intents, action: '', assignee: undefined, constraint: undefined, duty: undefined });
   const obligation = z
     .object({ action: text, assignee: optionalText, target: optionalText, constraint: list(constraint) })
     .catch({ action: '', assignee: undefined, target: undefined, constraint: undefined });

@@ -19,6 +19,7 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
   const fields = {
     'agent-id': headerText(call.agentId),
     'agent-key': call.account,
+    ...(call.agentDomain !== undefined && { 'agent-domain': call.agentDomain }),
     'intent-uid': call.intentUid,
     'execution-id': headerText(call.executionId),
     ...(request.contentType !== undefined && { 'content-type': request.contentType }),

@@ -27,6 +27,8 @@ export interface UpstreamCall {
   agentId: string;
   /** of the holder, see `pat/holder.ts` */
   account: string;
+  /** that the agent is verified for */
+  agentDomain?: string | undefined;
   requestId: string;
   executionId: string;
   idempotencyKey?: string;

@@ -96,6 +96,8 @@ export const keys = {
   agentListed: (state: string, agentId: string): Key => key('agentList', state, toSortKey(foldName(agentId))),
   idOfKey: (thumbprint: string, agentId: string): Key => key('agentKey', thumbprint, `AGENT#${toSortKey(foldName(agentId), 6)}`),
   waiting: (agentId: string, thumbprint: string): Key => key('agent', foldName(agentId), `WAITS#${thumbprint}`),
+  /** a domain whose agents need no approval */
+  approvedDomain: (domain: string): Key => key('agentList', 'domains', domain),
   /** a place in the queue for approval */
   waitingPlace: (place: number): Key => key('agentList', 'pending', String(place).padStart(4, '0')),
   /** the number of requests for approval, which determines the next place */

@@ -1,0 +1,176 @@
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { calculateJwkThumbprint, decodeJwt } from 'jose';
+import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { toAgent } from '../../schemas/agent.ts';
+import { someAdmin } from '../support/admins.ts';
+import { makeCertificate } from '../support/certificate.ts';
+import { type Agent, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const certificate = makeCertificate('bot.example');
+let answer: { status?: number; headers?: Record<string, string>; body: string };
+const upstream = await startUpstream((_, response) => {
+  response.writeHead(answer.status ?? 200, { 'Content-Type': 'application/http-message-signatures-directory+json', ...answer.headers });
+  response.end(answer.body);
+}, certificate);
+let nowMs = Date.now();
+const network = { resolve: async () => [{ address: '127.0.0.1', family: 4 as const }], trustedCertificate: certificate.cert };
+const gate = await startGate(network, () => nowMs);
+afterAll(() => Promise.all([gate.stop(), upstream.stop()]));
+
+const domain = `bot.example:${upstream.port}`;
+const agent_directory = `https://${domain}`;
+const rules = {
+  permission: [
+    { target: '{base_url}/api/intents?namespace=open.example', action: 'execute' },
+    { target: '{base_url}/api/intents?namespace=bot.example', action: 'execute', assignee: domain },
+  ],
+  prohibition: [{ target: '{base_url}/api/intents/open.example:a:v1', action: 'execute', assignee: 'acme' }],
+};
+const policy = parsePolicyTemplate(JSON.stringify(rules));
+
+const jwkOf = (agent: Agent) => JSON.parse(agent.publicJwk);
+const list = (...agents: Agent[]) => {
+  answer = { body: JSON.stringify({ keys: agents.map((agent) => ({ ...jwkOf(agent), kid: 'any', use: 'sig' })) }) };
+  nowMs += 61_000;
+};
+const ask = (agent: Agent, more: object = { agent_directory }, isApprovalRequired = false) =>
+  requestPat(gate.openIssue(policy, isApprovalRequired), agent, policy, more);
+const claimsOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => (status === 200 ? decodeJwt(body['proto-pat']) : body);
+
+let agent: Agent;
+beforeEach(async () => {
+  agent = await newAgent();
+  list(await newAgent(), agent);
+});
+
+describe('an agent', () => {
+  test('is verified while a directory lists its key, which each issue checks', async () => {
+    expect(claimsOf(await ask(agent))).toMatchObject({
+      agent_domain: domain,
+      scope: ['open.example:*:*:execute', 'bot.example:*:*:execute'],
+      cnf: { jkt: await calculateJwkThumbprint(jwkOf(agent)) },
+    });
+    const shown = async () => toAgent((await gate.agents.find(agent.agentId)) ?? { agent_id: '' }, 'active').agent_domain;
+    expect(await shown()).toBe(domain);
+    const plain = claimsOf(await ask(agent, {}));
+    expect([plain.agent_domain, plain.scope, await shown()]).toEqual([undefined, ['open.example:*:*:execute'], undefined]);
+    await ask(agent);
+    list(await newAgent());
+    expect(await ask(agent)).toMatchObject({
+      status: 400,
+      body: { error: { details: { issues: [{ path: '/agent_directory', problem: 'must list agent_public_key, which it does not' }] } } },
+    });
+    expect(await shown()).toBe(domain);
+  });
+
+  const reading = 'must be the https origin of a public host that answers';
+  const keySet = 'must lead to a JWK set';
+  const own = async () => JSON.stringify({ keys: [jwkOf(agent)] });
+  test.each<[string, () => Promise<typeof answer>, string]>([
+    ['redirects', async () => ({ status: 302, headers: { Location: agent_directory }, body: await own() }), reading],
+    ['is missing', async () => ({ status: 404, body: await own() }), reading],
+    ['has 10 MB', async () => ({ body: `${await own()}${' '.repeat(10_000_000)}` }), reading],
+    ['is no JSON', async () => ({ body: (await own()).slice(1) }), reading],
+    ['is of another type', async () => ({ headers: { 'Content-Type': 'text/html' }, body: await own() }), reading],
+    ['has a member twice', async () => ({ body: `{"keys":[],${(await own()).slice(1)}` }), reading],
+    ['is a list', async () => ({ body: `[${await own()}]` }), keySet],
+    ['has no list of keys', async () => ({ body: (await own()).replace('[', '').replace(']', '') }), keySet],
+    ['has too many keys', async () => ({ body: JSON.stringify({ keys: Array(101).fill(jwkOf(agent)) }) }), keySet],
+    ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'must list agent_public_key'],
+    [
+      'lists the kid alone',
+      async () => ({ body: JSON.stringify({ keys: [{ ...jwkOf(await newAgent()), kid: await calculateJwkThumbprint(jwkOf(agent)) }] }) }),
+      'must list agent_public_key',
+    ],
+  ])('is not verified by a directory that %s', async (_, answers, problem) => {
+    answer = await answers();
+    expect(await ask(agent)).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          code: 'INVALID_PARAMETER',
+          details: { issues: [{ path: '/agent_directory', problem: expect.stringContaining(problem) }] },
+        },
+      },
+    });
+    expect(await gate.agents.find(agent.agentId)).toBeUndefined();
+  });
+
+  test.each([
+    'bot.example',
+    'ftp://bot.example',
+    'https://bot.example/',
+    'https://bot.example/keys',
+    'https://a@bot.example',
+    'https://BOT.example',
+    '',
+  ])('cannot name the directory %j', async (name) => {
+    const seen = upstream.seen.length;
+    expect(await ask(agent, { agent_directory: name })).toMatchObject({
+      status: 400,
+      body: {
+        error: { details: { issues: [{ path: '/agent_directory', problem: 'must be an https origin, such as https://bot.example' }] } },
+      },
+    });
+    expect(upstream.seen.length).toBe(seen);
+  });
+
+  test('causes one read a minute, and none before its signature is verified', async () => {
+    const seen = upstream.seen.length;
+    expect((await ask({ ...agent, privateKey: (await newAgent()).privateKey })).status).toBe(400);
+    expect(upstream.seen.length).toBe(seen);
+    const issue = gate.openIssue(policy);
+    for (let count = 0; count < 3; count++) expect((await requestPat(issue, agent, policy, { agent_directory })).status).toBe(200);
+    expect(upstream.seen.length).toBe(seen + 1);
+  });
+});
+
+test('a domain is approved once, for agents that wait and for those to come; blocks still win', async () => {
+  const other = await newAgent();
+  list(agent, other);
+  const waits = { status: 403, body: { error: { details: { reason: 'approval_pending' } } } };
+  expect(await ask(agent, { agent_directory }, true)).toMatchObject(waits);
+  expect(await gate.agents.findWaiting(agent.agentId)).toMatchObject([{ domain }]);
+  await gate.domains.approve(someAdmin, domain);
+  expect(await gate.domains.list()).toMatchObject([{ domain }]);
+  for (const one of [agent, other]) expect((await ask(one, { agent_directory }, true)).status).toBe(200);
+  expect(await gate.agents.findWaiting(agent.agentId)).toEqual([]);
+  expect(await ask(await newAgent(), {}, true)).toMatchObject(waits);
+  const third = await newAgent();
+  list(third);
+  await gate.agents.block(someAdmin, { agentId: third.agentId, thumbprint: await calculateJwkThumbprint(jwkOf(third)) }, 'abuse');
+  expect(await ask(third, { agent_directory }, true)).toMatchObject({
+    status: 403,
+    body: { error: { details: { reason: 'agent_blocked' } } },
+  });
+  await gate.domains.remove(someAdmin, domain);
+  expect(await gate.domains.remove(someAdmin, domain)).toBeUndefined();
+  const fourth = await newAgent();
+  list(fourth);
+  expect(await ask(fourth, { agent_directory }, true)).toMatchObject(waits);
+});
+
+test('rules with an assignee are for that agent alone, and services see verified domains', async () => {
+  const acme = await newAgent('acme');
+  list(agent, acme);
+  const { service_id } = await gate.services.create(serviceNamed('Bot'));
+  const endpoint = { url: `${agent_directory}/call`, method: 'GET', content_type: 'application/json' } as const;
+  for (const uid of ['bot.example:a:v1', 'open.example:a:v1'])
+    await gate.intents.create(service_id, intentOf(uid, { endpoint, input_parameters: [], output_parameters: [] }));
+  const steps = gate.openExecute({ template: policy });
+  const call = async (who: Agent, uid: string, more?: object) => {
+    const pat = (await ask(who, more)).body['proto-pat'];
+    const body = answer.body;
+    answer = { headers: { 'Content-Type': 'application/json' }, body: '{}' };
+    const { status, body: refusal } = await execute(steps, pat, uid, {});
+    answer = { body };
+    return [status, refusal.error?.details.reason, status === 200 ? upstream.seen.at(-1)?.headers['agent-domain'] : undefined];
+  };
+  expect(await call(agent, 'bot.example:a:v1')).toEqual([200, undefined, domain]);
+  expect(await call(agent, 'bot.example:a:v1', {})).toEqual([403, 'not_permitted', undefined]);
+  expect(await call(agent, 'open.example:a:v1', {})).toEqual([200, undefined, undefined]);
+  expect(await call(acme, 'bot.example:a:v1')).toEqual([200, undefined, domain]);
+  expect(await call(acme, 'open.example:a:v1')).toEqual([403, 'prohibited', undefined]);
+});
