@@ -1,10 +1,15 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt } from 'jose';
+import { createAction as approveDomain } from '../../functions/approve-agent-domain.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { createAction as listDomains } from '../../functions/list-agent-domains.ts';
+import { createAction as removeDomain } from '../../functions/remove-agent-domain.ts';
 import { toAgent } from '../../schemas/agent.ts';
-import { someAdmin } from '../support/admins.ts';
+import { someAdmin, startAdmins } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { type Agent, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
+import { invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -150,6 +155,25 @@ test('a domain is approved once, for agents that wait and for those to come; blo
   const fourth = await newAgent();
   list(fourth);
   expect(await ask(fourth, { agent_directory }, true)).toMatchObject(waits);
+});
+
+test('admins approve domains by their names, list them, and withdraw that once', async () => {
+  const admins = await startAdmins();
+  const parts = { verifyAdmin: admins.verifyAdmin, domains: gate.domains };
+  const headers = { Authorization: `Bearer ${admins.adminToken}` };
+  const send = async (action: Action, method: string, name = '') => {
+    const pathParameters = { domain: encodeURIComponent(name) };
+    const { status, body } = await invoke(action, { method, path: `/api/agent-domains/${name}`, pathParameters, headers });
+    return [status, body?.domains ?? body?.domain ?? body?.error.code];
+  };
+  expect(await send(approveDomain(parts), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
+  expect(await send(listDomains(parts), 'GET')).toEqual([200, [{ domain: 'a.example:8443', approved_at: expect.any(String) }]]);
+  for (const name of ['A.example', 'a', 'https://a.example', 'a.example/b', '*.example', '']) {
+    expect([name, await send(approveDomain(parts), 'PUT', name)]).toEqual([name, [400, 'INVALID_PARAMETER']]);
+  }
+  expect(await send(removeDomain(parts), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
+  expect(await send(removeDomain(parts), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
+  await admins.stop();
 });
 
 test('rules with an assignee are for that agent alone, and services see verified domains', async () => {
