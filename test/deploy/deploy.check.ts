@@ -358,6 +358,22 @@ describe('a deployment', () => {
     expect(await askAccount('invoke', name ?? '')).toMatchObject({ error: null });
   });
 
+  test('counts executions from the log, for the commands of the runbook', async () => {
+    agent = await obtainNamedKey('usage');
+    expect(await getCountry(await requestPat())).toMatchObject({ status: 200 });
+    const [countUsage = ''] = Object.keys(((await askAccount('list')) as Account).functions).filter((found) =>
+      found.includes('countusage'),
+    );
+    const top = commandOf('An agent is abusing a service', 'npx intent-gate agents top', { '"$SERVICE"': await findService() });
+    const counted = new RegExp(`^${agent.agentId} +[1-9]`, 'm');
+    let shown = '';
+    for (const end = Date.now() + 60_000; !counted.test(shown) && Date.now() < end; ) {
+      expect(await askAccount('invoke', countUsage)).toMatchObject({ error: null });
+      shown = await follow(`INTENT_GATE_TOKEN=${adminToken} INTENT_GATE_URL=${api()} ${top}`);
+    }
+    expect(shown).toMatch(counted);
+  }, 120_000);
+
   test('applies a changed setting, and keeps data and PATs', async () => {
     agent = await obtainNamedKey('deploy');
     pat = await requestPat();

@@ -1,14 +1,16 @@
 """Starts the emulator of AWS, and mends what version 1.5.33 does otherwise than AWS.
 
 It replaces a global table whose name CloudFormation has made whenever one of its properties changes; only another key schema or name does. When it creates a REST API from an OpenAPI document, version 1.5.33 leaves out methods called ANY, what mock integrations answer, and
-gateway responses. API Gateway imports all three.
+gateway responses. API Gateway imports all three. It reads the filter of a log subscription as words that a line has to contain.
 """
 
 import json
+import re
 import sys
 
 from ministack.app import main
 from ministack.services import apigateway_v1 as api
+from ministack.services import cloudwatch_logs as logs
 from ministack.services.cloudformation.provisioners import _RESOURCE_HANDLERS as handlers
 
 ANY_METHOD = "x-amazon-apigateway-any-method"
@@ -48,6 +50,12 @@ def update_in_place(physical_id, old_props, new_props, stack_name):
     return update_global_table(physical_id, {**named, **old_props}, {**named, **new_props}, stack_name)
 
 
+def matches_filter(pattern, message):
+    name, value = re.fullmatch(r'{ \$\.(\w+) = "([^"]*)" }', pattern).groups()
+    return message.startswith("{") and json.loads(message).get(name) == value
+
+
+logs._subscription_pattern_matches = matches_filter
 global_tables["update"] = update_in_place
 api._OPENAPI_HTTP_METHODS.add(ANY_METHOD)
 api._import_operation = import_whole_operation
