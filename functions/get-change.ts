@@ -1,9 +1,9 @@
+import { requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type ChangeLog, changeLogFromEnvironment } from './core/registry/change-log.ts';
-import { selectEntries } from './core/registry/log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -13,11 +13,11 @@ export interface Deps {
 
 /** `GET /api/changes/{seq}`: one change, with what its records said before and after it. An admin of certain namespaces sees what belongs to them. */
 export const createAction = ({ verifyAdmin, changeLog }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async ({ namespaces }, request) => {
+  forAdmins(verifyAdmin, async (admin, request) => {
     const seq = request.pathParameter('seq');
     const entry = /^[1-9][0-9]{0,11}$/.test(seq) ? await changeLog.find(Number(seq)) : undefined;
-    const isSeen = selectEntries({ namespaces }) ?? (() => true);
-    if (!entry || !isSeen(entry)) throw noSuchChange();
+    if (!entry) throw noSuchChange();
+    requireNamespace(admin, entry.namespace);
     const versions = await changeLog.findVersions(entry.seq);
     return ok({ entry, ...(versions && { versions }) });
   });

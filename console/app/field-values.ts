@@ -3,7 +3,6 @@ import { compileParameters } from '../../functions/core/parameters/compile.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { isRawNumber, numberText, parseExact } from '../../schemas/number.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
-import { exampleOf } from './nested.ts';
 
 /** A field of a form: a parameter of an intent or an operation, or a member of a record. */
 export interface Field extends Parameter {
@@ -103,11 +102,6 @@ export const typeValues = (fields: readonly Field[], values: Record<string, unkn
   Object.fromEntries(
     fields.flatMap((field) => (values[field.name] === undefined ? [] : [[field.name, typeValue(field, values[field.name])]])),
   );
-
-/** Example values of the required parameters. */
-export function exampleValues(definitions: readonly Parameter[]): Record<string, unknown> {
-  return Object.fromEntries(definitions.filter(({ required }) => required).map((definition) => [definition.name, exampleOf(definition)]));
-}
 
 /** In a few words, which values are valid. */
 export function describeType({

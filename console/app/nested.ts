@@ -80,3 +80,8 @@ const namedIn = (description: string): string | undefined => {
     /\b(?:for example|such as|e\.g\.|like)[,:]? (?:[`"'“]([^`"'”]+)[`"'”]|([\w./:+@#-]*[\w/]))/i.exec(description) ?? [];
   return quoted ?? word;
 };
+
+/** Example values of the required parameters. */
+export function exampleValues(definitions: readonly Parameter[]): Record<string, unknown> {
+  return Object.fromEntries(definitions.filter(({ required }) => required).map((definition) => [definition.name, exampleOf(definition)]));
+}

@@ -11,12 +11,13 @@ import { Answer } from './answer.tsx';
 import { rememberCall } from './calls.tsx';
 import { Button, SubmitForm } from './components/button.tsx';
 import { Failure } from './components/failure.tsx';
-import { FoldedFields } from './components/field.tsx';
+import { FoldedFields } from './components/fields.tsx';
 import { Part } from './components/heading.tsx';
 import { Skeleton } from './components/skeleton.tsx';
 import { Time } from './components/text.tsx';
-import { exampleValues, fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
+import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
 import { describeFailure } from './gate.ts';
+import { exampleValues } from './nested.ts';
 
 interface RunProps {
   intent: FullIntent;

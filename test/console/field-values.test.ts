@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { exampleValues, type Field, readFields, readParameters, typeValue, typeValues } from '../../console/app/field-values.ts';
+import { type Field, readFields, readParameters, typeValue, typeValues } from '../../console/app/field-values.ts';
+import { exampleValues } from '../../console/app/nested.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 
 const definitions: Parameter[] = [

@@ -7,7 +7,8 @@ import { type CredentialInput, type credentialFacts, credentialInput, type saved
 import type { Issue } from '../../../schemas/errors.ts';
 import { Button } from '../components/button.tsx';
 import { Warnings } from '../components/failure.tsx';
-import { Fields, otherProblems, Problems } from '../components/field.tsx';
+import { otherProblems, Problems } from '../components/field.tsx';
+import { Fields } from '../components/fields.tsx';
 import { Part } from '../components/heading.tsx';
 import { Shown, Time } from '../components/text.tsx';
 import { type Field, readFields, type Typed } from '../field-values.ts';

@@ -6,7 +6,8 @@ import { changedMembers, describeGone, describeKept, keptTitle } from '../../../
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { Button } from '../components/button.tsx';
 import { Failure } from '../components/failure.tsx';
-import { Fields, FormField } from '../components/field.tsx';
+import { FormField } from '../components/field.tsx';
+import { Fields } from '../components/fields.tsx';
 import { Heading, Part } from '../components/heading.tsx';
 import { FoldedTable } from '../components/table.tsx';
 import { Items, Shown, Way } from '../components/text.tsx';

@@ -1,49 +1,7 @@
 import { useId, useState } from 'preact/hooks';
 import type { Issue } from '../../../schemas/errors.ts';
-import { describeType, type Field, pathOf, type Typed } from '../field-values.ts';
-import { hasFields } from '../nested.ts';
-import { NestedField } from './nested-field.tsx';
+import { describeType, type Field, pathOf } from '../field-values.ts';
 import { Shown } from './text.tsx';
-
-interface FieldsProps {
-  fields: readonly Field[];
-  typed: Typed;
-  issues: readonly Issue[];
-  onTyped(typed: Typed): void;
-}
-
-export const Fields = ({ fields, typed, issues, onTyped }: FieldsProps) =>
-  fields.map((field) => {
-    const given = { field, text: typed[field.name] ?? '', onText: (text: string) => onTyped({ ...typed, [field.name]: text }) };
-    return isJson(field) && hasFields(field.schema) ? (
-      <NestedField key={field.name} {...given} issues={issues} />
-    ) : (
-      <FormField key={field.name} {...given} problems={problemsOf(field, issues)} />
-    );
-  });
-
-/** The required fields first, then the others, folded unless one of them is filled in or invalid, or all are optional. */
-export function FoldedFields({ fields, ...rest }: FieldsProps) {
-  const [isUnfolded, setUnfolded] = useState<boolean>();
-  const required = fields.filter((field) => field.required);
-  const optional = fields.filter((field) => !field.required);
-  const isTyped = optional.some(({ name }) => (rest.typed[name] ?? '') !== '');
-  const isInvalid = optional.some((field) => problemsOf(field, rest.issues).length > 0);
-  return (
-    <>
-      <Fields fields={required} {...rest} />
-      {optional.length > 0 && (
-        <details
-          open={isInvalid || (isUnfolded ?? (isTyped || required.length === 0))}
-          onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}
-        >
-          <summary>Optional ({optional.length})</summary>
-          <Fields fields={optional} {...rest} />
-        </details>
-      )}
-    </>
-  );
-}
 
 /** The problems of a field, also those within its value. */
 export function problemsOf(field: Field, issues: readonly Issue[]): string[] {
@@ -100,7 +58,7 @@ function Hint({ id, text }: { id: string; text: string }) {
   );
 }
 
-const isJson = ({ type, control }: Field): boolean => type === 'object' || (type === 'array' && control !== 'list');
+export const isJson = ({ type, control }: Field): boolean => type === 'object' || (type === 'array' && control !== 'list');
 
 const hintOf = (field: Field): string =>
   // a pattern is named when it is not matched
