@@ -170,7 +170,7 @@ given('the catalogue', () => {
     await note.waitFor({ state: 'hidden' });
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('Must have at most 10 characters.').waitFor();
-    await page.waitForFunction("document.activeElement.getAttribute('aria-invalid') === 'true'");
+    await page.locator('[aria-invalid="true"]:focus').waitFor();
     await expectAccessible(page);
     await page.goto(`${api?.stack.base_url}/console${intentAt('world.example:find-countries:v1')}`);
     await page.getByLabel('named').waitFor();
@@ -190,7 +190,7 @@ given('the catalogue', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('Must be an integer.').waitFor();
-    await page.waitForFunction("document.activeElement.labels[0].textContent === 'floor (required)'");
+    await page.getByLabel('floor').and(page.locator(':focus')).waitFor();
     await expectAccessible(page);
     await page.getByLabel('floor').fill('1');
     const sent = page.waitForRequest('**/api/intents/execute');
@@ -346,7 +346,7 @@ given('the catalogue', () => {
     await page.goto(`${api?.stack.base_url}/console#/policy`);
     await page.getByRole('heading', { name: 'The policy in plain words' }).waitFor();
     await page.keyboard.press('/');
-    await page.waitForFunction("document.activeElement.id === 'query'");
+    await page.locator('#query:focus').waitFor();
     await page.keyboard.type('time in another place');
     await page.waitForURL(/query=time/);
     await page.locator('[aria-busy="false"]').waitFor();
