@@ -157,7 +157,11 @@ function SearchField({ text, onText }: { text: string; onText(text: string): voi
   const [typed, setTyped] = useState(text);
   const timer = useRef(0);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setTyped(text), [text]);
+  const sent = useRef(new Set<string>());
+  useEffect(() => {
+    // an address that comes of the typing is older than what has been typed since
+    if (document.activeElement !== field.current || !sent.current.has(text)) setTyped(text);
+  }, [text]);
   useEffect(() => {
     if (isFocusWanted) field.current?.focus();
     isFocusWanted = false;
@@ -181,7 +185,10 @@ function SearchField({ text, onText }: { text: string; onText(text: string): voi
         onInput={({ currentTarget: { value } }) => {
           setTyped(value);
           clearTimeout(timer.current);
-          timer.current = window.setTimeout(() => onText(value), typingMs);
+          timer.current = window.setTimeout(() => {
+            sent.current.add(value);
+            onText(value);
+          }, typingMs);
         }}
       />
       <span class="key" aria-hidden="true">
