@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
@@ -12,6 +14,13 @@ const unusedParts = [
   '@smithy/signature-v4',
   '@smithy/node-http-handler',
 ];
+
+/** What zod holds to write JSON schemas, and what replaces it: functions only validate, and this would be 18 KB of each. */
+const zodStubs = {
+  'to-json-schema.js': 'export const createToJSONSchemaMethod = () => undefined, createStandardJSONSchemaMethod = () => undefined;',
+  'json-schema-processors.js': 'export const toJSONSchema = undefined;',
+  'json-schema-generator.js': 'export const JSONSchemaGenerator = undefined;',
+};
 
 /** Loaded by functions on first use (`createRequire`), so it is beside their bundle instead of in it. */
 const loadedLate = 're2js';
@@ -36,6 +45,26 @@ function requireSources(names: readonly string[]): void {
  */
 export function bundleFunctions(names: readonly string[], folder: string): void {
   requireSources(names);
+  const zod = mkdtempSync(join(tmpdir(), 'zod-'));
+  try {
+    copyZod(zod);
+    build(names, folder, zod);
+  } finally {
+    rmSync(zod, { recursive: true });
+  }
+  putBeside(names, folder);
+}
+
+/** Copies zod without its JSON schemas. esbuild cannot replace files of a package that its other files import by path. */
+function copyZod(folder: string): void {
+  cpSync(dirname(createRequire(import.meta.url).resolve('zod/package.json')), folder, {
+    recursive: true,
+    filter: (source) => !/\.(?:cjs|cts|ts)$/.test(source) && !/[/\\](?:src|v3)$/.test(source),
+  });
+  for (const [file, text] of Object.entries(zodStubs)) writeFileSync(join(folder, 'v4', 'core', file), text);
+}
+
+function build(names: readonly string[], folder: string, zod: string): void {
   buildSync({
     entryPoints: Object.fromEntries(names.map((name) => [`${name}/index`, sourceOf(name)])),
     outdir: folder,
@@ -50,11 +79,11 @@ export function bundleFunctions(names: readonly string[], folder: string): void 
     alias: {
       ...Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),
       '@aws-sdk/credential-provider-node': resolve('lib/lambda-credentials.ts'),
+      zod,
     },
     banner: { js: banner },
     logLevel: 'silent',
   });
-  putBeside(names, folder);
 }
 
 function putBeside(names: readonly string[], folder: string): void {
