@@ -1,10 +1,9 @@
 import { readEnvironment } from './core/environment.ts';
 import { openAnnouncements } from './core/execution/announce.ts';
 import { attempt } from './core/execution/attempt.ts';
-import { openBindingCheck } from './core/execution/binding.ts';
 import { type DeferralParts, openDeferral } from './core/execution/defer.ts';
 import { isDeferred } from './core/execution/deferral.ts';
-import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
+import { openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { type Evidence, evidenceFromEnvironment, noEvidence } from './core/execution/evidence.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './core/execution/idempotent-call.ts';
@@ -31,7 +30,7 @@ export interface Deps {
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
   slowCalls: SlowCalls;
-  deferral: Omit<DeferralParts, 'calls'> & { deferred: Pick<DeferredCalls, 'find'> };
+  deferral: Omit<DeferralParts, 'calls' | 'intents'>;
   evidence?: Evidence;
   now?: () => number;
 }
@@ -40,8 +39,7 @@ export interface Deps {
 export const createAction = (deps: Deps): Action => {
   const { authenticate, intents, calls, limits, relay, slowCalls, deferral, evidence = noEvidence, now = Date.now } = deps;
   const resolve = openResolver(intents, slowCalls, now);
-  const defer = openDeferral({ calls, ...deferral });
-  const requireHolds = openBindingCheck(deferral.deferred, intents);
+  const { defer, requireHolds } = openDeferral({ calls, intents, ...deferral });
   return async (request) => {
     const [body, nowMs] = [request.json(), now()];
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);

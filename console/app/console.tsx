@@ -22,6 +22,7 @@ const places: Place[] = [
 
 const adminPlaces: Place[] = [
   { title: 'Services', path: ['services'] },
+  { title: 'Approvals', path: ['approvals'] },
   { title: 'Agents', path: ['agents'] },
   { title: 'Usage', path: ['usage'] },
   { title: 'Policy on trial', path: ['policy-trial'] },

@@ -226,7 +226,7 @@ describe('what makes an approval void:', () => {
   test.each<[string, string, () => Promise<unknown>]>([
     [
       'the intent changes',
-      'The intent has changed since this call was asked for',
+      'The intent has changed since this call was requested',
       async () =>
         gate.intents.replace(
           uid(),

@@ -14,6 +14,7 @@ import { callableUntilMs, emptyWindow, longestCountMs, slotOf } from '../../func
 import { keys } from '../../functions/core/table/keys.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { agentScenarios } from './agent-scenarios.ts';
+import { approvalScenarios } from './approval-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
 import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
@@ -398,6 +399,7 @@ export const scenarios: Scenario[] = [
   ...agentScenarios,
   ...registryScenarios,
   ...handlerScenarios,
+  ...approvalScenarios,
   ...searchScenarios,
   ...signInScenarios,
 ];

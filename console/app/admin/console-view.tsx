@@ -1,5 +1,6 @@
 import type { Route } from '../route.ts';
 import { Agents, AgentView } from './agents.tsx';
+import { Approvals, ApprovalView } from './approvals.tsx';
 import { ChangeView } from './change.tsx';
 import { History } from './history.tsx';
 import { Import } from './import.tsx';
@@ -20,6 +21,7 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
     ) : (
       <AgentView key={`${second} ${query.get('key')}`} id={second} thumbprint={query.get('key') ?? undefined} />
     );
+  if (first === 'approvals') return second === '' ? <Approvals query={query} /> : <ApprovalView key={second} id={second} />;
   if (first === 'policy-trial') return <PolicyOnTrial query={query} />;
   if (first === 'history') return second === '' ? <History query={query} /> : <ChangeView key={second} seq={second} />;
   return <Usage query={query} />;

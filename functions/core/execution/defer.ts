@@ -7,7 +7,9 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { describeCause, log } from '../log.ts';
 import { describeRule } from '../policy/describe.ts';
 import { demandingApproval } from '../policy/judge.ts';
+import type { LiveIntents } from '../registry/live-intents.ts';
 import { traceHeaders } from '../trace.ts';
+import { openBindingCheck } from './binding.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
 import type { Execution } from './execution.ts';
 import type { IdempotentCalls } from './idempotent-call.ts';
@@ -17,7 +19,8 @@ import type { ResolvedCall } from './resolve.ts';
 
 export interface DeferralParts {
   calls: Pick<IdempotentCalls, 'find'>;
-  deferred: Pick<DeferredCalls, 'begin'>;
+  deferred: Pick<DeferredCalls, 'begin' | 'find'>;
+  intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
   announce: (shown: ApprovalContent, digest: string, baseUrl: string) => Promise<void>;
   approvalSeconds: number;
@@ -35,8 +38,8 @@ export const shownOf = ({ shown, body, defaults }: Pick<DeferredContent, 'shown'
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
 
 /** Accepts calls that are made later, with 202. Nothing is counted before they are made. */
-export function openDeferral({ calls, deferred, start, announce, approvalSeconds }: DeferralParts) {
-  return async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
+export function openDeferral({ calls, deferred, intents, start, announce, approvalSeconds }: DeferralParts) {
+  const defer = async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
     const { request, nowMs, caller, receipt } = execution;
     const { keyed } = call;
     if (!keyed) throw keyRequired();
@@ -67,6 +70,7 @@ export function openDeferral({ calls, deferred, start, announce, approvalSeconds
     const answer = pending(state, request.baseUrl);
     return shown ? answer : { ...answer, headers: { ...answer.headers, 'Preference-Applied': 'respond-async' } };
   };
+  return { defer, requireHolds: openBindingCheck(deferred, intents) };
 }
 
 const keyRequired = () =>

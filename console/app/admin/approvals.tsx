@@ -1,0 +1,171 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Refusal } from '../../../client/errors.ts';
+import { quote } from '../../../registry/shell-words.ts';
+import type { Approval, Decided } from '../../../schemas/deferred.ts';
+import { Value } from '../answer.tsx';
+import { Failure } from '../components/failure.tsx';
+import { FormField } from '../components/field.tsx';
+import { Heading, Part } from '../components/heading.tsx';
+import { Table } from '../components/table.tsx';
+import { Items, Link, Shown, Time, Way } from '../components/text.tsx';
+import { ask, useRead } from '../gate.ts';
+import { linkTo } from '../route.ts';
+import { useDraft } from '../store.ts';
+import type { ApprovalPage } from '../wire.ts';
+import { Act } from './act.tsx';
+import { Command } from './record-form.tsx';
+
+const path = '/api/approvals';
+
+/** How often the inbox is read again, in milliseconds. */
+const refreshMs = 15_000;
+
+const describePrices = ({ prices }: Approval): string => prices.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+
+/** The calls that wait for the approval of whoever has signed in, oldest first. */
+export function Approvals({ query }: { query: URLSearchParams }) {
+  const { answer, error, reload } = useRead<ApprovalPage>(path, Object.fromEntries(query), 'admin');
+  useEffect(() => {
+    const timer = setInterval(reload, refreshMs);
+    return () => clearInterval(timer);
+  }, [reload]);
+  const { approvals = [] } = answer?.value ?? {};
+  return (
+    <>
+      <Heading title="Approvals" />
+      <Failure error={error} retry={reload} />
+      {answer && approvals.length === 0 && <p>No call waits for your approval.</p>}
+      <Table
+        label="Approvals"
+        heads={['Operation', 'Arguments', 'Agent', 'Price', 'Since']}
+        rows={approvals.map((approval) => [
+          <Link to={linkTo(['approvals', approval.id])} text={approval.intent_name} />,
+          describeArguments(approval.parameters),
+          approval.agent_id,
+          describePrices(approval),
+          <Time at={approval.since} />,
+        ])}
+      />
+      <Way to={answer?.next && linkTo(['approvals'], answer.next)} title="More" />
+      <Command text="npx intent-gate approvals list" />
+    </>
+  );
+}
+
+const maxListed = 200;
+
+/** The arguments as a sentence would have them: `amount is 501, reason is "damaged"`. */
+function describeArguments(parameters: Approval['parameters']): string {
+  const text = Object.entries(parameters)
+    .map(([name, value]) => `${name} is ${JSON.stringify(value)}`)
+    .join(', ');
+  return text.length > maxListed ? `${text.slice(0, maxListed)}…` : text;
+}
+
+/** Reads a call that waits: it is on one of the pages of the list. */
+async function readApproval(id: string): Promise<Approval | undefined> {
+  for (let query: Record<string, string> | undefined = {}; query; ) {
+    const { value, next }: { value: ApprovalPage; next: Record<string, string> | undefined } = await ask('GET', path, {
+      query,
+      as: 'admin',
+    });
+    const found = value.approvals.find((one) => one.id === id);
+    if (found) return found;
+    query = next;
+  }
+  return undefined;
+}
+
+/** One call as it will be made, and what may be decided about it. */
+export function ApprovalView({ id }: { id: string }) {
+  const [{ approval, error, isRead }, setRead] = useState<{ approval?: Approval | undefined; error?: unknown; isRead: boolean }>({
+    isRead: false,
+  });
+  const [decided, setDecided] = useState<Omit<Decided, 'id'>>();
+  const [reason, setReason] = useDraft(`denial ${id}`, '');
+  const read = () =>
+    void readApproval(id).then(
+      (found) => setRead({ approval: found, isRead: true }),
+      (failure) => setRead({ error: failure, isRead: true }),
+    );
+  useEffect(read, [id]);
+
+  const decide = (decision: Decided['decision']) => async () => {
+    const body = { decision, ...(decision === 'deny' && reason.trim() !== '' && { reason }) };
+    const headers = { 'If-Match': `"${approval?.digest}"` };
+    try {
+      setDecided((await ask<Decided>('POST', `${path}/${id}`, { body, headers, as: 'admin' })).value);
+    } catch (failure) {
+      const details = failure instanceof Refusal ? (failure.details as Partial<Decided> & { reason?: string }) : {};
+      if (details.reason !== 'decided' || !details.decided_by) throw failure;
+      // somebody else was faster
+      setDecided(details as Decided);
+    }
+  };
+  return (
+    <article>
+      <Way to={linkTo(['approvals'])} title="Approvals" />
+      <Heading title={approval?.intent_name ?? 'Approval'} />
+      <Failure error={error} retry={read} />
+      {isRead && !approval && error === undefined && (
+        <p role="status">No call with this id waits for your approval: it may have been decided, or its time is up.</p>
+      )}
+      {decided && (
+        <p class="notice" role="status">
+          <Shown text={decided.decided_by} />{' '}
+          {decided.decision === 'approve' ? 'approved this call: it is made once' : 'denied this call: it is not made'} (
+          <Time at={decided.decided_at} />
+          ).
+        </p>
+      )}
+      {approval && <Facts approval={approval} />}
+      {approval && !decided && (
+        <>
+          <Part title="Approve">
+            <p>Exactly this call is made, once.</p>
+            <Act
+              title="Approve"
+              isDangerous
+              command={`npx intent-gate approvals approve ${id}`}
+              act={decide('approve')}
+              onDone={() => {}}
+            />
+          </Part>
+          <Part title="Deny">
+            <FormField
+              field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'The agent is told' }}
+              text={reason}
+              onText={setReason}
+            />
+            <Act
+              title="Deny"
+              isDangerous
+              command={`npx intent-gate approvals deny ${id} --reason ${quote(reason || '…')}`}
+              act={decide('deny')}
+              onDone={() => setReason('')}
+            />
+          </Part>
+        </>
+      )}
+    </article>
+  );
+}
+
+function Facts({ approval }: { approval: Approval }) {
+  const { agent_id, key_thumbprint, intent_uid, service_name, parameters, rules, since, expires_at } = approval;
+  const prices = describePrices(approval);
+  return (
+    <>
+      <p>
+        <Link to={linkTo(['agents', agent_id], { key: key_thumbprint ?? '' })} text={agent_id} /> asks to execute{' '}
+        <Link to={linkTo(['intents', intent_uid])} text={intent_uid} /> of <Shown text={service_name} />, since <Time at={since} />. The
+        call is given up at <Time at={expires_at} />.
+      </p>
+      {prices !== '' && <p>The policy charges {prices}.</p>}
+      <Items title="Because of:" texts={rules} />
+      <Part title="Arguments">
+        <Value value={parameters} label="Arguments" />
+      </Part>
+    </>
+  );
+}

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { openAgents } from '../../functions/core/activity/agents.ts';
+import { operator } from '../../functions/core/admin/admin.ts';
+import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
+import { openDeferredRun } from '../../functions/core/execution/deferred-run.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openResolver } from '../../functions/core/execution/resolve.ts';
+import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { newClaims } from '../../functions/core/pat/claims.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { openChangeLog } from '../../functions/core/registry/change-log.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openServices } from '../../functions/core/registry/services.ts';
+import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { openRedactor } from '../../functions/core/relay/redact.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import type { Table } from '../../functions/core/table/table.ts';
+import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
+import type { PatClaims } from '../../schemas/pat.ts';
+import { approvalTemplate } from '../support/deferred.ts';
+import { invoke } from '../support/invoke.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
+import type { Caller, End, Failure, Scenario } from './explore.ts';
+import { openMemoryTable } from './memory-table.ts';
+import { answerOf, codesOf, times } from './outcomes.ts';
+
+const uid = 'a.example:b:v1';
+const baseUrl = 'https://api.example/test';
+const account = 'key';
+const always = () => true;
+const urlOf = (version: number) => `https://up.example/${version}`;
+const intentVersion = (version: number) =>
+  intentOf(uid, { endpoint: { url: urlOf(version), method: 'POST', content_type: 'application/json' } });
+const policyOf = () => openPolicy(approvalTemplate());
+
+const relayFails = (variant: Failure): Error =>
+  new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
+
+/** Asks for a call that a person has to approve. @returns the id of its execution */
+async function ask(table: Table, claims: PatClaims, key: string): Promise<{ status: number; id: string; text: string }> {
+  const action = createExecuteIntent({
+    authenticate: async () => ({ claims, policy: policyOf()(baseUrl), proof: undefined }),
+    intents: openIntents(table),
+    calls: openIdempotentCalls(table),
+    limits: openRateLimiter(table),
+    slowCalls: openSlowCalls(table, 'execute-intent', 10),
+    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600 },
+    relay: { connect: () => Promise.reject(new Error('a call that waits is made')) },
+  });
+  const { status, body } = await invoke(action, {
+    method: 'POST',
+    path: '/api/intents/execute',
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    body: JSON.stringify({ intent_uid: uid, parameters: { code: 'FR' } }),
+  });
+  return { status, id: String(body.execution).split('/').at(-1) ?? '', text: JSON.stringify(body) };
+}
+
+/** A table in which calls of an agent wait: made once for each number, and copied. */
+const worlds = new Map<number, ReturnType<typeof makeWorld>>();
+function worldWith(count: number): ReturnType<typeof makeWorld> {
+  const made = worlds.get(count) ?? makeWorld(count);
+  worlds.set(count, made);
+  return made;
+}
+
+async function makeWorld(count: number) {
+  const table = openMemoryTable();
+  const { service_id } = await openServices(table).create(serviceNamed('Service'));
+  await openIntents(table).create(service_id, intentVersion(1));
+  const claims = await bind(table);
+  const ids: string[] = [];
+  for (const at of times(count, (one) => one)) {
+    const { status, id, text } = await ask(table, claims, `key-${at}`);
+    assert.equal(status, 202, text);
+    ids.push(id);
+  }
+  return { items: table.items(), claims, ids };
+}
+
+/** One run of the worker. @param sent - notes the address of each call */
+const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =>
+  openDeferredRun({
+    deferred: openDeferredCalls(table),
+    resolve: openResolver(openIntents(table), openSlowCalls(table, 'run-deferred-call', 10), Date.now),
+    findPolicy: policyOf(),
+    limits: openRateLimiter(table),
+    relay: {
+      connect: async ({ request: { url } }) => ({
+        send: async () => {
+          await act('upstream', () => sent(url), { failure: relayFails });
+          return { status: 200, url, body: Buffer.from('{"name":"France"}'), redactor: openRedactor(undefined), durationMs: 1 };
+        },
+        drop: () => {},
+      }),
+    },
+    now: Date.now,
+  })(id, () => 600_000).catch((error: unknown) => {
+    // what Lambda does with it: nothing, for it never tries again
+    if (!(error instanceof Error)) throw error;
+  });
+
+/** What an admin decides who sees the call now. */
+async function decide(table: Table, id: string, decision: 'approve' | 'deny'): Promise<string> {
+  const call = await openApprovals(table).find(id);
+  if (!call) throw new Error('it is not there');
+  return (await openDecisions(table, openChangeLog(table)).decide(operator, call, decision, undefined)).decision;
+}
+
+interface Setting {
+  /** callers by their names, in this order */
+  callers: Record<string, (caller: Caller, id: string, sent: (url: string) => void) => Promise<unknown>>;
+  budget: Scenario['budget'];
+  /** @param sent - the addresses that were called */
+  check(end: End, sent: string[], id: string): void | Promise<void>;
+}
+
+/** A call of an agent waits for approval, and something happens to it. */
+const waiting = (name: string, promise: string, { callers, budget, check }: Setting): Scenario => ({
+  name,
+  promise,
+  budget,
+  prepare: async (table) => {
+    const { items, ids } = await worldWith(1);
+    for (const item of items) await table.put(item);
+    const [id = ''] = ids;
+    const sent: string[] = [];
+    return {
+      callers: Object.values(callers).map((play) => (caller: Caller) => play(caller, id, (url) => sent.push(url))),
+      check: async (end) => {
+        assert.ok(sent.length <= 1, `the call was made ${sent.length} times`);
+        assert.ok(
+          codesOf(end.outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
+          codesOf(end.outcomes).join(),
+        );
+        await check(end, sent, id);
+      },
+    };
+  },
+});
+
+/** Claims of the PAT of an agent. */
+async function bind(table: Table): Promise<PatClaims> {
+  const nobody = { agent: undefined, key: undefined };
+  const bound = await openAgents(table).bind(
+    { agentId: 'agent', thumbprint: account, nowMs: Date.now(), hasProof: false, mustBeKnown: false },
+    nobody,
+  );
+  if (!bound) throw new Error('the agent_id belongs to another key');
+  return newClaims({
+    baseUrl,
+    agent: bound,
+    policy: policyOf()(baseUrl),
+    hasProof: false,
+    domain: undefined,
+    clientId: undefined,
+    nowMs: Date.now(),
+    lifeSeconds: 3_600,
+  });
+}
+
+const approveAndWork: Setting['callers'][string] = async (caller, id, sent) => {
+  const decision = await decide(caller.table, id, 'approve');
+  await work(caller, id, sent);
+  return decision;
+};
+
+const atIndex = ({ log }: End, caller: number, label: string) =>
+  log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
+const lastIndex = ({ log }: End, caller: number, label: string) =>
+  log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
+
+export const approvalScenarios: Scenario[] = [
+  waiting('waiting call approved, its worker started three times', 'an approval permits one call, which is made once', {
+    callers: { approve: approveAndWork, work, again: work },
+    budget: { faults: 1, crashes: 1 },
+    check: ({ isUndisturbed }, sent) => {
+      if (isUndisturbed) assert.equal(sent.length, 1, 'an approved call was not made');
+    },
+  }),
+  waiting('waiting call approved beside a denial', 'of two decisions one takes effect, and a call that was denied is not made', {
+    callers: { approve: approveAndWork, deny: async ({ table }, id) => decide(table, id, 'deny'), work },
+    budget: { faults: 1, crashes: 1 },
+    check: async ({ outcomes, table, isUndisturbed }, sent, id) => {
+      const [approved, denied] = outcomes.map((outcome) => answerOf(outcome) !== undefined);
+      assert.ok(!(approved && denied), 'two decisions were answered as effective');
+      if (isUndisturbed) assert.ok(approved || denied, 'no decision took effect');
+      const item = (await openDeferredCalls(table).find(id))?.item;
+      assert.ok(item && !(item.state === 'denied' && sent.length > 0), 'a call was made that had been denied');
+      if (sent.length > 0) assert.equal(item.decision, 'approve', 'a call was made that nobody had approved');
+    },
+  }),
+  waiting('waiting call approved beside a change of the intent', 'what is called is what was shown', {
+    callers: {
+      approve: approveAndWork,
+      change: async ({ table }) => (await openIntents(table).replace(uid, intentVersion(2), always)) && 'changed',
+    },
+    budget: { faults: 1, crashes: 1 },
+    check: (_, sent) =>
+      assert.deepEqual(
+        sent,
+        sent.map(() => urlOf(1)),
+        'an intent was called that nobody had been shown',
+      ),
+  }),
+  waiting('waiting call approved beside a block', 'I1: no call after a block was read', {
+    callers: {
+      approve: approveAndWork,
+      block: async ({ table }) => (await openAgents(table).block(operator, { agentId: 'agent' }, 'why')) && 'blocked',
+    },
+    budget: { faults: 1, crashes: 1 },
+    check: (end, sent) => {
+      if (answerOf(end.outcomes[1]) === undefined || sent.length === 0) return;
+      assert.ok(lastIndex(end, 0, 'get AGENT#') < atIndex(end, 1, 'transact'), 'a call was made for an agent who had been read as blocked');
+    },
+  }),
+  {
+    name: 'waiting calls when one place is left',
+    promise: 'at most 20 calls of a holder wait',
+    budget: { faults: 1 },
+    prepare: async (table) => {
+      const { items, claims } = await worldWith(19);
+      for (const item of items) await table.put(item);
+      return {
+        callers: times(
+          3,
+          (at) =>
+            async ({ table: own }: Caller) =>
+              (await ask(own, claims, `new-${at}`)).status,
+        ),
+        check: async ({ outcomes, table: end, isUndisturbed }) => {
+          const waitingNow = end
+            .items()
+            .filter(({ pk, sk, state }) => pk === keys.call(account, '').pk && sk !== undefined && state === 'waiting');
+          assert.ok(waitingNow.length <= 20, `${waitingNow.length} calls wait`);
+          const accepted = outcomes.filter((outcome) => answerOf(outcome) === 202).length;
+          assert.ok(accepted <= 1, `${accepted} calls were accepted for one place`);
+          if (isUndisturbed) assert.equal(accepted, 1, 'no call was accepted though there was a place');
+        },
+      };
+    },
+  },
+];
