@@ -114,8 +114,14 @@ function listHeaders(): string[] {
 /** A right operand that a left one takes with this operator. */
 function operandFor(left: string, operator: Comparison): unknown {
   const one =
-    { dateTime: '2030-01-01T00:00:00Z', timeOfDay: '09:00', dayOfWeek: 'monday', method: 'GET', agentKey: 'a'.repeat(43), agentDomain: 'bot.example' }[left] ??
-    (left.includes('/') ? 5 : 'some');
+    {
+      dateTime: '2030-01-01T00:00:00Z',
+      timeOfDay: '09:00',
+      dayOfWeek: 'monday',
+      method: 'GET',
+      agentKey: 'a'.repeat(43),
+      agentDomain: 'bot.example',
+    }[left] ?? (left.includes('/') ? 5 : 'some');
   return operator === 'within' ? [one] : one;
 }
 

@@ -537,9 +537,12 @@ describe('data', () => {
     expect(account.Action).not.toContain('kms:GenerateMac');
     expect(users.map(({ Action }: { Action: unknown }) => Action)).toEqual(users.map(() => 'kms:GenerateMac'));
     const roles = users.flatMap(({ Principal }: { Principal: { AWS: unknown } }) => [Principal.AWS].flat().map(flatten));
-    expect(roles.map((role: string) => role.replace(/Role\w+\.Arn>$/, '')).sort()).toEqual(
-      ['<executeintent', '<getsignaturedirectory', '<mcp', '<rundeferredcall'],
-    );
+    expect(roles.map((role: string) => role.replace(/Role\w+\.Arn>$/, '')).sort()).toEqual([
+      '<executeintent',
+      '<getsignaturedirectory',
+      '<mcp',
+      '<rundeferredcall',
+    ]);
     const names = Object.keys(synthesize({ callKey: 'second' }).resources('AWS::KMS::Key'));
     expect(names.filter((name) => name.startsWith('CallKey'))).toEqual([expect.stringMatching(/^CallKeysecond/)]);
   });

@@ -187,7 +187,12 @@ describe('compilePolicy', () => {
       'unit',
       'must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC',
     ],
-    ['a domain that is none', when('agentDomain', 'eq', 'https://Bot.example'), 'rightOperand', 'must be the domain of an agent directory in lower case, such as bot.example'],
+    [
+      'a domain that is none',
+      when('agentDomain', 'eq', 'https://Bot.example'),
+      'rightOperand',
+      'must be the domain of an agent directory in lower case, such as bot.example',
+    ],
     ['an order of domains', when('agentDomain', 'lt', 'bot.example'), 'operator', 'must be eq, neq or within'],
     ['a key that is none', when('agentKey', 'eq', 'partner'), 'rightOperand', 'must be the RFC 7638 thumbprint of a key'],
     ['another method', when('method', 'eq', 'GTE'), 'rightOperand', 'must be one of GET, POST, PUT, DELETE, PATCH'],
