@@ -39,7 +39,9 @@ export function findObstacle({ entry, versions = [] }: ChangeDetails): string | 
   const isComplete = changes.every(
     ({ kind, id, action }) => action === 'create' || versions.some((one) => one.kind === kind && one.id === id),
   );
-  return isComplete ? undefined : 'The earlier versions were too large to keep.';
+  if (!isComplete) return 'The earlier versions are not kept: they were too large, or have expired.';
+  const isFirst = versions.some(({ kind, before, after }) => kind === 'service' && after?.namespace !== before.namespace);
+  return isFirst ? 'The change gave the service its namespace, which never changes. Edit the other fields by hand.' : undefined;
 }
 
 /**
@@ -55,10 +57,13 @@ export async function undoChange(api: Api, details: ChangeDetails): Promise<void
     if (first?.kind === 'service') await replaceService(api, first, entry.seq);
     else if (first) await changeIntents(api, first.service_id, details);
   } catch (error) {
-    if (!(error instanceof Refusal) || error.status !== 409) throw error;
-    throw changedSince(entry.seq);
+    throw error instanceof Refusal && saysChanged(error) ? changedSince(entry.seq) : error;
   }
 }
+
+/** Whether a record is another, is gone, or exists again. */
+const saysChanged = ({ status, details, issues }: Refusal): boolean =>
+  status === 404 || details.reason === 'etag_mismatch' || (status === 409 && issues.some(({ path }) => path.startsWith('/create')));
 
 const changedSince = (seq: number) =>
   new CliFailure(

@@ -98,6 +98,15 @@ test('undoes a change of a service, unless it has changed since', async () => {
   await expect(undoChange(api, details)).rejects.toThrow('has changed since');
 });
 
+test('names another obstacle as the gate does', async () => {
+  const service = await registry.createService();
+  const id = service.service_id;
+  await services.replace(id, serviceNamed(`${service.service_name} renamed`), () => true);
+  const details = await readChange(api, await headSeq());
+  await services.create(serviceNamed(service.service_name));
+  await expect(undoChange(api, details)).rejects.toMatchObject({ status: 409, details: { issues: [{ path: '/service_name', problem: 'must be unique' }] } });
+});
+
 test.each<[string, () => Promise<unknown>, string]>([
   ['a registration', () => registry.createService(), 'Delete the service to undo its registration.'],
   ['a creation', () => registry.createIntent(), 'Delete the intents to undo their creation.'],
@@ -105,6 +114,14 @@ test.each<[string, () => Promise<unknown>, string]>([
     'a deletion of a service',
     async () => services.remove((await registry.createService()).service_id, () => true),
     'A deleted service is restored',
+  ],
+  [
+    'the first setting of a namespace, which would stay',
+    async () => {
+      const { service_id, service_name } = await registry.createService();
+      await services.replace(service_id, { ...serviceNamed(service_name), namespace: 'first.example' }, () => true);
+    },
+    'The change gave the service its namespace, which never changes.',
   ],
 ])('does not undo %s', async (_, change, obstacle) => {
   await change();
@@ -129,7 +146,7 @@ test('keeps no versions that are too large, and says so', async () => {
   const details = await readChange(api, await headSeq());
   expect(details.entry.changes).toHaveLength(30);
   expect(details).not.toHaveProperty('versions');
-  await expect(undoChange(api, details)).rejects.toThrow('The earlier versions were too large to keep.');
+  await expect(undoChange(api, details)).rejects.toThrow('The earlier versions are not kept: they were too large, or have expired.');
 });
 
 test.each(['0', '01', 'x', '999999', '1.5', ''])('there is no change %j', async (seq) => {

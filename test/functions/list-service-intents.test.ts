@@ -26,6 +26,8 @@ const rows = uids.map((uid) => ({
   intent_name: 'Get country',
   description: 'Tells a country from its code',
   tags: uid === uids[1] ? ['geo'] : [],
+  method: 'POST',
+  url: 'https://api.world.example/countries',
 }));
 const address = `https://api.example/test/api/services/${serviceId}/intents`;
 

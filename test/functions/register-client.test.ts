@@ -111,7 +111,7 @@ describe('an id that nobody registered is of no client', () => {
     expect(clients.findRegistered(clientId)).toBeUndefined();
     await expect(clients.find(clientId, baseUrl)).rejects.toMatchObject({
       code: 'invalid_client',
-      message: expect.stringMatching(/^The client_id must be intent-gate-public, one that \/oauth\/register has answered/),
+      message: expect.stringMatching(/^The client_id must be intent-gate-public, one that \/oauth\/register returned/),
     });
   });
 
