@@ -7,7 +7,7 @@ const service = process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'intent-gate';
 const writer =
   (level: (typeof levels)[number]) =>
   (message: string, members: Record<string, unknown> = {}) => {
-    if (levels.indexOf(level) < levels.findIndex((lowest) => lowest === process.env.LOG_LEVEL)) return;
+    if (levels.indexOf(level) < (levels as readonly unknown[]).indexOf(process.env.LOG_LEVEL)) return;
     const [, xray] = /Root=([^;]+)/.exec(process.env._X_AMZN_TRACE_ID ?? '') ?? [];
     const trace = currentTrace();
     const line = {

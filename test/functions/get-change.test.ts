@@ -104,7 +104,10 @@ test('names another obstacle as the gate does', async () => {
   await services.replace(id, serviceNamed(`${service.service_name} renamed`), () => true);
   const details = await readChange(api, await headSeq());
   await services.create(serviceNamed(service.service_name));
-  await expect(undoChange(api, details)).rejects.toMatchObject({ status: 409, details: { issues: [{ path: '/service_name', problem: 'must be unique' }] } });
+  await expect(undoChange(api, details)).rejects.toMatchObject({
+    status: 409,
+    details: { issues: [{ path: '/service_name', problem: 'must be unique' }] },
+  });
 });
 
 test.each<[string, () => Promise<unknown>, string]>([

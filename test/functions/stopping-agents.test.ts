@@ -219,7 +219,7 @@ describe('a blocked agent', () => {
     const slow = {
       ...table,
       update: async (...args: Parameters<typeof table.update>) => {
-        await new Promise((resolve) => setTimeout(resolve, (count++ % 10) * 500));
+        if (count < 50) await new Promise((resolve) => setTimeout(resolve, (count++ % 4) * 1100));
         return table.update(...args);
       },
     } as typeof table;
