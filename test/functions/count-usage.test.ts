@@ -228,10 +228,10 @@ describe('executions are counted once', () => {
   };
 
   test('although processes die at any write, in a real table', async () => {
-    for (let seed = 0; seed < 2; seed++) await check(takeTable(), seed);
+    await check(takeTable(), 0);
   });
 
   test('although processes die at any write, in many mornings', async () => {
-    for (let seed = 100; seed < 160; seed++) await check(openMemoryTable(), seed);
+    for (let seed = 100; seed < 120; seed++) await check(openMemoryTable(), seed);
   });
 });

@@ -7,6 +7,7 @@ import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/po
 import { watchExecuted } from '../support/executed-lines.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
+import { letPass } from '../support/let-pass.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { makeVerifier } from '../support/sign-in.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -333,12 +334,6 @@ describe('a call whose upstream is connected late', () => {
     expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
   });
 
-  /** So much time passes that whether the agent is blocked has to be read again. */
-  const outlastReading = () => {
-    const now = performance.now.bind(performance);
-    jest.spyOn(performance, 'now').mockImplementation(() => now() + maxAdmissionMs);
-  };
-
   test('frees its key and gives its money back, too, if the gate fails at that', async () => {
     const { table } = gate.database;
     let isBroken = false;
@@ -369,7 +364,7 @@ describe('a call whose upstream is connected late', () => {
     const { world, run } = await underSlow({});
     world.meanwhile = async () => {
       await gate.agents.block(operator, { agentId: agent.agentId }, 'misuse');
-      outlastReading();
+      letPass(maxAdmissionMs);
     };
     expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { reason: 'agent_blocked' } });
     expect(upstream.seen).toEqual([]);

@@ -14,6 +14,7 @@ import { serviceList, shownService } from '../../schemas/service.ts';
 import { someAdmin } from '../support/admins.ts';
 import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { letPass } from '../support/let-pass.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -33,6 +34,7 @@ let pat: string;
 let count = 0;
 
 beforeEach(async () => {
+  jest.restoreAllMocks();
   count++;
   uid = `test.example:pause-${count}:v1`;
   serviceId = (await services.create({ ...input, service_name: `Paused ${count}` })).service_id;
@@ -121,7 +123,7 @@ describe('the intents of a paused service', () => {
   test.each([{}, { 'Idempotency-Key': 'slow' }])('are not called if connecting outlasts the pause: %j', async (headers) => {
     const connect = async () => {
       await pause();
-      await new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + 50));
+      letPass(maxAdmissionMs + 50);
     };
     expect(refusalOf(await run(gate.openExecute({ connect }), headers))).toEqual(paused);
     expect(upstream.seen).toEqual([]);

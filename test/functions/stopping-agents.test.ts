@@ -21,6 +21,7 @@ import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { letPass } from '../support/let-pass.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -40,6 +41,7 @@ afterAll(async () => {
   await gate.stop();
 });
 beforeEach(() => {
+  jest.restoreAllMocks();
   upstream.seen.length = 0;
   gate.database.operations.length = 0;
 });
@@ -250,7 +252,7 @@ test('an intent that is deleted while its upstream is being connected is not cal
   await gate.intents.create(service_id, { ...intent, intent_uid: doomed });
   const connect = async () => {
     await gate.intents.remove(doomed, () => true);
-    await new Promise((resolve) => setTimeout(resolve, maxAdmissionMs + 50));
+    letPass(maxAdmissionMs + 50);
   };
   upstream.seen.length = 0;
   const answer = await execute(gate.openExecute({ connect }), pat, doomed, { code: 'FR' });

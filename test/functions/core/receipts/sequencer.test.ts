@@ -133,7 +133,7 @@ describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
 
 test('sequencers at the same time lose and duplicate nothing', async () => {
   let all: Entry[] = [];
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 4; round++) {
     const [entries] = await Promise.all([addReceipts(40), sequence(), sequence(), sequence()]);
     all = [...all, ...entries];
   }
