@@ -12,6 +12,7 @@ import { once } from './core/execution/once.ts';
 import { record } from './core/execution/record.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { type SlowCalls, slowCallsFromEnvironment } from './core/execution/slow-calls.ts';
+import { answerWithdrawn } from './core/execution/withdrawn.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openStart } from './core/invoke-function.ts';
 import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
@@ -44,7 +45,8 @@ export const createAction = (deps: Deps): Action => {
     const [body, nowMs] = [request.json(), now()];
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
     const run = async () => {
-      const call = await resolve(execution, body);
+      const call = await resolve(execution, body).catch((refusal: unknown) => ({ refusal }));
+      if ('refusal' in call) return requireHolds(execution, await answerWithdrawn(calls, execution, body, call.refusal));
       const make = () => evidence(execution, call, body, () => attempt(relay, execution, call));
       const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
       return requireHolds(execution, await narrow(call, outcome));

@@ -28,7 +28,7 @@ const [maxExecutions, maxRows] = [100_000, 500];
 export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now }: Deps): AdminAction =>
   forFullAdmins(verifyAdmin, async (_admin, request) => {
     const { period } = request.query(policyTrialQuery);
-    const { trial, compiled, digest } = findPolicy(request.baseUrl);
+    const { trial, rules, digest } = findPolicy(request.baseUrl);
     if (!trial)
       throw new ApiError('NOT_FOUND', 'No policy is on trial. Name one in the setting tryPolicyFile, and deploy.', {
         details: { reason: 'no_trial' },
@@ -36,7 +36,7 @@ export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now 
     const untilMs = now();
     const { executions, sinceMs } = await history.readBack(untilMs - periodMs[period], untilMs, maxExecutions);
     const tried = executions.filter((one) => one.trial?.policy === trial.digest);
-    const report = replay(tried, { trial, inForce: { digest, rules: compiled.rules } }, sinceMs, untilMs);
+    const report = replay(tried, { trial, inForce: { digest, rules } }, sinceMs, untilMs);
     const { would_refuse, would_permit, would_wait } = report;
     return ok({
       ...report,

@@ -44,6 +44,7 @@ const kindNames: Record<RecordKind, string> = {
   call: 'idempotent calls',
   execution: 'ids of deferred calls',
   approval: 'calls that wait for approval',
+  callQueue: 'calls in the background',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
   newReceipt: 'receipts that wait for the log',

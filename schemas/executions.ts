@@ -17,6 +17,7 @@ export const recordedExecution = z
     outcome: z.enum(['OK', ...(Object.keys(errorTable) as ErrorCode[])]),
     started_at: z.iso.datetime().optional().describe('when its policy was judged'),
     holder: z.string().optional().describe("thumbprint of the agent's key, or what takes its place for a person"),
+    agent_domain: z.string().optional().describe('the domain that the agent is verified for; empty if it is verified for none'),
     account: z.string().optional().describe('the same for a person with one client, which has rates of its own'),
     service_id: z.string().optional(),
     intent_uid: z.string().optional().describe('absent if it was refused before the intent was found'),

@@ -26,7 +26,7 @@ const calling = {
 
 export const deferredCalling = {
   ...calling,
-  table: { ...calling.table, execution: ['get'], call: ['get', 'update'], newReceipt: ['put'] },
+  table: { ...calling.table, execution: ['get'], call: ['get', 'update'], callQueue: ['delete'], newReceipt: ['put'] },
   receipts: 'give',
 } as const satisfies Needs;
 
@@ -79,6 +79,7 @@ export const execution = {
         call: ['get', 'put', 'update', 'delete'],
         execution: ['get', 'put'],
         approval: ['query', 'put'],
+        callQueue: ['query', 'put'],
         jti: ['put'],
         policy: ['get'],
         newReceipt: ['put'],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { admin, approvalTemplate, openDeferredParts } from '../support/deferred.ts';
@@ -353,6 +354,46 @@ const cases: Case[] = [
       await isRefused(ask(), 403, 'FORBIDDEN', 'expired');
     },
     state: { status: 'expired', reason: expect.stringContaining('The intent has changed') },
+  },
+  {
+    name: 'its intent is deleted once it has been made',
+    play: async () => {
+      await approve();
+      await work();
+      await gate.intents.remove(uid(), () => true);
+      expect(await ask()).toMatchObject({ status: 200, body: { name: 'France' }, headers: { 'Idempotent-Replayed': 'true' } });
+      expect(refusalOf(await ask({ code: 'DE' }, { headers: { 'Idempotency-Key': `new-${number}` } }))).toMatchObject({ status: 404 });
+      expect(refusalOf(await ask({ code: 'DE' }))).toMatchObject({ status: 404 });
+    },
+    state: done,
+    seen: exactCall,
+  },
+  {
+    name: 'its intent is deleted before anybody decides',
+    play: async () => {
+      await gate.intents.remove(uid(), () => true);
+      await isRefused(ask(), 403, 'FORBIDDEN', 'expired');
+    },
+    state: { status: 'expired' },
+  },
+  {
+    name: 'the table cannot be reached for a while after it was sent',
+    play: async () => {
+      await approve();
+      const { table } = gate.database;
+      let failures = 3;
+      const isSent = () => upstream.seen.length > 0 && failures-- > 0;
+      const over = {
+        ...table,
+        pause: async () => {},
+        update: (...given: Parameters<typeof table.update>) =>
+          isSent() ? Promise.reject(unavailable('The table is away.')) : table.update(...given),
+      } as typeof table;
+      await work({ over });
+      expect(failures).toBeLessThan(0);
+    },
+    state: done,
+    seen: exactCall,
   },
   {
     name: 'its service is paused after the approval',

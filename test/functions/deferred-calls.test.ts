@@ -3,12 +3,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
+import { keys } from '../../functions/core/table/keys.ts';
+import { createAction as createMcp } from '../../functions/mcp.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
+import { signProof, type TestAgent } from '../support/agents.ts';
 import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
-import { type Answer, refusalOf } from '../support/invoke.ts';
+import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -330,6 +334,58 @@ test("another holder's call is not there", async () => {
   expect(refusalOf(await read(id, await obtainPat(gate, other, template())))).toMatchObject({ status: 404, code: 'NOT_FOUND' });
 });
 
+test('at most 1,000 calls wait in all, and those in the background take none of their places', async () => {
+  const { table } = gate.database;
+  const taken = (queue: 'approval' | 'callQueue', at: number) => keys.place(queue, '', at);
+  const until = Date.now() + 3_600_000;
+  const fill = (queue: 'approval' | 'callQueue') =>
+    Promise.all(
+      Array.from({ length: 1_000 }, (_, at) =>
+        table.put({ ...taken(queue, at), execution_id: 'x', account: `${at}`, place: { among_all: at, among_own: 0 }, until }),
+      ),
+    );
+  const empty = (queue: 'approval' | 'callQueue') => Promise.all(Array.from({ length: 1_000 }, (_, at) => table.delete(taken(queue, at))));
+  const later = { Prefer: 'respond-async' };
+  try {
+    await fill('approval');
+    expect(refusalOf(await ask())).toMatchObject({
+      status: 429,
+      message: expect.stringMatching(/^Too many calls are waiting for approval/),
+    });
+    expect(await ask('DE', later)).toMatchObject({ status: 202 });
+    await table.update(taken('approval', 7), { set: { until: Date.now() - 1 } });
+    expect(await ask('FR', { 'Idempotency-Key': `${key}-2` })).toMatchObject({ status: 202 });
+    await fill('callQueue');
+    expect(refusalOf(await ask('DE', { ...later, 'Idempotency-Key': `${key}-3` }))).toMatchObject({
+      status: 429,
+      message: expect.stringMatching(/^Too many calls are being made in the background/),
+    });
+    expect(await ask('DE', { 'Idempotency-Key': `${key}-3` })).toMatchObject({ status: 200 });
+  } finally {
+    await Promise.all([empty('approval'), empty('callQueue')]);
+  }
+}, 60_000);
+
+test('a holder has at most 20 calls in the background, and each leaves its place when it ends', async () => {
+  const later = (at: number | string) => ask('DE', { Prefer: 'respond-async', 'Idempotency-Key': `${key}-${at}` });
+  const asked: string[] = [];
+  for (let at = 0; at < 20; at++) asked.push(idOf(await later(at)));
+  const refused = {
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    message: '20 of your calls are being made in the background, which is the maximum. Wait until some have ended.',
+    details: { reason: 'waiting_calls', outcome: 'not_sent' },
+  };
+  expect(refusalOf(await later('more'))).toEqual(refused);
+  const [first = ''] = asked;
+  await worker(first);
+  expect(await later('more')).toMatchObject({ status: 202 });
+  expect(refusalOf(await later('another'))).toEqual(refused);
+  // the key of a call that is being made is answered with its state, however full the queue is
+  expect(await later(1)).toMatchObject({ status: 202, body: { status: 'working' } });
+  expect(await ask()).toMatchObject({ status: 202, body: { status: 'waiting' } });
+});
+
 test('a holder has at most 20 waiting calls, however many ask at once', async () => {
   const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => ask('FR', { 'Idempotency-Key': `${key}-${at}` })));
   const waiting = answers.filter(({ status }) => status === 202);
@@ -410,5 +466,40 @@ describe('Prefer: respond-async', () => {
     expect(gate.started).toEqual([]);
     await read(id, pat, () => Date.now() + 6_000);
     expect(gate.started).toEqual([id]);
+  });
+});
+
+describe('over MCP with proofs of possession', () => {
+  test('one proof suffices for one request, however often that looks for the outcome, and for no other', async () => {
+    const none: Action = async () => ({ status: 200, body: {} });
+    const mcp = createMcp({
+      endpoints: {
+        ...{ searchIntents: none, getIntent: none, getPolicy: none, issuePat: none },
+        executeIntent: steps,
+        getExecution: parts.openGetExecution(),
+      },
+      findPolicy: openPolicy(template()),
+      ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
+    });
+    const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
+    const prove = () => signProof(prover, { url: `${baseUrl}/mcp`, token: pat });
+    const send = async (method: string, params: object, DPoP: string) => {
+      const headers = { 'Content-Type': 'application/json', Authorization: `DPoP ${pat}`, DPoP };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      return (await invoke(mcp, { method: 'POST', path: '/mcp', headers, body })).body;
+    };
+    const call = { name: 'execute_intent', arguments: { intent_uid: uid(), parameters: { code: 'FR' }, idempotency_key: key } };
+    const first = await prove();
+    expect((await send('tools/call', call, first)).result.structuredContent).toMatchObject({ status: 'waiting' });
+    const { task } = (await send('tools/call', { ...call, task: {} }, await prove())).result;
+    const id = task.taskId;
+    const replayed = (await send('tasks/get', { taskId: id }, first)).error;
+    expect(replayed.data.error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('has been used before') });
+    expect((await send('tasks/get', { taskId: id }, await prove())).result).toMatchObject({ taskId: id, status: 'working' });
+    expect(await decide(id, (await parts.shown(id)).digest)).toMatchObject({ status: 200 });
+    setTimeout(() => worker(id), 1_500);
+    const held = await Promise.all([send('tools/call', call, await prove()), send('tasks/result', { taskId: id }, await prove())]);
+    for (const { result } of held) expect(result).toMatchObject({ structuredContent: { name: 'France' } });
+    expect(upstream.seen).toHaveLength(1);
   });
 });

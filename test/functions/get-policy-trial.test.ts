@@ -3,7 +3,7 @@ import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
 import { openUsage } from '../../functions/core/activity/usage.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { loadPolicyTemplate, publish } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { readTrial } from '../../functions/core/policy/trial.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
@@ -30,12 +30,16 @@ const trial: PolicyTemplate = {
     },
   ],
 };
+const inForce = {
+  ...loadPolicyTemplate(),
+  prohibition: [{ target: '{base_url}/api/intents', action: 'execute', assignee: 'agent-9' }],
+} as PolicyTemplate;
 const read = (tried: PolicyTemplate | undefined, headers: Headers = registry.asAdmin, query: Record<string, string> = {}) =>
   invoke(
     createAction({
       verifyAdmin: registry.verifyAdmin,
       history: openHistory(registry.table),
-      findPolicy: openPolicy(loadPolicyTemplate(), undefined, tried),
+      findPolicy: openPolicy(inForce, undefined, tried),
       now: () => nowMs,
     }),
     { path: '/api/policy/try', headers, query },
@@ -65,11 +69,19 @@ test('tells by rule, agent and intent what it would have done, and which hours h
   };
   const prohibited = { outcome: 'FORBIDDEN', reason: 'prohibited', sent: undefined } as const;
   const { sent: _, ...unsent } = call(200, { agent_id: 'agent-2', holder: 'key-2', ...prohibited });
+  const { sent: __, ...byAssigned } = call(199, {
+    agent_id: 'agent-9',
+    holder: 'key-9',
+    ...prohibited,
+    rule: '/prohibition/0',
+    policy_digest: publish(inForce, 'https://api.example/test').digest,
+  });
   await openUsage(registry.table, () => nowMs).keep([
     ...[10, 9, 8, 7].map((minutesAgo) => call(minutesAgo)),
     call(6, { trial: { policy: 'another', refused: '' } }),
     call(5, { agent_id: 'agent-2', holder: 'key-2', trial: { policy: digest, refused: '' } }),
     unsent,
+    byAssigned,
   ]);
   const { status, body } = await read(trial);
   expect(status).toBe(200);
@@ -79,13 +91,21 @@ test('tells by rule, agent and intent what it would have done, and which hours h
   expect(policyTrial.parse(body)).toEqual({
     since: '2026-03-07T12:30:00.000Z',
     until: '2026-03-08T12:30:00.000Z',
-    calls: 6,
+    calls: 7,
     would_refuse: [
       { ...limited, agent_id: 'agent-1', intent_uid: 'a.example:b:v1', calls: 2, first: minute(8), last: minute(7) },
       { rule: '', words: 'No permission names the intent.', ...row, first: minute(5), last: minute(5) },
     ],
     would_permit: [
       { rule: '', words: 'The policy in force at that time refused it (FORBIDDEN).', ...row, first: minute(200), last: minute(200) },
+      {
+        ...row,
+        rule: '/prohibition/0',
+        words: 'The agent agent-9 must not execute every intent, whatever else is permitted.',
+        agent_id: 'agent-9',
+        first: minute(199),
+        last: minute(199),
+      },
     ],
     would_wait: [],
     unknown: [],

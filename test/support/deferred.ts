@@ -83,6 +83,7 @@ export function openDeferredParts(gate: Gate) {
 
   return {
     openWorker,
+    openGetExecution,
 
     /** Reads the state of an execution, with a PAT. */
     read: (id: string, pat: string, options: Options = {}): Promise<Answer> =>

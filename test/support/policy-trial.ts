@@ -4,7 +4,8 @@ import { openIdempotentCalls } from '../../functions/core/execution/idempotent-c
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { judgedAgent } from '../../functions/core/pat/holder.ts';
+import { type CurrentPolicy, openPolicy, policyFor } from '../../functions/core/policy/policy.ts';
 import type { Rule } from '../../functions/core/policy/reading.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { readTrial } from '../../functions/core/policy/trial.ts';
@@ -83,6 +84,9 @@ const permissions = [
     duty: [budget(1, 9)],
   },
   { target: target(), action: 'execute', constraint: [when('agentKey', 'within', [keyOf(1), keyOf(2)]), rate(40, 'week')] },
+  { target: target(), action: 'execute', assignee: 'https://bot.example', constraint: [rate(3, 'hour')] },
+  { target: target(uids[1]), action: 'execute', assignee: 'Agent-3', constraint: [rate(2, 'day')] },
+  { target: target(), action: 'execute', assignee: keyOf(2), constraint: [rate(30, 'day')] },
 ];
 const prohibitions = [
   { target: target(), action: 'execute', constraint: [when('dayOfWeek', 'within', ['saturday', 'sunday'])] },
@@ -98,6 +102,12 @@ const prohibitions = [
     constraint: [when('{base_url}/vocabulary/service', 'eq', 'Payments'), when('agentKey', 'eq', keyOf(3))],
   },
   { target: target(), action: 'execute', constraint: [when('agentKey', 'neq', keyOf(4)), when('rateLimit', 'gt', 12, 'day')] },
+  { target: target(uids[0]), action: 'execute', assignee: 'bot.example' },
+  {
+    target: target(),
+    action: 'execute',
+    constraint: [when('{base_url}/vocabulary/agentDomain', 'neq', 'bot.example'), when('timeOfDay', 'lt', '03:00', 'tz#Europe/Berlin')],
+  },
 ];
 
 /** A policy of some of these pieces that compiles. */
@@ -148,7 +158,7 @@ export function randomCalls(count: number, random: () => number): TrialCall[] {
   });
 }
 
-/** Agents with a key of their own, and of the last person two clients. */
+/** Agents with a key of their own, the first two of which are verified for a domain, and of the last person two clients. */
 function claimsOf(agent: number, reference: string, scope: string[]): PatClaims {
   const common = {
     iss: baseUrl,
@@ -162,7 +172,7 @@ function claimsOf(agent: number, reference: string, scope: string[]): PatClaims 
     pol: reference,
     gen: '0',
   };
-  if (agent < people - 2) return { ...common, cnf: { jkt: keyOf(agent) } };
+  if (agent < people - 2) return { ...common, cnf: { jkt: keyOf(agent) }, ...(agent < 2 && { agent_domain: 'bot.example' }) };
   return { ...common, person: `person.${'p'.repeat(43)}`, client_id: `client-${agent}` };
 }
 
@@ -212,8 +222,9 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
   };
   const action = createExecuteIntent({
     authenticate: async () => {
-      const policy = findPolicy(baseUrl);
-      return { claims: claimsOf(current.agent, policy.reference, policy.compiled.scope), policy, proof: undefined };
+      const claimsUnder = ({ reference, compiled }: CurrentPolicy) => claimsOf(current.agent, reference, compiled.scope);
+      const policy = policyFor(findPolicy(baseUrl), judgedAgent(claimsUnder(findPolicy(baseUrl))));
+      return { claims: claimsUnder(policy), policy, proof: undefined };
     },
     intents: openIntents(table),
     calls: openIdempotentCalls(table),

@@ -4,7 +4,7 @@ import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
-import { leavePlaces, listWaitingCalls } from '../execution/waiting-places.ts';
+import { leavePlaces, listQueue } from '../execution/waiting-places.ts';
 import { describeCause, log as logger } from '../log.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
@@ -33,7 +33,7 @@ export function openApprovals(table: Table) {
      * @returns `next` if more may follow: the id of the last one
      */
     async list(by: Admin, { after = '', count, nowMs }: { after?: string | undefined; count: number; nowMs: number }) {
-      const waiting = (await listWaitingCalls(table, nowMs)).filter(
+      const waiting = (await listQueue(table, 'approval', nowMs)).filter(
         ({ execution_id, namespace }) => execution_id > after && mayChange(by, namespace),
       );
       const found: CallToApprove[] = [];
@@ -87,7 +87,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
         };
       });
       // it is decided: places that cannot be given back become free when the call's time is up
-      const left = place && leavePlaces(table, account, executionId, place);
+      const left = place && leavePlaces(table, 'approval', call, place);
       await left?.catch((error: unknown) => logger.warn('places of a decided call kept', { cause: describeCause(error) }));
       return decided;
     },

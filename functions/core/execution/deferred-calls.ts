@@ -1,11 +1,13 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { unavailable } from '../api-error.ts';
+import { ApiError, unavailable } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
+import { describeCause, log } from '../log.ts';
 import { pack, unpack } from '../pack.ts';
 import type { Entry } from '../receipts/entries.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
+import { backOff } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
 import {
@@ -14,12 +16,13 @@ import {
   type HeldCall,
   isFree,
   type KeyedRequest,
+  longestDeferredRunMs,
   newCall,
   outcomeMembers,
   writeWith,
 } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
-import { type Place, requirePlace } from './waiting-places.ts';
+import { leavePlaces, type Place, requirePlace } from './waiting-places.ts';
 
 /** Everything needed to make a deferred call. */
 export interface DeferredContent {
@@ -41,7 +44,7 @@ export interface DeferredCall {
   account: string;
   key: string;
   item: CallItem;
-  /** its places in the queue for approval */
+  /** in its queue; absent if it began under an earlier version */
   place?: Place;
   content: DeferredContent;
 }
@@ -55,6 +58,22 @@ interface ExecutionItem extends Item {
 
 /** Attempts fail only if others take the same places. */
 const maxAttempts = 8;
+
+/** What became of a call. */
+export interface Ended {
+  /** which made it */
+  run: string;
+  outcome: Outcome;
+  /** nothing was sent, for a temporary reason, so the key may be used again */
+  mayRepeat: boolean;
+  receipt?: Entry | undefined;
+}
+
+/** Time for a last attempt to store an outcome, in milliseconds. */
+const reservedMs = 4_000;
+
+/** Usual duration of a write, in milliseconds. */
+const usualWriteMs = 20;
 
 const isClaimedBy = (executionId: string, run: string): Condition[] => [
   ['=', 'execution_id', executionId],
@@ -79,13 +98,13 @@ export const moveCall = (
 });
 
 export function openDeferredCalls(table: Table) {
-  const writesOf = (request: KeyedRequest, members: Partial<CallItem>, place?: Place): Write[] => {
+  const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>, place: Place): Write[] => {
     const { account, key, executionId, nowMs } = request;
-    const call = { ...newCall(request, place ? 'waiting' : 'queued'), ...members };
+    const call = { ...newCall(request, members.state), ...members };
     const { expires_at } = call;
     return [
       { put: call, when: isFree(nowMs) },
-      { put: { ...keys.execution(executionId), account, key, ...(place && { place }), expires_at }, when: [['absent', 'pk']] },
+      { put: { ...keys.execution(executionId), account, key, place, expires_at }, when: [['absent', 'pk']] },
     ];
   };
 
@@ -98,24 +117,26 @@ export function openDeferredCalls(table: Table) {
 
   return {
     /**
-     * Claims the key for a call that is made later, with one transaction. A call that a person has to approve also takes a place in their queue.
+     * Claims the key for a call that is made later, and a place in its queue, with one transaction.
      * @param untilMs - when the call is given up
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE
      */
     async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | HeldCall> {
       const { account, executionId, nowMs } = request;
-      const members = { until: untilMs, deferred: await pack(content) };
+      const members = { state: content.shown ? 'waiting' : 'queued', until: untilMs, deferred: await pack(content) } as const;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const wanted = { account, executionId, namespace: content.namespace, untilMs, nowMs };
-        const places = content.shown && (await requirePlace(table, wanted).catch((refusal: unknown) => ({ refusal })));
-        if (places && 'refusal' in places) {
+        const wanted = { account, executionId, namespace: content.namespace, nowMs };
+        const places = await (content.shown
+          ? requirePlace(table, 'approval', { ...wanted, untilMs })
+          : requirePlace(table, 'callQueue', { ...wanted, untilMs: untilMs + longestDeferredRunMs })
+        ).catch((refusal: unknown) => ({ refusal }));
+        if ('refusal' in places) {
           // of two requests with one key, the other may have taken the last place
           const held = await findHeld(request);
           if (held) return held;
           throw places.refusal;
         }
-        if ((await table.transact([...writesOf(request, members, places?.place), ...(places?.writes ?? [])])) === true)
-          return { state: 'started' };
+        if ((await table.transact([...writesOf(request, members, places.place), ...places.writes])) === true) return { state: 'started' };
         const held = await findHeld(request);
         if (held) return held;
         await table.pause?.(attempt, 0);
@@ -153,11 +174,30 @@ export function openDeferredCalls(table: Table) {
       return held?.execution_id === call.executionId && held.run === run;
     },
 
-    /** Stores the outcome of a call. @param mayRepeat - nothing was sent, for a temporary reason, so the key may be used again */
-    async finish(call: DeferredCall, run: string, outcome: Outcome, mayRepeat: boolean, receipt?: Entry): Promise<void> {
+    /**
+     * Stores the outcome of a call, which is unknown without it: while the table cannot be reached, it is tried again.
+     * @param leftMs - how long the run may still take
+     */
+    async finish(call: DeferredCall, { run, outcome, mayRepeat, receipt }: Ended, leftMs: () => number): Promise<void> {
       const { account, key, executionId, item } = call;
       const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
-      await writeWith(table, keys.call(account, key), { set, when: isClaimedBy(executionId, run) }, receipt);
+      for (let attempt = 0; ; attempt++) {
+        try {
+          await writeWith(table, keys.call(account, key), { set, when: isClaimedBy(executionId, run) }, receipt);
+          return;
+        } catch (error) {
+          if (!(error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') || leftMs() < reservedMs) throw error;
+          await (table.pause ?? backOff)(attempt, usualWriteMs);
+        }
+      }
+    },
+
+    /** Gives back the places of a call that needed no approval. If that fails, they become free when no run can have it any more. */
+    async leave(call: DeferredCall): Promise<void> {
+      if (!call.place || call.content.shown) return;
+      await leavePlaces(table, 'callQueue', call, call.place).catch((error: unknown) =>
+        log.warn('places of a deferred call kept', { cause: describeCause(error) }),
+      );
     },
   };
 }

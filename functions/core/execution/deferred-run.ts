@@ -22,7 +22,7 @@ import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
 
 export interface DeferredRunParts {
-  deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish'>;
+  deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish' | 'leave'>;
   resolve: ReturnType<typeof openResolver>;
   findPolicy: FindPolicy;
   limits: RateLimiter;
@@ -60,8 +60,9 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       // Nobody waits for this answer, but alarms count failures of the gate by it.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
-      await deferred.finish(call, run, outcome, made?.mayHaveActed !== true && passes(outcome), made?.receipt?.entry);
-    });
+      const mayRepeat = made?.mayHaveActed !== true && passes(outcome);
+      await deferred.finish(call, { run, outcome, mayRepeat, receipt: made?.receipt?.entry }, remainingMs);
+    }).finally(() => deferred.leave(call));
   };
 
   /** Makes the call if its circumstances have not changed. */

@@ -2,7 +2,7 @@ import type { ApiRequest } from '../http/request.ts';
 import { countExecution, type LimitRequest } from '../limit/limit-request.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import type { Authenticated } from '../pat/authenticate.ts';
-import { type Holder, holderOf } from '../pat/holder.ts';
+import { type Holder, holderOf, judgedAgent } from '../pat/holder.ts';
 import { chargesOf, rulesForAll } from '../policy/judge.ts';
 import type { Rule } from '../policy/reading.ts';
 import { upstreamKeyOf } from './idempotency-key.ts';
@@ -41,6 +41,7 @@ export function openExecution(
   receipt.note({
     started_at: new Date(nowMs).toISOString(),
     holder: holder.principal,
+    agent_domain: judgedAgent(claims).agentDomain ?? '',
     ...(holder.account !== holder.principal && { account: holder.account }),
     ...(executionId !== undefined && { is_deferred: true }),
     ...(key !== undefined && { call_key: upstreamKeyOf(holder.account, key).slice(0, 16) }),

@@ -84,7 +84,7 @@ const lifeSeconds = 24 * 3_600;
 
 /** Longest run of an execution. */
 const longestRunMs = 60_000;
-const longestDeferredRunMs = (longestCallSeconds + 90) * 1_000;
+export const longestDeferredRunMs = (longestCallSeconds + 90) * 1_000;
 
 /** Usual time until a worker starts, in milliseconds. */
 const usualStartMs = 5_000;

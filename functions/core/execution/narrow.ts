@@ -1,9 +1,9 @@
 import { executionRequest } from '../../../schemas/execution.ts';
+import type { Intent } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { type JsonObject, parse } from '../json.ts';
 import type { LiveIntent } from '../registry/live-intents.ts';
-import { noSuchIntent } from '../registry/refusals.ts';
 import { describeCut } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
 import { narrowRefusal } from '../relay/narrow-refusal.ts';
@@ -17,7 +17,7 @@ import type { ResolvedCall } from './resolve.ts';
  * @throws ApiError the refusal, narrowed alike
  */
 export async function narrow(
-  { intent, fields, maxBytes }: Pick<ResolvedCall, 'intent' | 'fields' | 'maxBytes'>,
+  { intent, fields, maxBytes }: Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Pick<Intent, 'fields'> },
   outcome: Promise<ApiResponse>,
 ): Promise<ApiResponse> {
   const response = await outcome.catch((error: unknown) => {
@@ -29,16 +29,15 @@ export async function narrow(
   return { ...response, body, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
 }
 
-/** Narrows the outcome of a deferred call; a deleted intent no longer restricts it. */
+/** Narrows the kept outcome of a deferred call. If its intent has been deleted, what was allowed to leave when it was made still may. */
 export async function narrowOutcome(
   outcome: Outcome,
   { body }: Pick<DeferredContent, 'body'>,
   found: LiveIntent | undefined,
 ): Promise<Outcome> {
-  if (!found) return noSuchIntent();
   const { fields, max_bytes: maxBytes } = parse(executionRequest, body);
   const kept = outcome instanceof ApiError ? Promise.reject(outcome) : Promise.resolve(outcome);
-  return narrow({ intent: found.intent, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
+  return narrow({ intent: found?.intent ?? {}, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
 }
 
 const answerHeaders = ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'];

@@ -21,7 +21,18 @@ interface Notes {
 /** What a policy is tried on later, see `schemas/executions.ts`: who, when, and what of the intent conditions may be about. */
 type Recorded = Pick<
   RecordedExecution,
-  'started_at' | 'holder' | 'account' | 'method' | 'tags' | 'reason' | 'rule' | 'sent' | 'is_deferred' | 'call_key' | 'trial'
+  | 'started_at'
+  | 'holder'
+  | 'account'
+  | 'agent_domain'
+  | 'method'
+  | 'tags'
+  | 'reason'
+  | 'rule'
+  | 'sent'
+  | 'is_deferred'
+  | 'call_key'
+  | 'trial'
 >;
 
 /** The record of one execution: enough to count usage by agent, service and day, never a parameter or a token. */

@@ -5,11 +5,14 @@ import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 
-/** Maximum number of calls that wait for approval. */
+/** Maximum number of calls in each queue. */
 export const maxWaitingCalls = 1_000;
 export const maxOfHolder = 20;
 
-/** The places of a waiting call in the queue and among its holder's calls. Places are numbered, so no race can exceed their number. */
+/** Those that wait for approval, and those that need none and are made in the background. */
+export type Queue = 'approval' | 'callQueue';
+
+/** The places of a call in its queue and among its holder's calls there. Places are numbered, so no race can exceed their number. */
 export interface Place {
   among_all: number;
   among_own: number;
@@ -33,32 +36,27 @@ interface Wanted {
   nowMs: number;
 }
 
-const retryAfter = { headers: { 'Retry-After': '60' } };
+const tooMany = (message: string) =>
+  new ApiError('TOO_MANY_REQUESTS', message, {
+    details: { reason: 'waiting_calls', outcome: 'not_sent' },
+    headers: { 'Retry-After': '60' },
+  });
 
-const tooManyOfHolder = () =>
-  new ApiError(
-    'TOO_MANY_REQUESTS',
-    `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided.`,
-    {
-      details: { reason: 'waiting_calls', outcome: 'not_sent' },
-      ...retryAfter,
-    },
-  );
+const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
+  approval: {
+    ofHolder: `${maxOfHolder} of your calls are waiting for approval, which is the maximum. Wait until some are decided.`,
+    inAll: 'Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.',
+  },
+  callQueue: {
+    ofHolder: `${maxOfHolder} of your calls are being made in the background, which is the maximum. Wait until some have ended.`,
+    inAll: 'Too many calls are being made in the background. Try again later, or send this one without Prefer: respond-async.',
+  },
+};
 
-const tooManyInAll = () =>
-  new ApiError(
-    'TOO_MANY_REQUESTS',
-    'Too many calls are waiting for approval. Try again later, or ask the operators of this gate to decide.',
-    {
-      details: { reason: 'waiting_calls', outcome: 'not_sent' },
-      ...retryAfter,
-    },
-  );
-
-/** Calls that wait for approval, oldest first. */
-export async function listWaitingCalls(table: Table, nowMs: number): Promise<PlaceItem[]> {
+/** Calls of a queue, oldest first. */
+export async function listQueue(table: Table, queue: Queue, nowMs: number): Promise<PlaceItem[]> {
   const waiting: PlaceItem[] = [];
-  for await (const page of pagesOf<PlaceItem>(table, partitions.approval.prefix)) waiting.push(...page);
+  for await (const page of pagesOf<PlaceItem>(table, partitions[queue].prefix)) waiting.push(...page);
   // ids are in the order of time
   return waiting.filter(({ until }) => until > nowMs).sort((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
 }
@@ -70,17 +68,18 @@ function chooseFree(count: number, taken: ReadonlySet<number>): number {
 }
 
 /**
- * Chooses places for a call that is to wait, and the writes that take them.
+ * Chooses places for a call, and the writes that take them.
  * @throws ApiError TOO_MANY_REQUESTS if none is free
  */
 export async function requirePlace(
   table: Table,
+  queue: Queue,
   { account, executionId, namespace, untilMs, nowMs }: Wanted,
 ): Promise<{ place: Place; writes: Write[] }> {
-  const waiting = await listWaitingCalls(table, nowMs);
+  const waiting = await listQueue(table, queue, nowMs);
   const own = waiting.filter((item) => item.account === account);
-  if (own.length >= maxOfHolder) throw tooManyOfHolder();
-  if (waiting.length >= maxWaitingCalls) throw tooManyInAll();
+  if (own.length >= maxOfHolder) throw tooMany(refusals[queue].ofHolder);
+  if (waiting.length >= maxWaitingCalls) throw tooMany(refusals[queue].inAll);
   const place = {
     among_all: chooseFree(maxWaitingCalls, new Set(waiting.map((item) => item.place.among_all))),
     among_own: chooseFree(maxOfHolder, new Set(own.map((item) => item.place.among_own))),
@@ -90,16 +89,21 @@ export async function requirePlace(
   return {
     place,
     writes: [
-      { put: { ...keys.approvalPlace(place.among_all), ...taken }, when },
-      { put: { ...keys.holderPlace(account, place.among_own), ...taken }, when },
+      { put: { ...keys.place(queue, '', place.among_all), ...taken }, when },
+      { put: { ...keys.place(queue, account, place.among_own), ...taken }, when },
     ],
   };
 }
 
 /** Frees the places of a call, if it still has them. */
-export const leavePlaces = (table: Table, account: string, executionId: string, { among_all, among_own }: Place): Promise<boolean[]> =>
+export const leavePlaces = (
+  table: Table,
+  queue: Queue,
+  { account, executionId }: { account: string; executionId: string },
+  { among_all, among_own }: Place,
+): Promise<boolean[]> =>
   Promise.all(
-    [keys.approvalPlace(among_all), keys.holderPlace(account, among_own)].map((key) =>
+    [keys.place(queue, '', among_all), keys.place(queue, account, among_own)].map((key) =>
       table.delete(key, { when: [['=', 'execution_id', executionId]] }),
     ),
   );

@@ -16,6 +16,8 @@ export interface ApiRequest {
   /** the matched path of the API, with its variables */
   route: string;
   requestId: string;
+  /** what a proof of possession is for: the HTTP request itself, whatever is done within it */
+  http: { method: string; usedProofs: Set<string> };
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
   /** a path variable, decoded */
@@ -63,6 +65,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
     path: event.path,
     route: event.resource,
     requestId: event.requestContext.requestId,
+    http: { method: event.httpMethod, usedProofs: new Set() },
     baseUrl: publicUrl(event, baseUrl),
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,

@@ -11,12 +11,12 @@ const pollMs = 1_000;
 /** what an answer takes, in milliseconds */
 const marginMs = 4_000;
 
-/** Waits for the end of a call for as long as one request can. A proof of possession is valid for one look only. */
+/** Waits for the end of a call for as long as one request can. */
 export async function hold(read: () => Promise<Ended | undefined>, request: ApiRequest): Promise<Ended | undefined> {
   const untilMs = Date.now() + Math.min(longestHoldMs, request.remainingMs() - marginMs);
   for (;;) {
     const ended = await read();
-    if (ended || request.header('dpop') !== undefined || Date.now() + pollMs > untilMs) return ended;
+    if (ended || Date.now() + pollMs > untilMs) return ended;
     await sleep(pollMs);
   }
 }

@@ -26,7 +26,7 @@ export interface Proofs {
 
 export interface CheckedProof {
   /**
-   * Consumes the jti with one write, before the request takes effect. Does nothing after a success.
+   * Consumes the jti with one write, before the request takes effect. Does nothing after a success within the same HTTP request.
    * @throws ApiError if the proof has been used before
    */
   use(): Promise<void>;
@@ -45,14 +45,14 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   async function check(request: ApiRequest, proof: string, expected: Expected): Promise<CheckedProof> {
     const { refuse, thumbprint } = expected;
     const { jti, expiresAt } = await verifyProof(proof, request, expected);
-    let isUsed = false;
+    const { usedProofs } = request.http;
     return {
       use: async () => {
-        if (isUsed) return;
+        if (usedProofs.has(proof)) return;
         if (!(await usedJtis.consume(`proof:${thumbprint}`, jti, expiresAt))) {
           throw refuse(`The jti of the ${what} has been used before. Make a new proof for every request.`);
         }
-        isUsed = true;
+        usedProofs.add(proof);
       },
     };
   }
@@ -96,7 +96,7 @@ function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequ
  */
 async function verifyProof(
   proof: string,
-  { method, baseUrl, path }: ApiRequest,
+  { http, baseUrl, path }: ApiRequest,
   { thumbprint, token, nowMs, refuse }: Expected,
 ): Promise<{ jti: string; expiresAt: number }> {
   const { header, headerSegment, payloadSegment, signature } = readJws(proof, what, refuse);
@@ -112,7 +112,7 @@ async function verifyProof(
 
   const payload = readJson(Buffer.from(payloadSegment, 'base64url'));
   const { htm, htu, ath, iat, jti } = isObject(payload) ? payload : {};
-  if (htm !== method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
+  if (htm !== http.method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
     throw refuse(`The htm and htu of the ${what} must be the method and the address of this request. Make it again.`);
   }
   if (token !== undefined && ath !== createHash('sha256').update(token).digest('base64url')) {

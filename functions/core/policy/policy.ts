@@ -4,6 +4,7 @@ import { type CompiledPolicy, compilePolicy, grant } from './compile.ts';
 import type { JudgedAgent } from './conditions.ts';
 import { assigneeOf, rulesOf } from './judge.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
+import type { Rule } from './reading.ts';
 import type { PolicyTemplate } from './template.ts';
 import { loadTrialTemplate, readTrial, type TrialPolicy, withoutHarm } from './trial.ts';
 
@@ -12,6 +13,8 @@ export interface CurrentPolicy extends PublishedPolicy {
   compiled: CompiledPolicy;
   /** the one that is tried beside it */
   trial?: TrialPolicy | undefined;
+  /** of every agent */
+  rules: readonly Rule[];
   compiledFor(agent: JudgedAgent): CompiledPolicy;
   /** whether it has rules that are assigned to certain agents */
   isAssigned: boolean;
@@ -33,7 +36,7 @@ export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: 
     const whole = compilePolicy(published.policy, baseUrl, billing);
     const isAssigned = whole.rules.some(assigneeOf);
     const compiledFor = (agent: JudgedAgent) => (isAssigned ? grant(rulesOf(whole.rules, agent), billing) : whole);
-    return { ...published, compiled: compiledFor({ account: '' }), compiledFor, isAssigned, trial };
+    return { ...published, compiled: compiledFor({ account: '' }), rules: whole.rules, compiledFor, isAssigned, trial };
   });
 
 export const parseBilling = (text?: string): Billing | undefined =>

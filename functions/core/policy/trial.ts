@@ -4,9 +4,9 @@ import type { TrialVerdict } from '../../../schemas/executions.ts';
 import type { Billing } from '../../../schemas/pat.ts';
 import { describeCause, log } from '../log.ts';
 import { compilePolicy } from './compile.ts';
-import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedIntent } from './conditions.ts';
+import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedAgent, type JudgedIntent } from './conditions.ts';
 import { describeRefusal } from './describe.ts';
-import { isFulfilled, judge, names } from './judge.ts';
+import { isFulfilled, judge, names, rulesOf } from './judge.ts';
 import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
 import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
@@ -44,7 +44,7 @@ const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length >
 
 /** What a policy says of a call all of which is known. */
 export function recordVerdict({ digest, rules }: TrialPolicy, call: Call): TrialVerdict {
-  const judgement = judge(rules, call);
+  const judgement = judge(rulesOf(rules, call), call);
   if (!judgement.isPermitted) return { policy: digest, refused: (judgement.condition ?? judgement.rule)?.place ?? '' };
   return { policy: digest, counts: judgement.rules.filter(hasTerms).map(({ place }) => place) };
 }
@@ -53,6 +53,9 @@ export function recordVerdict({ digest, rules }: TrialPolicy, call: Call): Trial
 export interface RecordedCall extends JudgedIntent {
   parameters?: Record<string, unknown> | undefined;
   account?: string | undefined;
+  agentId: string;
+  /** empty for an agent that is verified for none */
+  agentDomain?: string | undefined;
   nowMs: number;
 }
 
@@ -70,18 +73,29 @@ export function readVerdict(rules: readonly Rule[], { refused, counts = [] }: Tr
   return { isRefused: false, sure: covering, possible: covering };
 }
 
+const agentOf = ({ account = '', agentId, agentDomain }: RecordedCall): JudgedAgent => ({
+  account,
+  agentId,
+  agentDomain: agentDomain || undefined,
+});
+
+/** The rules that may apply to the agent of a call. */
+const rulesOfRecorded = (rules: readonly Rule[], call: RecordedCall): readonly Rule[] =>
+  call.account === undefined || call.agentDomain === undefined ? rules : rulesOf(rules, agentOf(call));
+
 /** What a condition is about that was not recorded. */
 function findMissing(condition: Condition, call: RecordedCall): string | undefined {
   const { subject } = condition;
   if (subject.of === 'parameter') return call.parameters === undefined ? subject.name : undefined;
+  if (subject.of === 'agentDomain') return call.agentDomain === undefined ? 'domain of the agent' : undefined;
   if (subject.of === 'agentKey') return call.account === undefined ? 'key of the agent' : undefined;
   if (!isOfIntent(subject)) return undefined;
-  return holds(condition, { ...call, parameters: {}, account: '' }) === undefined ? `${subject.of} of the intent` : undefined;
+  return holds(condition, { ...call, parameters: {}, ...agentOf(call) }) === undefined ? `${subject.of} of the intent` : undefined;
 }
 
 /** Whether a rule that names the intent covers the call; a text if that is unknown: what is missing. */
 function covers(rule: Rule, call: RecordedCall): boolean | string {
-  const known = { ...call, parameters: call.parameters ?? {}, account: call.account ?? '' };
+  const known = { ...call, parameters: call.parameters ?? {}, ...agentOf(call) };
   let missing: string | undefined;
   for (const condition of rule.conditions) {
     const unknown = concerns(condition, call.intentUid) ? findMissing(condition, call) : undefined;
@@ -93,7 +107,9 @@ function covers(rule: Rule, call: RecordedCall): boolean | string {
 
 /** Judges a call as {@link judge} does, as far as it was recorded. */
 export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdict {
-  const naming = rules.filter((rule) => names(rule, call.intentUid)).map((rule) => ({ rule, isCovering: covers(rule, call) }));
+  const naming = rulesOfRecorded(rules, call)
+    .filter((rule) => names(rule, call.intentUid))
+    .map((rule) => ({ rule, isCovering: covers(rule, call) }));
   const possible = naming.filter(({ isCovering }) => isCovering !== false);
   const of = (kind: Rule['kind']) => possible.filter(({ rule }) => rule.kind === kind);
   const [prohibition] = of('prohibition').filter(({ isCovering }) => isCovering === true);

@@ -26,6 +26,7 @@ export const partitions = {
   call: { table: 'activity', prefix: 'CALL#' },
   execution: { table: 'activity', prefix: 'EXECUTION#' },
   approval: { table: 'activity', prefix: 'APPROVAL#' },
+  callQueue: { table: 'activity', prefix: 'QUEUE#' },
   newReceipt: { table: 'activity', prefix: 'RECEIPT#' },
   loggedReceipt: { table: 'activity', prefix: 'LOGGED#' },
   receiptLog: { table: 'activity', prefix: 'RECEIPTLOG#' },
@@ -106,8 +107,8 @@ export const keys = {
   /** @param caller - the holder's account */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
-  approvalPlace: (place: number): Key => key('approval', '', String(place).padStart(4, '0')),
-  holderPlace: (account: string, place: number): Key => key('approval', account, String(place).padStart(4, '0')),
+  /** a place in a queue; @param account - among the calls of a holder, or empty among all */
+  place: (queue: 'approval' | 'callQueue', account: string, place: number): Key => key(queue, account, String(place).padStart(4, '0')),
   /** a receipt that is not in the log yet: the random end of its execution's id spreads them */
   newReceipt: (executionId: string): Key => key('newReceipt', String(executionId.charCodeAt(25) % receiptShards), executionId),
   /** @param origin - name of the log */

@@ -56,7 +56,7 @@ const tooManyChanges = (cause?: unknown): ApiError =>
  * Waits a random time ("full jitter") of up to four times the duration of the last attempt, doubling with each attempt, up to 250 ms, so that callers of
  * an overloaded table wait longer. The wait ends with the invocation.
  */
-async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
+export async function backOff(attempt: number, tookMs: number, leftMs = conflictMs): Promise<void> {
   const waitMs = Math.random() * Math.min(Math.max(tookMs, 5) * 2 ** (attempt + 2), longestWaitMs, leftMs);
   await delay(waitMs, undefined, { signal: currentSignal() }).catch((error) => {
     throw tooManyChanges(error);

@@ -49,9 +49,9 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
 
   function verdictOf(record: RecordedExecution, intentUid: string, nowMs: number): Verdict {
     if (record.trial?.policy === digest) return readVerdict(rules, record.trial);
-    const { service_id, method, tags, holder, account = holder } = record;
+    const { service_id, method, tags, holder, account = holder, agent_id: agentId, agent_domain: agentDomain } = record;
     const service = service_id === undefined ? undefined : { service_id, service_name: serviceName(service_id) };
-    return judgeRecorded(rules, { intentUid, method, tags, service, account, nowMs });
+    return judgeRecorded(rules, { intentUid, method, tags, service, account, agentId, agentDomain, nowMs });
   }
 
   /** Counts a call in the windows of its limits, or in none if one of them has no room. */

@@ -80,6 +80,19 @@ test('what depends on parameters is unknown, and what cannot be read is counted'
   expect((await run(['policy', 'try', noRefunds, '--log', file])).stdout).toContain('unknown: 6 calls (the amount was not recorded)');
 });
 
+test('rules that are assigned to agents are tried on theirs, and a domain that was not recorded is unknown', async () => {
+  const policy = join(folder, 'assigned.json');
+  const target = '{base_url}/api/intents';
+  const assigned = (assignee: string) => ({ target, action: 'execute', assignee });
+  writeFileSync(policy, JSON.stringify({ permission: ['Agent-2', 'https://bot.example'].map(assigned) }));
+  const by = (agent_id: string, agent_domain?: string) =>
+    JSON.stringify(line('08:00', { agent_id, ...(agent_domain !== undefined && { agent_domain }) }));
+  const file = write([by('agent-1', ''), by('agent-2', ''), by('agent-3', 'bot.example'), by('agent-4')].join('\n'));
+  const { stdout } = await run(['policy', 'try', policy, '--log', file]);
+  expect(stdout).toContain(`would have been refused: 1 call\n  No permission names the intent.\n    1 call  agent-1  ${refund}`);
+  expect(stdout).toContain('unknown: 1 call (the domain of the agent was not recorded)');
+});
+
 test.each([
   [[resolve('README.md')], /README\.md does not contain a valid policy/],
   [[noRefunds, '--log', 'nowhere.log'], /The file nowhere\.log cannot be read\./],
