@@ -1,12 +1,9 @@
 import { afterAll, expect, test } from '@jest/globals';
-import type { Action } from '../../functions/core/http/serve.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
-import { createAction } from '../../functions/mcp.ts';
 import { createAction as createPutCredential } from '../../functions/put-service-credential.ts';
 import { someAdmin } from '../support/admins.ts';
 import { newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
+import { openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -36,17 +33,7 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   });
   expect(stored.status).toBe(200);
 
-  const none: Action = async () => ({ status: 200, body: {} });
-  const endpoints = {
-    searchIntents: none,
-    getIntent: none,
-    getPolicy: none,
-    issuePat: none,
-    executeIntent: gate.openExecute(),
-    getExecution: none,
-  };
-  const findPolicy = openPolicy(loadPolicyTemplate());
-  const mcp = createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' });
+  const mcp = openMcp(gate);
   const pat = await obtainPat(gate, await newAgent());
   const execute = async (max_bytes?: number) => {
     const args = { intent_uid: 'echo.example:list:v1', parameters: {}, pat, max_bytes };

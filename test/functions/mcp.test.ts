@@ -5,26 +5,17 @@ import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
-import { createAction } from '../../functions/mcp.ts';
+import type { Deps } from '../../functions/mcp.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
+import { openMcp, toolEndpoints } from '../support/mcp.ts';
 
 const gate = await startGate();
 afterAll(() => gate.stop());
 
-const none: Action = async () => ({ status: 200, body: {} });
-const endpoints = {
-  searchIntents: none,
-  getIntent: none,
-  getPolicy: none,
-  issuePat: none,
-  executeIntent: gate.openExecute(),
-  getExecution: none,
-};
-const findPolicy = openPolicy(loadPolicyTemplate());
-const open = (changes: Partial<Parameters<typeof createAction>[0]> = {}) =>
-  createAction({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: true, allowedOrigins: [], version: '1', ...changes });
+const endpoints = toolEndpoints(gate);
+const open = (changes: Partial<Deps> = {}) => openMcp(gate, { isSignInOffered: true, ...changes });
 
 const issued = (await requestPat(gate.openIssue(), await newAgent())).body['proto-pat'];
 const claims = JSON.parse(Buffer.from(issued.split('.')[1], 'base64url').toString()) as PatClaims;
@@ -231,7 +222,7 @@ test.each<[string[], string, number]>([
 });
 
 test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', () => {
-  const { policy } = findPolicy(baseUrl);
+  const { policy } = openPolicy(loadPolicyTemplate())(baseUrl);
   const { text, data } = explainPolicy(policy, baseUrl, true);
   expect(text).toContain(`iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time`);
   expect(text).toContain('a compact JWS (RS256, PS256, ES256, ES384, EdDSA, or Ed25519)');

@@ -1,13 +1,11 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction as createGetIntent } from '../../functions/get-intent.ts';
 import { createAction as createGetService } from '../../functions/get-service.ts';
 import { createAction as createListServices } from '../../functions/list-services.ts';
-import { createAction as createMcp } from '../../functions/mcp.ts';
 import { createAction as createUpdate } from '../../functions/update-service.ts';
 import { describedDetails, fullIntent, intentUpdate } from '../../schemas/intent.ts';
 import { serviceList, shownService } from '../../schemas/service.ts';
@@ -15,6 +13,7 @@ import { someAdmin } from '../support/admins.ts';
 import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
+import { openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -186,17 +185,7 @@ describe('the intents of a paused service', () => {
 
   test('tell a model what to do', async () => {
     await pause();
-    const none = async () => ({ status: 200, body: {} });
-    const endpoints = {
-      searchIntents: none,
-      getIntent: none,
-      getPolicy: none,
-      issuePat: none,
-      executeIntent: gate.openExecute(),
-      getExecution: none,
-    };
-    const findPolicy = openPolicy(loadPolicyTemplate());
-    const mcp = createMcp({ endpoints, findPolicy, isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' });
+    const mcp = openMcp(gate);
     const params = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' }, pat } };
     const { body } = await invoke(mcp, {
       method: 'POST',

@@ -1,0 +1,28 @@
+import type { Action } from '../../functions/core/http/serve.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import { createAction, type Deps } from '../../functions/mcp.ts';
+import type { Gate } from './gate.ts';
+
+const none: Action = async () => ({ status: 200, body: {} });
+
+/** The endpoints behind the tools, of which only executions do anything. */
+export const toolEndpoints = (gate: Pick<Gate, 'openExecute'>): Deps['endpoints'] => ({
+  searchIntents: none,
+  getIntent: none,
+  getPolicy: none,
+  issuePat: none,
+  executeIntent: gate.openExecute(),
+  getExecution: none,
+});
+
+export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> = {}): Action =>
+  createAction({
+    endpoints: toolEndpoints(gate),
+    findPolicy: openPolicy(loadPolicyTemplate()),
+    isFreshRequired: false,
+    isSignInOffered: false,
+    allowedOrigins: [],
+    version: '1',
+    ...changes,
+  });
