@@ -4,6 +4,7 @@ import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-ad
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
+import { listRules } from './core/policy/describe.ts';
 import { type FindPolicy, judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 import { replay } from './core/trial/replay.ts';
@@ -40,6 +41,7 @@ export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now 
     const { would_refuse, would_permit, would_wait } = report;
     return ok({
       ...report,
+      rules: listRules(trial.rules),
       would_refuse: would_refuse.slice(0, maxRows),
       would_permit: would_permit.slice(0, maxRows),
       would_wait: would_wait.slice(0, maxRows),

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { Refusal } from '../client/errors.ts';
+import { executionPage, maxExecutionsOfPage, type RecordedExecution } from '../schemas/executions.ts';
 import { fullIntent, intentList } from '../schemas/intent.ts';
 import { type Service, service, serviceList } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
@@ -39,6 +40,14 @@ export const listIntents = (api: Api, serviceId: string) =>
 
 export const listAllIntents = async (api: Api, serviceId: string) =>
   (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
+
+/** Executions that ended since a time, as they were recorded. */
+export async function readExecutions(api: Api, sinceMs: number): Promise<RecordedExecution[]> {
+  const query = { from: new Date(sinceMs).toISOString() };
+  const pages = await Array.fromAsync(readPages(api, '/api/executions', query, executionPage, true, maxExecutionsOfPage));
+  // a page that is read while calls end may repeat some
+  return [...new Map(pages.flatMap(({ executions }) => executions.map((one) => [one.execution_id, one]))).values()];
+}
 
 export interface Found<T> {
   record: T;

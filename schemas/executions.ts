@@ -45,7 +45,7 @@ export type TrialVerdict = z.infer<typeof trialVerdict>;
 export const recordedDays = 31;
 
 /** The most executions of a page. */
-const maxExecutionsOfPage = 1_000;
+export const maxExecutionsOfPage = 1_000;
 
 const instant = z.iso.datetime('must be a date and time in UTC, such as 2026-02-28T12:00:00Z').transform(Date.parse);
 
@@ -102,6 +102,17 @@ export const policyTrial = z
   .meta({ id: 'PolicyTrial', description: 'What another policy would have done to the calls of a time.' });
 
 export type PolicyTrial = z.infer<typeof policyTrial>;
+
+/** What `GET /api/policy/try` answers. */
+export const namedPolicyTrial = policyTrial
+  .extend({
+    rules: z
+      .array(z.strictObject({ rule: z.string().describe('JSON pointer'), words: z.string() }))
+      .describe('the rules of the policy on trial, in words'),
+  })
+  .meta({ id: 'NamedPolicyTrial', description: 'What the policy on trial says, and would have done to the calls of a time.' });
+
+export type NamedPolicyTrial = z.infer<typeof namedPolicyTrial>;
 
 const trialPeriods = ['hour', 'day', 'week'] as const;
 

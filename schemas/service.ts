@@ -100,7 +100,7 @@ export const servicesQuery = z.object({
     .describe("words that all occur in the service's name; a page may then be short or empty although a next one follows"),
   after: z
     .string()
-    .refine((text) => Buffer.byteLength(text) <= 1_024, 'must have at most 1024 bytes')
+    .refine((text) => new TextEncoder().encode(text).length <= 1_024, 'must have at most 1024 bytes')
     .optional()
     .describe('the last name of the previous page, as in the next link'),
   ...pageQuery.shape,

@@ -1,5 +1,6 @@
 import { connect, type IntentGate } from '../../client/connect.ts';
 import { openIndexedDbKeyStore } from '../../client/indexed-db-key-store.ts';
+import { type ReceiptFile, receiptOf } from '../../client/receipts.ts';
 import type { PendingExecution } from '../../client/types.ts';
 import { parseExact } from '../../schemas/number.ts';
 import { readCallsLeft } from './calls-left.ts';
@@ -70,8 +71,8 @@ export async function runIntent(
   intentUid: string,
   parameters: object,
   onPending: (state: PendingExecution) => void,
-): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts }> {
+): Promise<{ answer: Record<string, unknown>; facts: ExecutionFacts; receipt: ReceiptFile | undefined }> {
   const agent = await openAgent();
   const answer = await agent.execute(intentUid, parameters, { wait: onPending });
-  return { answer, facts };
+  return { answer, facts, receipt: receiptOf(answer) };
 }

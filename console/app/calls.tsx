@@ -1,3 +1,4 @@
+import type { ReceiptFile } from '../../client/receipts.ts';
 import { Answer } from './answer.tsx';
 import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
@@ -15,18 +16,22 @@ export interface Call {
   /** the answer; none if the call was refused, or the answer is too large to be kept */
   answer?: unknown;
   refusal?: string;
+  executionId?: string | undefined;
+  receipt?: ReceiptFile | undefined;
 }
 
 const maxKept = 50;
 /** Longest answer that is kept, in characters of JSON. */
 const maxAnswerLength = 20_000;
 
-const calls = openStore<Call[]>(readKept('calls', []));
+export const calls = openStore<Call[]>(readKept('calls', []));
 
 export function rememberCall(call: Call): void {
-  const { answer, ...rest } = call;
+  const { answer, receipt, ...rest } = call;
   const isKept = answer !== undefined && JSON.stringify(answer).length <= maxAnswerLength;
-  calls.set([isKept ? call : rest, ...calls.get()].slice(0, maxKept));
+  // the rest of a receipt can be verified without the answer
+  const kept = isKept ? call : { ...rest, receipt: receipt && { ...receipt, answer: undefined } };
+  calls.set([kept, ...calls.get()].slice(0, maxKept));
   keep('calls', calls.get());
 }
 
@@ -56,7 +61,7 @@ export function Calls() {
         </p>
       )}
       <ol class="list">
-        {made.map(({ at, intentUid, parameters, durationMs, answer, refusal }) => (
+        {made.map(({ at, intentUid, parameters, durationMs, answer, refusal, executionId, receipt }) => (
           <li key={at}>
             <h2>
               <a href={linkTo(['intents', intentUid], { parameters: JSON.stringify(parameters) })}>{intentUid}</a>{' '}
@@ -64,6 +69,12 @@ export function Calls() {
             </h2>
             <p class="quiet">
               <Time at={at} />, {durationMs} ms, with <Shown text={JSON.stringify(parameters)} />
+              {receipt && (
+                <>
+                  {' '}
+                  · <a href={linkTo(['receipts', executionId ?? ''])}>Receipt</a>
+                </>
+              )}
             </p>
             {refusal !== undefined && (
               <p>

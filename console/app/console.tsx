@@ -7,6 +7,7 @@ import { Consent } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { IntentView } from './intent.tsx';
 import { PolicyView } from './policy.tsx';
+import { Receipts } from './receipts.tsx';
 import { ReferenceView } from './reference.tsx';
 import { linkTo, type Route, useRoute } from './route.ts';
 import { finishSignIn, session } from './session.ts';
@@ -17,6 +18,7 @@ const places: Place[] = [
   { title: 'Catalogue', path: [] },
   { title: 'Policy', path: ['policy'] },
   { title: 'Your calls', path: ['calls'] },
+  { title: 'Receipts', path: ['receipts'] },
   { title: 'API reference', path: ['reference'] },
 ];
 
@@ -25,7 +27,6 @@ const adminPlaces: Place[] = [
   { title: 'Approvals', path: ['approvals'] },
   { title: 'Agents', path: ['agents'] },
   { title: 'Usage', path: ['usage'] },
-  { title: 'Policy on trial', path: ['policy-trial'] },
   { title: 'History', path: ['history'] },
 ];
 
@@ -69,8 +70,9 @@ function View({ path, query }: Route) {
   if (first === undefined) return <Catalogue query={query} />;
   if (forAdmins.includes(first) || (first === 'intents' && third === 'edit')) return <ForAdmins path={path} query={query} />;
   if (first === 'intents' && second !== undefined) return <IntentView key={second} uid={second} query={query} />;
-  if (first === 'policy') return <PolicyView />;
+  if (first === 'policy') return <PolicyView query={query} />;
   if (first === 'calls') return <Calls />;
+  if (first === 'receipts') return <Receipts key={second} id={second} />;
   if (first === 'reference') return <ReferenceView selected={second ?? ''} />;
   return (
     <>

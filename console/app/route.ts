@@ -45,3 +45,6 @@ export function useRoute(): Route {
   }, []);
   return route;
 }
+
+/** What follows the origin of an address, which may have places. */
+export const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?{]*/, '') || '/';

@@ -18,6 +18,7 @@ import { Time } from './components/text.tsx';
 import { fieldsOf, readParameters, type Typed, typeValues } from './field-values.ts';
 import { describeFailure } from './gate.ts';
 import { exampleValues } from './nested.ts';
+import { linkTo } from './route.ts';
 
 interface RunProps {
   intent: FullIntent;
@@ -31,7 +32,7 @@ interface RunProps {
 type Outcome =
   | { state: 'idle' | 'declined' }
   | { state: 'running'; pending?: PendingExecution }
-  | { state: 'answered'; answer: Record<string, unknown>; facts: ExecutionFacts; durationMs: number }
+  | { state: 'answered'; answer: Record<string, unknown>; facts: ExecutionFacts; hasReceipt: boolean; durationMs: number }
   | { state: 'failed'; error: unknown };
 
 /** A form of the intent's parameters, and the result of running it. */
@@ -57,9 +58,10 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
     const call = { at: Date.now(), intentUid: intent.intent_uid, parameters: read.values };
     const passed = () => Math.round(performance.now() - startedMs);
     try {
-      const { answer, facts } = await runIntent(intent.intent_uid, read.values, (pending) => setOutcome({ state: 'running', pending }));
-      rememberCall({ ...call, durationMs: passed(), answer });
-      setOutcome({ state: 'answered', answer, facts, durationMs: passed() });
+      const onPending = (pending: PendingExecution) => setOutcome({ state: 'running', pending });
+      const { answer, facts, receipt } = await runIntent(intent.intent_uid, read.values, onPending);
+      rememberCall({ ...call, durationMs: passed(), answer, executionId: facts.executionId, receipt });
+      setOutcome({ state: 'answered', answer, facts, hasReceipt: receipt !== undefined, durationMs: passed() });
     } catch (error) {
       if (error instanceof PolicyDeclined) {
         setOutcome({ state: 'declined' });
@@ -133,7 +135,7 @@ const Pending = ({ state }: { state: PendingExecution }) => (
 
 const withoutEmpty = (typed: Typed): Typed => Object.fromEntries(Object.entries(typed).filter(([, text]) => text !== ''));
 
-const Answered = ({ answer, facts, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
+const Answered = ({ answer, facts, hasReceipt, durationMs }: Extract<Outcome, { state: 'answered' }>) => (
   <>
     <h2>Answer</h2>
     <p class="quiet">
@@ -142,7 +144,8 @@ const Answered = ({ answer, facts, durationMs }: Extract<Outcome, { state: 'answ
         <>
           Execution <code>{facts.executionId}</code>
         </>
-      )}
+      )}{' '}
+      {hasReceipt && <a href={linkTo(['receipts', facts.executionId ?? ''])}>Verify the receipt</a>}
     </p>
     <Answer value={answer} />
   </>

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import * as z from 'zod';
 import { jwsAlgorithmNames } from '../../functions/core/pat/signatures.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../functions/core/policy/template.ts';
-import { policyTrial, policyTrialQuery } from '../../schemas/executions.ts';
+import { namedPolicyTrial, policyTrialQuery } from '../../schemas/executions.ts';
 import { patRequest, patResponse } from '../../schemas/pat.ts';
 import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import type { EndpointGroup } from './endpoint.ts';
@@ -48,7 +48,7 @@ export const policyAndPats = {
     credential: 'admin',
     errors: ['NOT_FOUND'],
     query: policyTrialQuery,
-    answer: policyTrial,
+    answer: namedPolicyTrial,
     needs: { table: { usage: ['query'] }, policy: true, triesPolicy: true },
     timeoutSeconds: 29,
     memoryMb: 1024,
@@ -72,6 +72,12 @@ export const policyAndPats = {
         would_wait: [],
         unknown: [],
         gaps: [],
+        rules: [
+          {
+            rule: '/permission/1',
+            words: 'You may execute the intent pay.example:refund:v1 if parameter amount is less than 500.',
+          },
+        ],
       },
     },
   },

@@ -150,7 +150,7 @@ given('the agents in the console, where admins approve them', () => {
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Remove every request' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
-    await page.getByText('None.').waitFor();
+    await page.getByText('No agent is waiting for approval').waitFor();
     expect(await page.getByText('have displaced').count()).toBe(0);
     await go('#/history?kind=agent');
     await page.getByRole('cell', { name: 'clear agent', exact: true }).waitFor();

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page } from 'playwright-core';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf, startApi } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, startService } from './console-page.ts';
+import { expectAccessible, expectToFit, settle, startService } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 const api = chromiumPath === undefined ? undefined : await startApi();
@@ -108,7 +108,7 @@ given('the console, with much to show or nothing', () => {
       await page.locator('h1, .skeleton').first().waitFor();
       await page.waitForLoadState('networkidle');
       await page.locator('h1').waitFor();
-      expect(await page.locator('.skeleton').count()).toBe(0);
+      await settle(page);
       expect(await page.evaluate('new Promise((resolve) => setTimeout(() => resolve(shifted), 200))')).toEqual([]);
       await page.close();
     });
@@ -170,8 +170,8 @@ given('the console, with much to show or nothing', () => {
         await page.setViewportSize({ width, height: 844 });
         for (const hash of [...places, '#/intents/rtl.example%3Alist%3Av1', '#/reference/execute-intent', '#/nowhere']) {
           await page.goto(`${base}/console${hash}`);
-          await page.waitForLoadState('networkidle');
           await page.locator('h1').waitFor();
+          await settle(page);
           await expectToFit(page);
           await expectAccessible(page);
         }

@@ -21,6 +21,14 @@ export async function expectAccessible(page: Page): Promise<void> {
   );
 }
 
+/** Waits until everything that the view reads is there. */
+export async function settle(page: Page): Promise<void> {
+  for (let quiet = 0; quiet < 3; ) {
+    await page.waitForTimeout(60);
+    quiet = (await page.locator('.skeleton, [aria-busy="true"]').count()) === 0 ? quiet + 1 : 0;
+  }
+}
+
 /** Fills in the form of the user pool, once that is shown. */
 export async function fillIn(form: Page, userName: string, secret: string): Promise<void> {
   await form.waitForURL(/oauth2|login/);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page, Route } from 'playwright-core';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf, startApi } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, fillIn, hostileTexts, startService } from './console-page.ts';
+import { expectAccessible, expectToFit, fillIn, hostileTexts, settle, startService } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
@@ -32,7 +32,7 @@ given('the console', () => {
   });
   afterEach(() => {
     // the stand-in for the user pool has no icon; a refusal that is expected is noted as such by the browser
-    const expected = /favicon|the server responded with a status of (404|409|400|401)/;
+    const expected = /favicon|the server responded with a status of (404|409|403|400|401)/;
     expect(browser.complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
     const isOwn = (url: string) => url.startsWith(`${base}/`) || /^http:\/\/127\.0\.0\.1:\d+\/(oauth2|login|favicon)/.test(url);
     expect(browser.requests.splice(0).filter((url) => !isOwn(url))).toEqual([]);
@@ -118,7 +118,7 @@ given('the console', () => {
     expect(browser.requests.filter((url) => url.includes('/api/'))).toEqual([]);
     await signIn('user', userPassword);
     await go('#/agents');
-    await page.getByText('it is not an admin').waitFor();
+    await page.getByText('does not belong to an admin').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     browser.complaints.length = 0;
   });
@@ -402,8 +402,7 @@ given('the console', () => {
     Object.assign(first?.get ?? {}, { summary: 'What the document says now' });
     await page.getByLabel('Drop the document here').setInputFiles(document(changed));
     await page.getByText('1 intent is changed').waitFor();
-    await page.getByText('Created or changed (1)').click();
-    const uid = (await page.getByRole('rowheader', { name: /^update / }).textContent())?.replace('update ', '') ?? '';
+    const uid = (await page.getByRole('rowheader').locator('small').textContent()) ?? '';
     const read = await api?.call('GET', `/api/intents/${encodeURIComponent(uid)}?view=full`);
     const body = { ...(read && bodyOf(read)), description: 'By somebody else' };
     expect((await api?.asAdmin('PUT', `/api/intents/${encodeURIComponent(uid)}`, body))?.status).toBe(200);
@@ -706,15 +705,16 @@ paths:
     await go('#/policy');
     const policy = JSON.stringify((await api?.call('GET', '/api/policy'))?.body).replace('"rightOperand":60', '"rightOperand":30');
     await page.getByLabel('Policy file').setInputFiles({ name: 'policy.json', mimeType: 'application/json', buffer: Buffer.from(policy) });
-    await page.getByText('New: You may execute every intent, at most 30 times a minute.').waitFor();
+    await page.getByRole('row', { name: /^– You may execute every intent, at most 30 times a minute\./ }).waitFor();
+    await expectAccessible(page);
   });
 
   test('fits a phone, in the dark', async () => {
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 740 });
-    for (const hash of ['#/services', '#/services/new', '#/import', '#/agents', '#/history', '#/policy-trial', '#/usage?period=month']) {
+    for (const hash of ['#/services', '#/services/new', '#/import', '#/agents', '#/history', '#/policy', '#/usage?period=month']) {
       await go(hash);
-      await page.waitForLoadState('networkidle');
+      await settle(page);
       await expectToFit(page);
       await expectAccessible(page);
     }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
-import { executionPage, policyTrial } from '../../schemas/executions.ts';
+import { executionPage, namedPolicyTrial } from '../../schemas/executions.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';
@@ -45,10 +45,10 @@ test('a policy on trial judges every execution, over HTTP, MCP and later, and de
   bodyOf(await api.call('POST', '/mcp', { token: pat, body: call, headers }));
   bodyOf(await api.execute(pat, uid, { code: 'FR' }, { 'Idempotency-Key': 'later', Prefer: 'respond-async' }), 202);
   for (const code of ['DE', 'DE', 'DE', 'DE']) await run(code);
-  let trial = policyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
+  let trial = namedPolicyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
   for (let attempt = 0; trial.calls < 9 && attempt < 100; attempt++) {
     await sleep(200);
-    trial = policyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
+    trial = namedPolicyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
   }
   const row = { agent_id: 'ann', intent_uid: uid, first: expect.any(String), last: expect.any(String) };
   expect(trial).toMatchObject({

@@ -8,7 +8,7 @@ import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { readTrial } from '../../functions/core/policy/trial.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/get-policy-trial.ts';
-import { policyTrial } from '../../schemas/executions.ts';
+import { namedPolicyTrial } from '../../schemas/executions.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { type Headers, startRegistry, testAdminsAlone } from '../support/registry.ts';
 
@@ -88,7 +88,7 @@ test('tells by rule, agent and intent what it would have done, and which hours h
   const minute = (ago: number) => new Date(nowMs - ago * 60_000).toISOString();
   const limited = { rule: '/permission/0/constraint/0', words: 'You may execute every intent, at most 2 times an hour.' };
   const row = { agent_id: 'agent-2', intent_uid: 'a.example:b:v1', calls: 1 };
-  expect(policyTrial.parse(body)).toEqual({
+  expect(namedPolicyTrial.parse(body)).toEqual({
     since: '2026-03-07T12:30:00.000Z',
     until: '2026-03-08T12:30:00.000Z',
     calls: 7,
@@ -113,6 +113,7 @@ test('tells by rule, agent and intent what it would have done, and which hours h
       { from: '2026-03-07T12:30:00.000Z', to: '2026-03-08T09:00:00.000Z' },
       { from: '2026-03-08T10:00:00.000Z', to: '2026-03-08T12:00:00.000Z' },
     ],
+    rules: [{ rule: '/permission/0', words: limited.words }],
   });
   expect((await read(trial, registry.asAdmin, { period: 'hour' })).body).toMatchObject({ calls: 5, since: '2026-03-08T11:30:00.000Z' });
 });

@@ -2,9 +2,9 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { readTrial } from '../../../functions/core/policy/trial.ts';
 import { replay } from '../../../functions/core/trial/replay.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
-import { readPages } from '../../../registry/read.ts';
+import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { executionPage, type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
+import { type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { placeholder } from '../../../schemas/policy.ts';
 import { type CliContext, openContext } from '../context.ts';
 import { readLogFile } from '../log-lines.ts';
@@ -12,7 +12,6 @@ import { readNames } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const pageSize = 1_000;
 
 function readSince(text: string): number {
   const [, count = '', unit = 'd'] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
@@ -43,7 +42,7 @@ export function addPolicyTry(policy: CommandUnknownOpts): void {
       const trial = readTrial(template, address);
       const names = await readNames(context, registry, trial.rules);
       const unknown = checkNames(context, trial.rules, names);
-      const executions = log === undefined ? await readRecorded(context, sinceMs) : readLogged(context, log, sinceMs);
+      const executions = log === undefined ? await readExecutions(context.api, sinceMs) : readLogged(context, log, sinceMs);
       const starts = executions.map(({ started_at = '' }) => Date.parse(started_at));
       const firstMs = starts.reduce((first, one) => Math.min(first, one), untilMs);
       const lastMs = starts.reduce((last, one) => Math.max(last, one), firstMs);
@@ -66,14 +65,6 @@ export function addPolicyTry(policy: CommandUnknownOpts): void {
         });
       refuseUnknown(unknown);
     });
-}
-
-async function readRecorded({ api }: CliContext, sinceMs: number): Promise<RecordedExecution[]> {
-  const query = { from: new Date(sinceMs).toISOString() };
-  const pages = readPages(api, '/api/executions', query, executionPage, true, pageSize);
-  const found = new Map<string, RecordedExecution>();
-  for await (const { executions } of pages) for (const one of executions) found.set(one.execution_id, one);
-  return [...found.values()];
 }
 
 function readLogged({ terminal }: CliContext, file: string, sinceMs: number): RecordedExecution[] {

@@ -1,10 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { readFailure } from '../../../client/http.ts';
 import { toPrintable } from '../../../client/printable.ts';
 import { type ReceiptFile, verifyReceipt } from '../../../client/receipts.ts';
-import type { Api } from '../../../registry/api.ts';
-import { CliFailure, usageFailure } from '../../../registry/failure.ts';
+import { CliFailure } from '../../../registry/failure.ts';
+import { completeReceipt, parseReceipt } from '../../../registry/receipts.ts';
 import { openContext } from '../context.ts';
 
 async function readText(path: string): Promise<string> {
@@ -13,30 +12,7 @@ async function readText(path: string): Promise<string> {
   });
 }
 
-async function readReceipt(path: string): Promise<ReceiptFile> {
-  const text = await readText(path);
-  try {
-    const read: unknown = JSON.parse(text);
-    if (typeof read === 'object' && read !== null && 'receipt' in read && typeof read.receipt === 'string') return read as ReceiptFile;
-  } catch {}
-  throw usageFailure(`The file ${path} has no receipt: it has to be a JSON object with the member receipt, as "try --receipt" writes it.`);
-}
-
-/** @throws Refusal or UnexpectedAnswer */
-async function fetchText({ http }: Api, path: string): Promise<string> {
-  const answer = await http.exchange('GET', path);
-  if (answer.status !== 200) throw readFailure(answer);
-  return answer.text;
-}
-
-/** The id in a receipt, whose signature is verified later. */
-function idIn({ receipt }: ReceiptFile): string {
-  try {
-    const { execution_id } = JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString()) as { execution_id?: string };
-    if (typeof execution_id === 'string') return execution_id;
-  } catch {}
-  throw usageFailure('The member receipt is not a receipt: take the header Execution-Receipt as it was answered.');
-}
+const readReceipt = async (path: string): Promise<ReceiptFile> => parseReceipt(await readText(path), path);
 
 export function addReceipts(program: CommandUnknownOpts): void {
   const receipts = program.command('receipt').description('Keep and verify receipts of executions');
@@ -46,12 +22,8 @@ export function addReceipts(program: CommandUnknownOpts): void {
     .action(async (file, _, command) => {
       const { api, terminal } = openContext(command);
       const kept = await readReceipt(file);
-      const [proof, log_key, jwks] = await Promise.all([
-        fetchText(api, `/api/executions/${encodeURIComponent(idIn(kept))}/proof`),
-        fetchText(api, '/log/key'),
-        fetchText(api, '/log/jwks.json'),
-      ]);
-      const whole: ReceiptFile = { ...kept, proof, log_key, jwks: JSON.parse(jwks) };
+      // a newer proof may be against a newer checkpoint
+      const whole = await completeReceipt({ ...kept, proof: undefined, log_key: undefined, jwks: undefined }, api.http.exchange);
       await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`);
       terminal.result({ file }, `Saved in ${file}. Verify it with: intent-gate receipt verify ${file}`);
     });

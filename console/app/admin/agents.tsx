@@ -175,15 +175,15 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
         <Part title="Block the agent">
           <p>A block covers the id and the key of the agent until somebody lifts it. No further call is admitted.</p>
           <FormField
-            field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Shown to admins only' }}
+            field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Optional, and shown to admins only' }}
             text={reason}
             onText={setReason}
           />
           <Act
             title="Block the agent"
             isDangerous
-            command={`npx intent-gate agents block --reason ${quote(reason || '…')} ${named}`}
-            act={post('PUT', '/block', { reason })}
+            command={`npx intent-gate agents block --reason ${quote(reason.trim() || 'No reason given')} ${named}`}
+            act={post('PUT', '/block', { reason: reason.trim() || 'No reason given' })}
             onDone={() => {
               setReason('');
               reload();

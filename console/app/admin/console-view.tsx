@@ -22,7 +22,7 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
       <AgentView key={`${second} ${query.get('key')}`} id={second} thumbprint={query.get('key') ?? undefined} />
     );
   if (first === 'approvals') return second === '' ? <Approvals query={query} /> : <ApprovalView key={second} id={second} />;
-  if (first === 'policy-trial') return <PolicyOnTrial query={query} />;
+  if (first === 'policy') return <PolicyOnTrial query={query} />;
   if (first === 'history') return second === '' ? <History query={query} /> : <ChangeView key={second} seq={second} />;
   return <Usage query={query} />;
 }

@@ -1,14 +1,11 @@
-import type { InputHTMLAttributes } from 'preact';
-import { useId } from 'preact/hooks';
 import type { Applied } from '../../../registry/apply.ts';
-import type { ServiceChanges } from '../../../registry/compare.ts';
-import { changedMembers, describeGone, describeKept, keptTitle } from '../../../registry/describe.ts';
+import { describeGone } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { Button } from '../components/button.tsx';
+import { DropField } from '../components/drop-field.tsx';
 import { Failure } from '../components/failure.tsx';
-import { FormField } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
-import { Heading, Part } from '../components/heading.tsx';
+import { Heading } from '../components/heading.tsx';
 import { FoldedTable } from '../components/table.tsx';
 import { Items, Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
@@ -17,6 +14,7 @@ import { onOtherUser, session } from '../session.ts';
 import { SignIn } from '../sign-in.tsx';
 import { openStore, useDraft, useStore } from '../store.ts';
 import { chosenFiles, type Dropped } from './dropped.ts';
+import { ImportPlan } from './import-plan.tsx';
 import type { DryRun } from './importer.ts';
 import { Command } from './record-form.tsx';
 
@@ -119,8 +117,10 @@ export function Import() {
         OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You see what the import would do before it changes
         anything. If the document refers to other files, drop the folder that holds them all.
       </p>
-      <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
-      <DropField label="Or drop or choose its folder" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
+      <div class="columns">
+        <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
+        <DropField label="Or drop or choose its folder" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
+      </div>
       <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
       {dropped && !isBusy && (
         <p>
@@ -132,7 +132,11 @@ export function Import() {
       <Failure error={failure} />
       {(state.step === 'reading' || state.step === 'importing') && <Progress {...state} />}
       {dropped && state.step === 'planned' && (
-        <Planned dry={state.dry} onApply={() => void apply(dropped, state.dry)} onMain={(main) => void read(dropped, choices, main)} />
+        <ImportPlan
+          dry={state.dry}
+          onApply={(chosen) => void apply(dropped, chosen)}
+          onMain={(main) => void read(dropped, choices, main)}
+        />
       )}
       {dropped && state.step === 'interrupted' && (
         <p>
@@ -145,29 +149,6 @@ export function Import() {
         <Command text={['npx intent-gate import', ...options, operand('dry' in state ? state.dry.main : dropped.name)].join(' ')} />
       )}
     </>
-  );
-}
-
-interface DropFieldProps extends Pick<InputHTMLAttributes, 'multiple' | 'accept'> {
-  label: string;
-  isDisabled: boolean;
-  onFiles(files: FileList | null): void;
-}
-
-function DropField({ label, isDisabled, onFiles, ...rest }: DropFieldProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        {...rest}
-        id={id}
-        class="drop"
-        type="file"
-        disabled={isDisabled}
-        onChange={({ currentTarget }) => onFiles(currentTarget.files)}
-      />
-    </div>
   );
 }
 
@@ -187,107 +168,34 @@ function Progress({ step, done, total }: { step: 'reading' | 'importing'; done: 
   );
 }
 
-const serviceTexts = {
-  create: () => 'the service is registered',
-  update: (changes: ServiceChanges) => `the service itself is changed (${changedMembers(changes).join(', ')})`,
-  same: () => 'the service stays as it is',
-};
-
-const missingTitle =
-  'The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value. Drop the folder that holds all of them.';
-
-interface PlannedProps {
-  dry: DryRun;
-  onApply(): void;
-  /** another file is the document */
-  onMain(main: string): void;
-}
-
-function Planned({ dry: { plan, changes, main, candidates, files, missing }, onApply, onMain }: PlannedProps) {
-  const { intents, service, unchanged, foreign, extra } = changes;
-  const isNothing = intents.length === 0 && service.kind === 'same';
+const Imported = ({ applied, dry: { plan, changes } }: { applied: Applied; dry: DryRun }) => {
+  const needsCredential = plan.credentialPlaces.length > 0;
+  const hasNamespace = changes.service.input.namespace !== undefined;
   return (
-    <Part
-      title={
-        <>
-          What would be done to <Shown text={changes.name} />
-        </>
-      }
-    >
-      {candidates.length > 1 && (
-        <FormField
-          field={{ name: 'main', label: 'Main document', type: 'string', enum: candidates, required: true, hint: '' }}
-          text={JSON.stringify(main)}
-          onText={(text) => onMain(JSON.parse(text))}
-        />
-      )}
-      {missing.length > 0 && (
-        <div class="notice">
-          <Items title={missingTitle} texts={missing.slice(0, 20)} />
-          {missing.length > 20 && <p>and {missing.length - 20} more</p>}
-        </div>
-      )}
-      <ul>
-        <li>{serviceTexts[service.kind](changes)}</li>
-        <li>{countOf(intents.filter(({ kind }) => kind === 'create').length, 'intent')} created</li>
-        <li>{countOf(intents.filter(({ kind }) => kind === 'update').length, 'intent')} changed</li>
-        <li>{unchanged} stay as they are</li>
-        {foreign.length > 0 && <li>{countOf(foreign.length, 'intent')} left out: another service has the same intent_uid</li>}
-        <li>{countOf(plan.skipped.length, 'operation')} left out</li>
-      </ul>
-      <Items title={describeGone(extra.length, 'stay')} texts={extra} />
-      <Items title={keptTitle} texts={describeKept(changes.kept)} />
-      {plan.credentials.length > 0 && (
-        <div class="notice">
-          <Items title="The API requires a credential:" texts={plan.credentials} />
-          <p>You can set it on the page of the service afterwards.</p>
-        </div>
-      )}
+    <section class="part" aria-labelledby="done-title" aria-live="polite">
+      <h2 id="done-title">
+        {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
+      </h2>
+      {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
+      <Items title={describeGone(changes.extra.length, 'stay')} texts={changes.extra} />
+      <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
+      {needsCredential && <p>The service refuses calls without a credential, so set that next.</p>}
       <p class="buttons">
-        <Button
-          title={isNothing ? 'Nothing to do' : `Import ${intents.length} ${intents.length === 1 ? 'intent' : 'intents'}`}
-          kind="main"
-          isDisabled={isNothing}
-          onClick={onApply}
-        />
+        <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(applied.service_id, plan)}>
+          {needsCredential ? 'Set its credential' : 'To the service'}
+        </a>
+        <a class={needsCredential ? 'button' : 'button main'} href={linkTo([], { service: changes.name })}>
+          Explore its operations
+        </a>
+        {!hasNamespace && (
+          <a class="button" href={linkTo(['services', applied.service_id], { tab: 'settings' })}>
+            Give it a namespace with admins of its own
+          </a>
+        )}
       </p>
-      <FoldedTable
-        title="Created or changed"
-        label="Created or changed"
-        rows={intents.map(({ kind, input }) => [`${kind} ${input.intent_uid}`, input.intent_name])}
-      />
-      <FoldedTable title="Left out" label="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
-      {files.length > 1 && <FoldedTable title="Files read" label="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
-      <FoldedTable
-        title="Done differently from what the document says"
-        label="Done differently from what the document says"
-        rows={plan.notes.map(({ path, note }) => [path, note])}
-      />
-    </Part>
+    </section>
   );
-}
-
-/** `1 intent is`, `2 intents are` */
-const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? ' is' : 's are'}`;
-
-const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
-  <section class="part" aria-labelledby="done-title" aria-live="polite">
-    <h2 id="done-title">
-      {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
-    </h2>
-    {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
-    <Items title={describeGone(dry.changes.extra.length, 'stay')} texts={dry.changes.extra} />
-    <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
-    <p class="buttons">
-      <a class="button" href={linkTo([], { service: dry.changes.name })}>
-        Explore its operations
-      </a>
-      <a class="button" href={linkToCredential(applied.service_id, dry.plan)}>
-        {dry.plan.credentialPlaces.length > 0 ? 'Set its credential' : 'To the service'}
-      </a>
-    </p>
-  </section>
-);
+};
 
 /** The page of the service, which asks for what the document says that callers prove themselves by. */
 function linkToCredential(serviceId: string, { credentialPlaces }: DryRun['plan']): string {

@@ -1,66 +1,201 @@
-import { type PolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { Refusal } from '../../../client/errors.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { listRules } from '../../../functions/core/policy/describe.ts';
+import { isWithin } from '../../../functions/core/policy/position.ts';
+import { parsePolicyTemplate } from '../../../functions/core/policy/template.ts';
+import { readTrial } from '../../../functions/core/policy/trial.ts';
+import { replay } from '../../../functions/core/trial/replay.ts';
+import { listServices, readExecutions } from '../../../registry/read.ts';
+import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { type NamedPolicyTrial, policyTrialQuery, type TrialRow } from '../../../schemas/executions.ts';
+import type { Policy } from '../../../schemas/policy.ts';
+import { Badge, type Tone } from '../components/badge.tsx';
+import { Button } from '../components/button.tsx';
+import { DropField } from '../components/drop-field.tsx';
 import { Failure } from '../components/failure.tsx';
-import { Heading } from '../components/heading.tsx';
-import { Table } from '../components/table.tsx';
+import { Part } from '../components/heading.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown, Time } from '../components/text.tsx';
+import { deployment } from '../deployment.ts';
 import { useRead } from '../gate.ts';
 import { linkTo } from '../route.ts';
+import { openAdminApi } from './admin-api.ts';
 import { Command } from './record-form.tsx';
 
 const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
+const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
+type Period = keyof typeof periods;
 
-/** What the policy of the setting `tryPolicyFile` would have done. */
+/** A policy file that is tried in the browser, for a period. */
+interface Tried {
+  file: File;
+  period: Period;
+  trial?: NamedPolicyTrial;
+  error?: unknown;
+}
+
+/** Another policy beside the one in force, rule by rule: that of the setting `tryPolicyFile`, or of a file, which stays in the browser. */
 export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   const { period } = policyTrialQuery.safeParse(Object.fromEntries(query)).data ?? policyTrialQuery.parse({});
-  const { answer, error, reload } = useRead<PolicyTrial>('/api/policy/try', { period }, 'admin');
-  const trial = answer?.value;
-  const tabs = Object.entries(periods).map(([value, label]) => [label, linkTo(['policy-trial'], { period: value })]);
+  const deployed = useRead<NamedPolicyTrial>('/api/policy/try', { period }, 'admin');
+  const inForce = useRead<Policy>('/api/policy').answer?.value;
+  const [tried, setTried] = useState<Tried>();
+  const hasNone = deployed.error instanceof Refusal && deployed.error.details.reason === 'no_trial';
+  const trial = tried ? tried.trial : hasNone ? undefined : deployed.answer?.value;
+  const error = tried ? tried.error : hasNone ? undefined : deployed.error;
+
+  function begin(file: File, over: Period): void {
+    const begun: Tried = { file, period: over };
+    setTried(begun);
+    tryFile(file, periodMs[over]).then(
+      (found) => setTried((now) => (now === begun ? { ...begun, trial: found } : now)),
+      (failure: unknown) => setTried((now) => (now === begun ? { ...begun, error: failure } : now)),
+    );
+  }
+  useEffect(() => {
+    if (tried && tried.period !== period) begin(tried.file, period);
+  }, [period]);
+
+  const tabs = Object.entries(periods).map(([value, label]) => [label, linkTo(['policy'], { period: value })]);
+  return (
+    <Part title={tried ? <Shown text={`On trial: ${tried.file.name}`} /> : 'On trial'}>
+      <p class="quiet">
+        See what another policy would have done to the calls of the gate, before you deploy it.{' '}
+        {hasNone && !tried && 'Choose its file. The setting tryPolicyFile has every new call tried as well.'}
+      </p>
+      <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
+      <Failure error={error} retry={tried ? () => begin(tried.file, period) : deployed.reload} />
+      {!trial && error === undefined && (tried || !hasNone) && <Skeleton />}
+      {trial && inForce && <Trial inForce={inForce} trial={trial} />}
+      <DropField
+        label="Policy file"
+        accept=".json"
+        hint="It is tried in your browser, and put into force by a deployment only."
+        onFiles={(files) => files?.[0] && begin(files[0], period)}
+      />
+      {tried && !hasNone && <Button title="Back to the policy on trial in this deployment" onClick={() => setTried(undefined)} />}
+      <Command text="npx intent-gate policy try policy.next.json --since 7d" />
+    </Part>
+  );
+}
+
+/** Replays the recorded calls under a policy, as the command `policy try` does. */
+async function tryFile(file: File, ms: number): Promise<NamedPolicyTrial> {
+  const address = deployment.publicUrl;
+  const api = openAdminApi();
+  const trial = readTrial(parsePolicyTemplate(await file.text()), address);
+  const untilMs = Date.now();
+  const [policy, executions, services] = await Promise.all([
+    api.call('GET', '/api/policy').then(({ body }) => body as Policy),
+    readExecutions(api, untilMs - ms),
+    Array.fromAsync(listServices(api)),
+  ]);
+  const names = new Map(services.map(({ service_id, service_name }) => [service_id, service_name]));
+  const inForce = { digest: canonicalDigest(policy), rules: compilePolicy(policy, address).rules };
+  const report = replay(executions, { trial, inForce, serviceName: (id) => names.get(id) }, untilMs - ms, untilMs);
+  return { ...report, rules: listRules(trial.rules) };
+}
+
+const outcomes = {
+  would_refuse: { text: 'would be refused', tone: 'bad' },
+  would_permit: { text: 'would be permitted', tone: 'good' },
+  would_wait: { text: 'would wait for approval', tone: 'warn' },
+} as const satisfies Record<string, { text: string; tone: Tone }>;
+
+type Outcome = keyof typeof outcomes;
+type Effect = TrialRow & { outcome: Outcome };
+
+const OutcomeBadge = ({ outcome, calls }: { outcome: Outcome; calls?: number }) => (
+  <Badge tone={outcomes[outcome].tone}>
+    {calls === undefined ? outcomes[outcome].text : `${countOf(calls)} ${outcomes[outcome].text}`}
+  </Badge>
+);
+
+const countOf = (calls: number): string => `${calls} ${calls === 1 ? 'call' : 'calls'}`;
+
+function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial }) {
+  const effects = (Object.keys(outcomes) as Outcome[]).flatMap((outcome) => trial[outcome].map((row): Effect => ({ ...row, outcome })));
+  const compared = compareRules(listRules(compilePolicy(inForce, deployment.publicUrl).rules), trial.rules, effects);
   return (
     <>
-      <Heading title="Policy on trial">What the policy on trial would have done</Heading>
-      <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
-      <Failure error={error} retry={reload} />
-      {trial && (
+      <Table
+        label="Rules"
+        heads={['In force', 'On trial', 'Effect']}
+        isPlain
+        rows={compared.map(({ words, isInForce, isOnTrial, effects: own }) => [
+          isInForce ? isOnTrial ? words : <del>{<Shown text={words} />}</del> : '–',
+          isOnTrial ? isInForce ? 'the same' : <ins>{<Shown text={words} />}</ins> : '–',
+          own.length === 0 ? (
+            <span class="quiet">none</span>
+          ) : (
+            [...Map.groupBy(own, ({ outcome }) => outcome)].map(([outcome, same]) => (
+              <OutcomeBadge key={outcome} outcome={outcome} calls={same.reduce((sum, { calls }) => sum + calls, 0)} />
+            ))
+          ),
+        ])}
+      />
+      <p class="quiet">
+        Tried on {countOf(trial.calls)} since <Time at={trial.since} />. It is enforced on none.{' '}
+        {trial.unknown.map(({ calls, because }) => `Unknown: ${countOf(calls)} (${because}). `)}
+      </p>
+      {effects.length > 0 && (
         <>
-          <p class="quiet">
-            Compared with the policy in force on {trial.calls} {trial.calls === 1 ? 'call' : 'calls'} since <Time at={trial.since} />. It is
-            enforced on none.
-          </p>
-          {trial.unknown.map(({ calls, because }) => (
-            <p key={because}>
-              Unknown: {calls} {calls === 1 ? 'call' : 'calls'} ({because}).
-            </p>
-          ))}
-          <Rows label="Would have been refused" rows={trial.would_refuse} />
-          <Rows label="Would no longer have been refused" rows={trial.would_permit} />
-          <Rows label="Would have waited for approval" rows={trial.would_wait} />
+          <h3>Calls with another outcome</h3>
+          <DataTable
+            label="Calls with another outcome"
+            columns={columns}
+            rows={effects}
+            keyOf={({ outcome, rule, words, agent_id, intent_uid }) => JSON.stringify([outcome, rule, words, agent_id, intent_uid])}
+            textOf={({ outcome, words, agent_id, intent_uid }) => `${outcomes[outcome].text} ${words} ${agent_id} ${intent_uid}`}
+          />
         </>
       )}
-      <Command text="npx intent-gate policy try policy.next.json --since 7d" />
     </>
   );
 }
 
-const Rows = ({ label, rows }: { label: string; rows: readonly TrialRow[] }) => (
-  <section>
-    <h2>{label}</h2>
-    {rows.length === 0 ? (
-      <p>None.</p>
-    ) : (
-      <Table
-        label={label}
-        heads={['Rule', 'Agent', 'Operation', 'Calls', 'First', 'Last']}
-        numbers={['Calls']}
-        rows={rows.map(({ words, agent_id, intent_uid, calls, first, last }) => [
-          <Shown text={words} />,
-          <Link to={linkTo(['agents', agent_id])} text={agent_id} />,
-          <Link to={linkTo(['intents', intent_uid])} text={intent_uid} />,
-          calls,
-          <Time at={first} />,
-          <Time at={last} />,
-        ])}
-      />
-    )}
-  </section>
-);
+const columns: readonly Column<Effect>[] = [
+  { head: 'Agent', cell: ({ agent_id }) => <Link to={linkTo(['agents', agent_id])} text={agent_id} />, sortBy: ({ agent_id }) => agent_id },
+  {
+    head: 'Operation',
+    cell: ({ intent_uid }) => <Link to={linkTo(['intents', intent_uid])} text={intent_uid} />,
+    sortBy: ({ intent_uid }) => intent_uid,
+  },
+  { head: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />, sortBy: ({ outcome }) => outcome },
+  { head: 'Rule', cell: ({ words }) => <Shown text={words} /> },
+  { head: 'Calls', cell: ({ calls }) => calls, sortBy: ({ calls }) => calls, isNumber: true },
+  { head: 'First', cell: ({ first }) => <Time at={first} />, sortBy: ({ first }) => first },
+  { head: 'Last', cell: ({ last }) => <Time at={last} />, sortBy: ({ last }) => last },
+];
+
+interface Compared {
+  words: string;
+  isInForce: boolean;
+  isOnTrial: boolean;
+  effects: Effect[];
+}
+
+type Rules = NamedPolicyTrial['rules'];
+
+/** The rules of both policies, with what each would have done. Rules that say the same are one. */
+function compareRules(inForce: Rules, onTrial: Rules, effects: readonly Effect[]): Compared[] {
+  const found = new Map<string, Compared>();
+  const at = (words: string, side: 'isInForce' | 'isOnTrial'): Compared => {
+    const one = found.get(words) ?? { words, isInForce: false, isOnTrial: false, effects: [] };
+    found.set(words, one);
+    one[side] = true;
+    return one;
+  };
+  for (const { words } of inForce) at(words, 'isInForce');
+  for (const { words } of onTrial) at(words, 'isOnTrial');
+  for (const effect of effects) {
+    // what is permitted now was refused by the policy in force
+    const [rules, side] = effect.outcome === 'would_permit' ? ([inForce, 'isInForce'] as const) : ([onTrial, 'isOnTrial'] as const);
+    const own = rules.find(({ rule }) => isWithin(effect.rule, rule));
+    at(own?.words ?? effect.words, side).effects.push(effect);
+  }
+  return [...found.values()];
+}

@@ -11,7 +11,7 @@ import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { type Answered, ask, useRead } from '../gate.ts';
-import { go, linkTo } from '../route.ts';
+import { go, linkTo, pathOf } from '../route.ts';
 import { openStore, useStore } from '../store.ts';
 import type { IntentList, ServiceList } from '../wire.ts';
 import { Act } from './act.tsx';
@@ -277,6 +277,3 @@ function Operations({ id }: { id: string }) {
     </>
   );
 }
-
-/** What follows the origin of an address with places. */
-const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?{]*/, '') || '/';

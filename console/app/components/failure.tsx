@@ -76,7 +76,7 @@ function sentenceIn(said: unknown): string | undefined {
 
 /** What helps, where the message does not say so. */
 function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) {
-  if (code === 'FORBIDDEN')
+  if (code === 'FORBIDDEN' && !['not_admin', 'namespace'].includes(String(details.reason)))
     return (
       <p>
         <a href={linkTo([], { permitted: 'true' })}>Find an operation that you may run</a>

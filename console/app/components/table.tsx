@@ -95,10 +95,12 @@ interface DataTableProps<Row> {
   tools?: ComponentChildren;
   /** in place of the rows if there are none */
   empty?: ComponentChildren;
+  /** rows can be chosen; the keys of those that are not */
+  choice?: { verb: string; left: ReadonlySet<string>; onLeft(left: ReadonlySet<string>): void };
 }
 
 /** Rows that can be sorted, filtered and paged through, all in the browser. */
-export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength = 50, tools, empty = null }: DataTableProps<Row>) {
+export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength = 50, tools, empty = null, choice }: DataTableProps<Row>) {
   const [sorting, setSorting] = useState<{ head: string; isDescending: boolean }>();
   const [filter, setFilter] = useState('');
   const [page, setPage] = useState(1);
@@ -141,6 +143,11 @@ export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength
           <table class="stacks sortable">
             <thead>
               <tr>
+                {choice && (
+                  <td class="choice">
+                    <Check {...choice} keys={matching.map(keyOf)} label={`${choice.verb} all ${matching.length}`} />
+                  </td>
+                )}
                 {columns.map((column) => {
                   const isSorted = column.head === sorting?.head;
                   const direction = sorting?.isDescending ? 'descending' : 'ascending';
@@ -166,6 +173,11 @@ export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength
             <tbody>
               {sorted.slice((current - 1) * pageLength, current * pageLength).map((row) => (
                 <tr key={keyOf(row)}>
+                  {choice && (
+                    <td class="choice" data-head={choice.verb}>
+                      <Check {...choice} keys={[keyOf(row)]} label={`${choice.verb} ${keyOf(row)}`} />
+                    </td>
+                  )}
                   {columns.map(({ head, cell, isNumber = false }, at) => (
                     <Cell key={head} head={head} isNumber={isNumber} isHead={at === 0}>
                       {cell(row)}
@@ -179,6 +191,29 @@ export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength
       )}
       <Pages page={current} of={pageCount} onPage={setPage} />
     </>
+  );
+}
+
+type CheckProps = NonNullable<DataTableProps<unknown>['choice']> & { keys: readonly string[]; label: string };
+
+function without(left: ReadonlySet<string>, keys: readonly string[]): Set<string> {
+  const rest = new Set(left);
+  for (const key of keys) rest.delete(key);
+  return rest;
+}
+
+/** Chooses rows, or leaves them out. */
+function Check({ keys, label, left, onLeft }: CheckProps) {
+  const chosen = keys.filter((key) => !left.has(key)).length;
+  const isAll = chosen === keys.length;
+  return (
+    <input
+      type="checkbox"
+      aria-label={label}
+      checked={isAll}
+      indeterminate={!isAll && chosen > 0}
+      onChange={() => onLeft(isAll ? new Set([...left, ...keys]) : without(left, keys))}
+    />
   );
 }
 

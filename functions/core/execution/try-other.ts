@@ -1,7 +1,8 @@
 import { ApiError } from '../api-error.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import type { JudgedIntent } from '../policy/conditions.ts';
-import { recordVerdict, withoutHarm } from '../policy/trial.ts';
+import { recordVerdict } from '../policy/trial.ts';
+import { withoutHarm } from '../policy/trial-file.ts';
 import type { Execution } from './execution.ts';
 
 /**

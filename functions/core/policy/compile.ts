@@ -32,7 +32,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   const tooMany = findTooManyLimits(rules);
   if (tooMany.length > 0) throw new PolicyError(tooMany);
   const granted = grant(rules, billing);
-  if (Buffer.byteLength(JSON.stringify(granted.scope)) > maxScopeBytes) {
+  if (new TextEncoder().encode(JSON.stringify(granted.scope)).length > maxScopeBytes) {
     throw new PolicyError([
       { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many individual ones' },
     ]);

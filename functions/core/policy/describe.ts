@@ -122,11 +122,15 @@ export function describePolicy(policy: Policy, baseUrl: string): string[] {
   const { rules, isExceedingProhibited, signings } = interpretPolicy(policy, baseUrl);
   return [
     `This is the policy ${policy.uid} (${policy.type}${policy.profile === undefined ? '' : `, profile ${policy.profile}`}).`,
-    ...rules.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind)).map(describeRule),
+    ...listRules(rules).map(({ words }) => words),
     ...(isExceedingProhibited ? ['You must not exceed the rate limit.'] : []),
     ...new Set(signings.map(describeSigning)),
   ];
 }
+
+/** Rules in words, with their places. */
+export const listRules = (rules: readonly Rule[]): { rule: string; words: string }[] =>
+  rules.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind)).map((rule) => ({ rule: rule.place, words: describeRule(rule) }));
 
 const describeSigning = ({ target = 'the policy', assignee }: Signing): string =>
   `You must sign ${target} with the key that you present as agent_public_key${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;

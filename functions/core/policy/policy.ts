@@ -6,7 +6,8 @@ import { assigneeOf, rulesOf } from './judge.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { Rule } from './reading.ts';
 import type { PolicyTemplate } from './template.ts';
-import { loadTrialTemplate, readTrial, type TrialPolicy, withoutHarm } from './trial.ts';
+import { readTrial, type TrialPolicy } from './trial.ts';
+import { loadTrialTemplate, withoutHarm } from './trial-file.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
   /** as it applies to one agent; of {@link FindPolicy}, to one of which nothing is known */

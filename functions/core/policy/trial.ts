@@ -1,15 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { TrialVerdict } from '../../../schemas/executions.ts';
 import type { Billing } from '../../../schemas/pat.ts';
-import { describeCause, log } from '../log.ts';
 import { compilePolicy } from './compile.ts';
 import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedAgent, type JudgedIntent } from './conditions.ts';
 import { describeRefusal } from './describe.ts';
 import { isFulfilled, judge, names, rulesOf } from './judge.ts';
 import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
-import { fillTemplate, type PolicyTemplate, parsePolicyTemplate } from './template.ts';
+import { fillTemplate, type PolicyTemplate } from './template.ts';
 
 /** A policy that is tried on calls, and decides about none. */
 export interface TrialPolicy {
@@ -23,21 +21,6 @@ export const readTrial = (template: PolicyTemplate, baseUrl: string, billing?: B
   digest: canonicalDigest(template),
   rules: compilePolicy(fillTemplate(template, baseUrl), baseUrl, billing).rules,
 });
-
-/** The file of the setting `tryPolicyFile` beside the bundle. What is wrong with it is logged, and there is no trial. */
-export function loadTrialTemplate(file = new URL('try-policy.json', import.meta.url)): PolicyTemplate | undefined {
-  return withoutHarm(() => (existsSync(file) ? parsePolicyTemplate(readFileSync(file, 'utf8')) : undefined));
-}
-
-/** Nothing that fails in a trial may have an effect on anything else. */
-export function withoutHarm<T>(run: () => T): T | undefined {
-  try {
-    return run();
-  } catch (error) {
-    log.warn('policy not tried', { cause: describeCause(error) });
-    return undefined;
-  }
-}
 
 /** What counts or waits if a rule covers a call. */
 const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length > 0 || needsApproval;

@@ -1,0 +1,130 @@
+import { useState } from 'preact/hooks';
+import type { ServiceChanges } from '../../../registry/compare.ts';
+import { changedMembers, describeGone, describeKept, keptTitle } from '../../../registry/describe.ts';
+import { Badge, MethodBadge } from '../components/badge.tsx';
+import { Button } from '../components/button.tsx';
+import { FormField } from '../components/field.tsx';
+import { Part } from '../components/heading.tsx';
+import { type Column, DataTable, FoldedTable } from '../components/table.tsx';
+import { Items, Shown } from '../components/text.tsx';
+import { pathOf } from '../route.ts';
+import type { DryRun } from './importer.ts';
+
+const serviceTexts = {
+  create: () => 'the service is registered',
+  update: (changes: ServiceChanges) => `the service itself is changed (${changedMembers(changes).join(', ')})`,
+  same: () => 'the service stays as it is',
+};
+
+const missingTitle =
+  'The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value. Drop the folder that holds all of them.';
+
+interface ImportPlanProps {
+  dry: DryRun;
+  /** @param dry - with what was chosen of it */
+  onApply(dry: DryRun): void;
+  /** another file is the document */
+  onMain(main: string): void;
+}
+
+type Intent = DryRun['changes']['intents'][number];
+
+const columns: readonly Column<Intent>[] = [
+  {
+    head: 'Operation',
+    cell: ({ input }) => (
+      <>
+        <Shown text={input.intent_name} /> <small class="quiet">{input.intent_uid}</small>
+      </>
+    ),
+    sortBy: ({ input }) => input.intent_name,
+  },
+  { head: 'Method', cell: ({ input }) => <MethodBadge method={input.endpoint.method} />, sortBy: ({ input }) => input.endpoint.method },
+  { head: 'Path', cell: ({ input }) => <code>{pathOf(input.endpoint.url)}</code>, sortBy: ({ input }) => pathOf(input.endpoint.url) },
+  {
+    head: 'Change',
+    cell: ({ kind, differences }) =>
+      kind === 'create' ? <Badge tone="good">new</Badge> : [...new Set(differences.map(({ path }) => path.split('/')[1]))].join(', '),
+    sortBy: ({ kind }) => kind,
+  },
+];
+
+const uidOf = ({ input }: Intent): string => input.intent_uid;
+
+/** What an import would do, of which operations can be left out. */
+export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
+  const { plan, changes, main, candidates, files, missing } = dry;
+  const { intents, service, unchanged, foreign, extra } = changes;
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const chosen = intents.filter((change) => !left.has(uidOf(change)));
+  const isNothing = chosen.length === 0 && (service.kind === 'same' || intents.length > 0);
+  const apply = () => onApply({ ...dry, changes: { ...changes, intents: chosen } });
+  return (
+    <Part
+      title={
+        <>
+          What would be done to <Shown text={changes.name} />
+        </>
+      }
+    >
+      {candidates.length > 1 && (
+        <FormField
+          field={{ name: 'main', label: 'Main document', type: 'string', enum: candidates, required: true, hint: '' }}
+          text={JSON.stringify(main)}
+          onText={(text) => onMain(JSON.parse(text))}
+        />
+      )}
+      {missing.length > 0 && (
+        <div class="notice">
+          <Items title={missingTitle} texts={missing.slice(0, 20)} />
+          {missing.length > 20 && <p>and {missing.length - 20} more</p>}
+        </div>
+      )}
+      <ul>
+        <li>{serviceTexts[service.kind](changes)}</li>
+        <li>{countOf(intents.filter(({ kind }) => kind === 'create').length, 'intent')} created</li>
+        <li>{countOf(intents.filter(({ kind }) => kind === 'update').length, 'intent')} changed</li>
+        <li>{unchanged} stay as they are</li>
+        {foreign.length > 0 && <li>{countOf(foreign.length, 'intent')} left out: another service has the same intent_uid</li>}
+        <li>{countOf(plan.skipped.length, 'operation')} left out</li>
+      </ul>
+      <Items title={describeGone(extra.length, 'stay')} texts={extra} />
+      <Items title={keptTitle} texts={describeKept(changes.kept)} />
+      {plan.credentials.length > 0 && (
+        <div class="notice">
+          <Items title="The API requires a credential:" texts={plan.credentials} />
+          <p>You can set it on the page of the service afterwards.</p>
+        </div>
+      )}
+      <p class="buttons">
+        <Button
+          title={isNothing ? 'Nothing to do' : `Import ${chosen.length} ${chosen.length === 1 ? 'intent' : 'intents'}`}
+          kind="main"
+          isDisabled={isNothing}
+          onClick={apply}
+        />
+        {left.size > 0 && <span class="quiet">{left.size} deselected</span>}
+      </p>
+      {intents.length > 0 && (
+        <DataTable
+          label="Created or changed"
+          columns={columns}
+          rows={intents}
+          keyOf={uidOf}
+          textOf={({ kind, input }) => `${kind} ${input.intent_name} ${input.intent_uid} ${input.endpoint.method} ${input.endpoint.url}`}
+          choice={{ verb: 'Import', left, onLeft: setLeft }}
+        />
+      )}
+      <FoldedTable title="Left out" label="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
+      {files.length > 1 && <FoldedTable title="Files read" label="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
+      <FoldedTable
+        title="Done differently from what the document says"
+        label="Done differently from what the document says"
+        rows={plan.notes.map(({ path, note }) => [path, note])}
+      />
+    </Part>
+  );
+}
+
+/** `1 intent is`, `2 intents are` */
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? ' is' : 's are'}`;

@@ -1,0 +1,171 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Refusal } from '../../client/errors.ts';
+import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt } from '../../client/receipts.ts';
+import { completeReceipt, parseReceipt } from '../../registry/receipts.ts';
+import { Value } from './answer.tsx';
+import { calls } from './calls.tsx';
+import { Badge } from './components/badge.tsx';
+import { Button } from './components/button.tsx';
+import { DropField } from './components/drop-field.tsx';
+import { Failure } from './components/failure.tsx';
+import { Fields } from './components/fields.tsx';
+import { Heading, Part } from './components/heading.tsx';
+import { Skeleton } from './components/skeleton.tsx';
+import { Table } from './components/table.tsx';
+import { Link, Shown, Time } from './components/text.tsx';
+import type { Field, Typed } from './field-values.ts';
+import { exchange } from './gate.ts';
+import { linkTo } from './route.ts';
+import { useStore } from './store.ts';
+
+/** Receipts of the calls of this tab, and of files. */
+export function Receipts({ id }: { id: string | undefined }) {
+  const made = useStore(calls).filter(({ receipt }) => receipt);
+  const [dropped, setDropped] = useState<ReceiptFile>();
+  const [failure, setFailure] = useState<unknown>();
+  const file = dropped ?? made.find(({ executionId }) => executionId === id)?.receipt;
+  async function read(chosen: File | undefined): Promise<void> {
+    if (!chosen) return;
+    try {
+      setDropped(parseReceipt(await chosen.text(), chosen.name));
+      setFailure(undefined);
+    } catch (error) {
+      setFailure(error);
+    }
+  }
+  return (
+    <>
+      <Heading title="Receipts" />
+      <p class="lead">
+        A receipt proves that the gate executed a call, and when. Your browser verifies it with the gate's public keys and its public log.
+      </p>
+      {file ? <Verified key={file.receipt} file={file} /> : id && <p>This tab has no receipt of this call. Choose its file.</p>}
+      <DropField
+        label="Drop a receipt here, or choose its file"
+        hint="As intent-gate try --receipt or this page writes it."
+        accept=".json"
+        onFiles={(files) => void read(files?.[0])}
+      />
+      <Failure error={failure} />
+      {made.length > 0 && (
+        <Part title="Receipts of your calls">
+          <Table
+            label="Receipts"
+            heads={['Operation', 'When']}
+            rows={made.map(({ executionId = '', intentUid, at }) => [
+              <Link to={linkTo(['receipts', executionId])} text={intentUid} />,
+              <Time at={at} />,
+            ])}
+          />
+        </Part>
+      )}
+    </>
+  );
+}
+
+type State = { whole: ReceiptFile; report: ReceiptReport; isWaiting: boolean } | { error: unknown };
+
+const trustedFields: Field[] = [
+  { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'As you got it from the operators, such as the text of /log/key' },
+  { name: 'checkpoint', label: 'Checkpoint that you kept', type: 'string', maxLength: 4_000, hint: 'As /log/checkpoint showed it' },
+];
+
+const placeCheck = 'place in the log';
+
+function Verified({ file }: { file: ReceiptFile }) {
+  const [state, setState] = useState<State>();
+  const [round, setRound] = useState(0);
+  const [trusted, setTrusted] = useState<Typed>({});
+  const { logKey = '', checkpoint = '' } = trusted;
+  useEffect(() => {
+    let isOld = false;
+    verify(file, { logKey: logKey.trim() || undefined, checkpoints: checkpoint === '' ? [] : [checkpoint] }).then(
+      (found) => isOld || setState(found),
+      (error: unknown) => isOld || setState({ error }),
+    );
+    return () => {
+      isOld = true;
+    };
+  }, [file, round, logKey, checkpoint]);
+  const again = () => setRound(round + 1);
+  if (!state) return <Skeleton rows={4} label="Verifying" />;
+  if ('error' in state) return <Failure error={state.error} retry={again} />;
+  const { whole, isWaiting } = state;
+  const { checks, claims, isValid } = state.report;
+  return (
+    <>
+      <div class={isValid ? 'notice success' : isWaiting ? 'notice' : 'failure'} role="status">
+        <p>
+          <strong>
+            {isValid ? 'The receipt is genuine.' : isWaiting ? 'The receipt is not in the log yet.' : 'The receipt does not verify.'}
+          </strong>
+        </p>
+        {isWaiting && (
+          <p>
+            The gate adds it within five minutes. <Button title="Look again" onClick={again} />
+          </p>
+        )}
+      </div>
+      <div class="columns">
+        <Part title="Checks">
+          <Table
+            label="Outcome of each check"
+            rows={checks.map((one) => [one.what, <Outcome {...one} isWaiting={isWaiting && one.what === placeCheck} />])}
+          />
+          <p>
+            <a class="button" download={`receipt-${claims?.execution_id ?? ''}.json`} href={toFile(whole)}>
+              Download the receipt
+            </a>
+          </p>
+          <details>
+            <summary>Compare with a key and a checkpoint of your own</summary>
+            <Fields fields={trustedFields} typed={trusted} issues={[]} onTyped={setTrusted} />
+          </details>
+        </Part>
+        {claims && (
+          <Part title="What it says">
+            <Value value={nameClaims(claims)} label="What it says" />
+          </Part>
+        )}
+      </div>
+    </>
+  );
+}
+
+const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][number] & { isWaiting: boolean }) => {
+  if (isSkipped || isWaiting) return <Badge>{isWaiting ? 'not yet' : 'not compared'}</Badge>;
+  if (problem === undefined) return <Badge tone="good">fits</Badge>;
+  return (
+    <>
+      <Badge tone="bad">does not fit</Badge> <Shown text={problem} />
+    </>
+  );
+};
+
+/** Verifies a receipt, with its place in the log if it is there already. */
+async function verify(file: ReceiptFile, trusted: Parameters<typeof verifyReceipt>[1]): Promise<State> {
+  const { isWaiting, ...whole } = await completeReceipt(file, exchange).then(
+    (found) => ({ ...found, isWaiting: false }),
+    async (error: unknown) => {
+      if (!(error instanceof Refusal && error.details.reason === 'waiting')) throw error;
+      return { ...(await completeReceipt({ ...file, proof: '' }, exchange)), proof: undefined, isWaiting: true };
+    },
+  );
+  const report = await verifyReceipt(whole, trusted);
+  const isRefuted = report.checks.some(({ what, problem }) => problem !== undefined && what !== placeCheck);
+  return { whole, report, isWaiting: isWaiting && !isRefuted };
+}
+
+const toFile = (whole: ReceiptFile): string => `data:application/json,${encodeURIComponent(`${JSON.stringify(whole, null, 2)}\n`)}`;
+
+const nameClaims = (claims: ReceiptClaims) => ({
+  Gate: claims.iss,
+  Execution: claims.execution_id,
+  Ended: new Date(claims.time).toLocaleString(),
+  Outcome: claims.outcome,
+  'Key of the agent': claims.agent_thumbprint,
+  'Digest of the policy': claims.policy_digest,
+  'Digest of the operation': claims.intent_digest,
+  'Digest of the parameters': claims.parameters_digest,
+  'Digest of the answer': claims.answer_digest,
+});

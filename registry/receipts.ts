@@ -1,0 +1,46 @@
+import { type Exchange, readFailure } from '../client/http.ts';
+import type { ReceiptFile } from '../client/receipts.ts';
+import { CliFailure } from './failure.ts';
+
+/**
+ * Adds what verifying a receipt offline takes, if the file lacks it: its place in the log, and the keys of the gate.
+ * @throws CliFailure if it is no receipt; Refusal with the reason `waiting` if it is not in the log yet; UnexpectedAnswer
+ */
+export async function completeReceipt(
+  kept: ReceiptFile,
+  exchange: (method: string, path: string) => Promise<Exchange>,
+): Promise<ReceiptFile> {
+  const read = async (path: string) => {
+    const answer = await exchange('GET', path);
+    if (answer.status !== 200) throw readFailure(answer);
+    return answer.text;
+  };
+  const [proof, log_key, jwks] = await Promise.all([
+    kept.proof ?? read(`/api/executions/${encodeURIComponent(idIn(kept))}/proof`),
+    kept.log_key ?? read('/log/key'),
+    kept.jwks ?? read('/log/jwks.json').then(JSON.parse),
+  ]);
+  return { ...kept, proof, log_key, jwks };
+}
+
+/** The id in a receipt, whose signature is verified later. */
+function idIn({ receipt }: ReceiptFile): string {
+  try {
+    const [, claims = ''] = receipt.split('.');
+    const { execution_id } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))) as { execution_id?: string };
+    if (typeof execution_id === 'string') return execution_id;
+  } catch {}
+  throw new CliFailure('usage', 'The member receipt is not a receipt: take the header Execution-Receipt as it was answered.');
+}
+
+/** @throws CliFailure if the text holds no receipt */
+export function parseReceipt(text: string, name: string): ReceiptFile {
+  try {
+    const read: unknown = JSON.parse(text);
+    if (typeof read === 'object' && read !== null && 'receipt' in read && typeof read.receipt === 'string') return read as ReceiptFile;
+  } catch {}
+  throw new CliFailure(
+    'usage',
+    `The file ${name} has no receipt: it has to be a JSON object with the member receipt, as "try --receipt" writes it.`,
+  );
+}

@@ -1,0 +1,320 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
+import { intentOf } from '../support/records.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { expectAccessible, expectToFit, fillIn, settle } from './console-page.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tasks-'));
+const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks');
+mkdirSync(pictures, { recursive: true });
+
+const trial = JSON.stringify({ permission: [{ target: '{base_url}/api/intents?namespace=world.example', action: 'execute' }] });
+const nextFile = { name: 'next.json', mimeType: 'application/json', buffer: Buffer.from(trial) };
+const tryPolicyFile = join(folder, 'trial.json');
+writeFileSync(tryPolicyFile, trial);
+
+const given = chromiumPath === undefined ? describe.skip : describe;
+const api =
+  chromiumPath === undefined
+    ? undefined
+    : await startApi({ demo: true, policyFile: 'samples/policies/large-refunds-need-a-person.json', context: { tryPolicyFile } });
+
+given('tasks in the console', () => {
+  const { base_url: base = '', admin_password: password = '' } = api?.stack ?? {};
+  const refund = 'payments.example:refund:v1';
+  let browser: Browser;
+  let page: Page;
+  let upstream: Awaited<ReturnType<typeof startUpstream>>;
+  let clicks = 0;
+
+  beforeAll(async () => {
+    upstream = await startUpstream((_, response) =>
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"refunded":true}'),
+    );
+    const made = await api?.asAdmin('POST', '/api/services', {
+      service_name: 'Payments',
+      service_url: `http://127.0.0.1:${upstream.port}`,
+      description: 'Pays people back.',
+    });
+    const { service_id } = made && bodyOf(made, 201);
+    const intent = intentOf(refund, {
+      intent_name: 'Refund a payment',
+      endpoint: { url: `http://127.0.0.1:${upstream.port}/refunds`, method: 'POST', content_type: 'application/json' },
+      input_parameters: [{ name: 'amount', type: 'number', required: true }],
+    });
+    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, intent);
+    await api?.asAdmin('PUT', `/api/services/${service_id}`, {
+      service_name: 'Payments',
+      service_url: `http://127.0.0.1:${upstream.port}`,
+      description: 'Pays people back, but slowly.',
+    });
+    const pat = (await api?.obtainPat('busy-agent')) ?? '';
+    for (let at = 0; at < 12; at++) await api?.execute(pat, refund, { amount: at });
+    await api?.execute(pat, refund, { amount: 900 }, { 'Idempotency-Key': 'waits' });
+    while (!JSON.stringify(await api?.asAdmin('GET', '/api/stats')).includes('"executions":1'))
+      await new Promise((done) => setTimeout(done, 200));
+    browser = await startBrowser({ viewport: { width: 1440, height: 900 } });
+    page = await browser.context.newPage();
+    await page.goto(`${base}/console#/services`);
+    await page.getByRole('button', { name: 'Sign in' }).first().click();
+    await fillIn(page, 'admin', password);
+    await page.getByRole('link', { name: 'World facts' }).waitFor();
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await api?.stop();
+    await upstream?.stop();
+    rmSync(folder, { recursive: true });
+  });
+  afterEach(() => {
+    const expected = /favicon|the server responded with a status of (404|422|502)/;
+    expect(browser.complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
+  });
+
+  const click = async (target: Locator) => {
+    await target.first().click();
+    clicks++;
+  };
+  const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+  const link = (name: string | RegExp) => page.getByRole('link', { name, exact: true });
+  const choose = async (label: string, file: typeof nextFile) => {
+    await page.getByLabel(label).setInputFiles(file);
+    clicks++;
+  };
+  const search = async (text: string) => {
+    await page.keyboard.press('/');
+    await page.keyboard.type(text);
+    await page.waitForURL(/query=/);
+    await page.locator('[aria-busy="false"]').waitFor();
+  };
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Parcels', version: '1.0.0', description: 'Follows parcels.' },
+    servers: [{ url: 'https://parcels.example' }],
+    security: [{ key: [] }],
+    components: { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
+    paths: Object.fromEntries(
+      ['parcels', 'senders', 'receivers'].map((name) => [
+        `/${name}`,
+        { get: { operationId: `list-${name}`, summary: `List the ${name}`, responses: { 200: { description: 'A list' } } } },
+      ]),
+    ),
+  };
+
+  /** Each begins at the catalogue; typing is no click, choosing a file is one. */
+  const tasks: [task: string, clicks: number, play: () => Promise<void>][] = [
+    [
+      'find and run an operation',
+      3,
+      async () => {
+        await search('describe a country');
+        await click(link('Describe a country'));
+        await page.getByLabel('code').first().fill('JP');
+        await click(button('Run'));
+        await click(button('Accept'));
+        await page.getByText('Japan').first().waitFor();
+      },
+    ],
+    [
+      'see why a call failed',
+      2,
+      async () => {
+        await search('what time is it in a place');
+        await click(link('Tell what time it is in a place'));
+        await page.getByLabel('time_zone').first().fill('Tokyo');
+        await click(button('Run'));
+        await page
+          .getByRole('alert')
+          .getByText(/^time_zone must be an IANA time zone/)
+          .waitFor();
+        await page.getByText('Correct the parameters, then run it again.').waitFor();
+      },
+    ],
+    [
+      'import a document',
+      5,
+      async () => {
+        await click(link('Services'));
+        await click(link('Import a document'));
+        await choose('Drop the document here', { ...nextFile, buffer: Buffer.from(JSON.stringify(document)) });
+        await page.getByLabel('Filter: Created or changed').fill('senders');
+        await click(page.getByLabel('Import all 1'));
+        await click(button('Import 2 intents'));
+        await page.getByRole('heading', { name: '2 created, 0 changed, 0 failed' }).waitFor();
+        const listed = await api?.call('GET', '/api/intents/search?service_name=Parcels');
+        const { intents } = listed && bodyOf(listed);
+        expect(intents.map(({ intent_name }: { intent_name: string }) => intent_name).sort()).toEqual([
+          'List the parcels',
+          'List the receivers',
+        ]);
+      },
+    ],
+    [
+      'set a credential',
+      4,
+      async () => {
+        await click(link('Services'));
+        await click(link('Parcels'));
+        await click(link('Credential'));
+        await page.getByRole('group').getByLabel('Name', { exact: true }).fill('X-Api-Key');
+        await page.getByLabel('Secret value').fill('a-secret-of-parcels');
+        await click(button('Set the credential'));
+        await page.getByText('sent to https://parcels.example only.').waitFor();
+      },
+    ],
+    [
+      'find who causes a spike',
+      3,
+      async () => {
+        await click(link('Usage'));
+        await click(page.getByRole('main').getByRole('link', { name: 'Payments' }));
+        await click(link('busy-agent'));
+        await page.getByRole('heading', { name: 'Usage in the last day' }).waitFor();
+        await button('Block the agent').waitFor();
+      },
+    ],
+    [
+      'approve a call',
+      4,
+      async () => {
+        await click(link('Approvals'));
+        await click(link('Refund a payment'));
+        await click(button('Approve'));
+        await click(button('Yes'));
+        await page.getByText('admin approved this call').waitFor();
+      },
+    ],
+    [
+      'block an agent',
+      4,
+      async () => {
+        await click(link('Agents'));
+        await click(link('busy-agent'));
+        await click(button('Block the agent'));
+        await click(button('Yes'));
+        await button('Lift the block').waitFor();
+      },
+    ],
+    [
+      'try a policy',
+      2,
+      async () => {
+        await click(link('Policy'));
+        // twelve calls, and the one that was approved
+        const row = page.getByRole('row', { name: /^– No permission names the intent\. 13 calls would be refused/ });
+        await row.waitFor();
+        await choose('Policy file', nextFile);
+        await page.getByRole('heading', { name: 'On trial: next.json' }).waitFor();
+        await row.waitFor();
+        await page.getByRole('row', { name: /^busy-agent payments\.example:refund:v1 would be refused/ }).waitFor();
+      },
+    ],
+    [
+      'verify a receipt',
+      2,
+      async () => {
+        await click(link('Receipts'));
+        await click(link('world.example:get-country:v1'));
+        // the log takes receipts once a minute
+        while (!(await page.getByText('The receipt is genuine.').isVisible())) {
+          await page.waitForTimeout(2_000);
+          if (await button('Look again').isVisible()) await button('Look again').click();
+        }
+        expect(await page.getByRole('row', { name: /fits$/ }).count()).toBe(4);
+      },
+    ],
+    [
+      'undo a change',
+      4,
+      async () => {
+        await click(link('History'));
+        await click(page.getByRole('row').filter({ hasText: 'update service' }).getByRole('link'));
+        await page.getByText('Pays people back, but slowly.').waitFor();
+        await click(button('Undo this change'));
+        await click(button('Yes'));
+        await page.getByText(/^Change \d+ is undone/).waitFor();
+      },
+    ],
+  ];
+
+  test.each(tasks)(
+    '%s takes %i clicks',
+    async (task, most, play) => {
+      await page.evaluate('location.hash = "#/"');
+      await page.locator('.hits li').first().waitFor();
+      clicks = 0;
+      await play();
+      await settle(page);
+      await page.screenshot({ path: join(pictures, `${task.replaceAll(' ', '-')}.png`), fullPage: true });
+      expect(clicks).toBe(most);
+      await expectAccessible(page);
+      await expectToFit(page);
+    },
+    120_000,
+  );
+
+  test('a receipt of which a character was changed does not verify', async () => {
+    const download = page.waitForEvent('download');
+    await page.evaluate('location.hash = "#/receipts"');
+    await link('world.example:get-country:v1').click();
+    await page.getByText('The receipt is genuine.').waitFor();
+    await page.getByRole('link', { name: 'Download the receipt' }).click();
+    const chunks = await Array.fromAsync(await (await download).createReadStream());
+    const text = Buffer.concat(chunks).toString();
+    const file = (changed: string) => ({ ...nextFile, buffer: Buffer.from(changed) });
+    for (const [changed, problem] of [
+      [text.replace('Japan', 'Japon'), 'The bytes of the answer are not those of the receipt'],
+      [text.replace('"JP', '"FR'), 'The parameters are not those of the receipt'],
+      [text.replace(/("proof": "[^"]*index )\d+/, '$1077'), 'The proof is not a C2SP tlog-proof.'],
+    ] as const) {
+      await page.getByLabel('Drop a receipt here').setInputFiles(file(changed));
+      await page.getByText('The receipt does not verify.').waitFor();
+      await page.getByText(problem).waitFor();
+      await expectAccessible(page);
+    }
+    await page.getByLabel('Drop a receipt here').setInputFiles(file(text));
+    await page.getByText('The receipt is genuine.').waitFor();
+    await page.getByText('Compare with a key and a checkpoint of your own').click();
+    await page.getByLabel('Key of the log').fill('another+00000000+AQ==');
+    await page.getByText('log_key in the file is another than the one that you trust.').waitFor();
+    await page.getByLabel('Drop a receipt here').setInputFiles(file('{}'));
+    await page.getByRole('alert').getByText('The file next.json has no receipt').waitFor();
+  });
+
+  const places = [
+    ...['', 'policy', 'calls', 'receipts', 'reference', 'services', 'services/new', 'import', 'approvals', 'agents', 'agents/busy-agent'],
+    ...['usage', 'usage?by=agent&period=hour', 'history', 'history/1', 'intents/world.example%3Aget-country%3Av1/edit'],
+  ];
+
+  test.each([
+    [1440, 'light'],
+    [1440, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const)(
+    'every page is accessible and fits, %i wide and %s',
+    async (width, colorScheme) => {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      await page.setViewportSize({ width, height: 844 });
+      const listed = await api?.asAdmin('GET', '/api/services?name=Parcels');
+      const { services } = listed && bodyOf(listed);
+      const tabs = ['operations', 'usage', 'credential', 'settings', 'history'].map(
+        (tab) => `services/${services[0].service_id}?tab=${tab}`,
+      );
+      for (const place of [...places, ...tabs]) {
+        await page.evaluate(`location.hash = "#/${place}"`);
+        await page.locator('h1').waitFor();
+        await settle(page);
+        await page.screenshot({ path: join(pictures, `${width}-${colorScheme}-${place.replaceAll(/\W+/g, '-')}.png`), fullPage: true });
+        await expectToFit(page);
+        await expectAccessible(page);
+      }
+    },
+    180_000,
+  );
+});
