@@ -22,7 +22,7 @@ import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in-scenarios.ts';
 
-const unchecked = { baseUrl: 'https://gate.example', replays: undefined, useProof: async () => {}, foresee: async () => {} };
+const unchecked = { baseUrl: 'https://gate.example', replays: undefined, useProof: async () => {}, precheck: async () => {} };
 
 /** An attempt of which the upstream may have seen something. */
 const sent = async (call: Promise<unknown>): Promise<Attempt> => ({

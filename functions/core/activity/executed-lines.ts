@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { type RecordedExecution, recordedExecution } from '../../../schemas/executions.ts';
 import { log } from '../log.ts';
 
-/** One execution, from the log line `executed` that `execution/receipt.ts` writes. */
+/** One execution, from the log line `executed` that `execution/log-line.ts` writes. */
 export interface Executed extends RecordedExecution {
   /** milliseconds since the epoch */
   at: number;

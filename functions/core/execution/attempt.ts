@@ -8,8 +8,8 @@ import { CallFailed } from '../relay/call-failure.ts';
 import { carriesCredential } from '../relay/credential.ts';
 import type { Execution } from './execution.ts';
 import { upstreamKeyOf } from './idempotency-key.ts';
+import type { LogLine } from './log-line.ts';
 import type { Attempt } from './once.ts';
-import type { Receipt } from './receipt.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /** Time reserved at the end of the invocation to record the outcome of the call, in milliseconds. */
@@ -19,12 +19,12 @@ const reservedMs = 3_000;
  * Connects, counts and sends a call, at most once. If nothing was sent, money and counts are given back; rates stay counted.
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
-  const { receipt, quota } = execution;
+  const { logLine, quota } = execution;
   /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
   const countAndConfirm = async (): Promise<void> => {
     do {
       await quota.charge();
-      receipt.note({ sent: false });
+      logLine.note({ sent: false });
     } while (await call.confirm());
   };
   const endWatch = call.slowCalls.watch();
@@ -34,16 +34,16 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     connected = await relay.connect(outgoing(execution, call));
     await countAndConfirm();
     mayBeSent = true;
-    receipt.note({ sent: true });
+    logLine.note({ sent: true });
     const answer = await connected.send(countAndConfirm);
-    receipt.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
-    return { mayHaveActed: true, result: describe(answer, call, receipt) };
+    logLine.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
+    return { mayHaveActed: true, result: describe(answer, call, logLine) };
   } catch (error) {
     const failure = error instanceof CallFailed ? error : undefined;
     // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
-    if (failure?.isOfUpstream) receipt.note(upstreamOf(call));
+    if (failure?.isOfUpstream) logLine.note(upstreamOf(call));
     if (mayBeSent && failure?.outcome !== 'not_sent') return { mayHaveActed: !isTurnedAway(error), result: error };
-    if (mayBeSent) receipt.note({ sent: false });
+    if (mayBeSent) logLine.note({ sent: false });
     else connected?.drop();
     await quota.giveBack();
     return { mayHaveActed: false, result: error };
@@ -55,13 +55,13 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
 /** Whether the upstream answered 429 (RFC 6585 section 4), so that the same call may be made again, later and under the same key. */
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
-function outgoing({ request, receipt, caller, holder }: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
+function outgoing({ request, logLine, caller, holder }: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
   const { account } = holder;
   return {
     agentId: caller.claims.sub,
     account,
     agentDomain: judgedAgent(caller.claims).agentDomain,
-    executionId: receipt.executionId,
+    executionId: logLine.executionId,
     request: upstreamRequest,
     intentUid: intent.intent_uid,
     service,
@@ -72,7 +72,7 @@ function outgoing({ request, receipt, caller, holder }: Execution, { intent, ser
   };
 }
 
-function upstreamOf({ service, upstreamRequest }: ResolvedCall): Receipt['notes'] {
+function upstreamOf({ service, upstreamRequest }: ResolvedCall): LogLine['notes'] {
   const { host, origin } = new URL(upstreamRequest.url);
   return {
     upstream_host: host,
@@ -81,15 +81,15 @@ function upstreamOf({ service, upstreamRequest }: ResolvedCall): Receipt['notes'
 }
 
 /** @throws ApiError the upstream's refusal */
-function describe(answer: UpstreamAnswer, { intent }: ResolvedCall, receipt: Receipt): ApiResponse {
-  receipt.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
+function describe(answer: UpstreamAnswer, { intent }: ResolvedCall, logLine: LogLine): ApiResponse {
+  logLine.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
   try {
     const { body, issues } = mapAnswer(answer, intent);
     if (issues.length === 0) return ok(body);
-    receipt.note({ drift: true });
+    logLine.note({ drift: true });
     if (intent.strict) throw refuseMismatch(answer, issues, intent);
     return ok(body, describeIssues(issues));
   } finally {
-    if (answer.redactor.hasFound) receipt.note({ credential_echoed: true });
+    if (answer.redactor.hasFound) logLine.note({ credential_echoed: true });
   }
 }

@@ -44,9 +44,9 @@ export function findChange({ claims, intentDigest }: DeferredContent, { found, r
 
 /** Opens what tells a caller that sends its request again that its waiting call is void, in place of 202. */
 export function openBindingCheck(deferred: Pick<DeferredCalls, 'find'>, intents: Pick<LiveIntents, 'findWith'>) {
-  return async ({ receipt, caller }: Execution, response: ApiResponse): Promise<ApiResponse> => {
+  return async ({ logLine, caller }: Execution, response: ApiResponse): Promise<ApiResponse> => {
     const state = response.body as PendingExecution;
-    if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === receipt.executionId) return response;
+    if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === logLine.executionId) return response;
     const call = await deferred.find(executionIdOf(state));
     const change =
       call && findChange(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });

@@ -40,7 +40,7 @@ export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${c
 /** Accepts calls that are made later, with 202. Nothing is counted before they are made. */
 export function openDeferral({ calls, deferred, intents, start, announce, approvalSeconds }: DeferralParts) {
   const defer = async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
-    const { request, nowMs, caller, receipt } = execution;
+    const { request, nowMs, caller, logLine } = execution;
     const { keyed } = call;
     if (!keyed) throw keyRequired();
     const demanding = demandingApproval(call.rules);
@@ -59,7 +59,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
     };
     const held = await takeKey(calls, { ...call, keyed }, () => deferred.begin(keyed, content, untilMs));
     if (held) return held;
-    const { executionId } = receipt;
+    const { executionId } = logLine;
     // What fails here is made up for: people find the call in the list, and a caller that asks for its state starts the worker again.
     const whole = shownOf(content);
     const next = whole ? announce(whole, digestOfApproval(whole), request.baseUrl) : start(executionId);
@@ -80,13 +80,13 @@ const keyRequired = () =>
   );
 
 function show(
-  { caller, nowMs, receipt }: Execution,
+  { caller, nowMs, logLine }: Execution,
   { intent, service, rules }: ResolvedCall,
   untilMs: number,
 ): Omit<ApprovalContent, 'parameters'> {
   const { claims, policy } = caller;
   return {
-    id: receipt.executionId,
+    id: logLine.executionId,
     agent_id: claims.sub,
     ...('cnf' in claims && { key_thumbprint: claims.cnf.jkt }),
     intent_uid: intent.intent_uid,

@@ -72,7 +72,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (digestIntent(resolved.intent) !== content.intentDigest) throw noLongerHolds('The intent has changed');
     if (!content.shown && demandingApproval(resolved.rules).length > 0)
       throw noLongerHolds("The policy has changed to require a person's approval");
-    await resolved.foresee();
+    await resolved.precheck();
     return evidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
   }
 }

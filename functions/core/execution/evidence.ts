@@ -56,11 +56,11 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     return keepAlone(receipted);
   };
 
-  async function describe({ request, caller, holder, receipt }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
+  async function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
     const salts = [randomBytes(16), randomBytes(16)] as const;
     const claims = {
       iss: request.baseUrl,
-      execution_id: receipt.executionId,
+      execution_id: logLine.executionId,
       time: new Date(now()).toISOString(),
       agent_thumbprint: holder.principal,
       policy_digest: caller.policy.digest,

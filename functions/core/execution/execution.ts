@@ -6,8 +6,8 @@ import { type Holder, holderOf, judgedAgent } from '../pat/holder.ts';
 import { chargesOf, rulesForAll } from '../policy/judge.ts';
 import type { Rule } from '../policy/reading.ts';
 import { upstreamKeyOf } from './idempotency-key.ts';
+import { type LogLine, openLogLine } from './log-line.ts';
 import { openQuota, type Quota } from './quota.ts';
-import { openReceipt, type Receipt } from './receipt.ts';
 
 /** What an execution asks of its request. */
 export type ExecutionRequest = Pick<
@@ -21,7 +21,7 @@ export interface Execution {
   nowMs: number;
   caller: Authenticated;
   holder: Holder;
-  receipt: Receipt;
+  logLine: LogLine;
   quota: Quota;
   counterFor(rules: readonly Rule[]): LimitRequest;
 }
@@ -36,9 +36,9 @@ export function openExecution(
 ): Execution {
   const { claims, policy } = caller;
   const holder = holderOf(claims);
-  const receipt = openReceipt(request, claims.sub, policy.digest, executionId);
+  const logLine = openLogLine(request, claims.sub, policy.digest, executionId);
   const key = request.header('idempotency-key');
-  receipt.note({
+  logLine.note({
     started_at: new Date(nowMs).toISOString(),
     holder: holder.principal,
     agent_domain: judgedAgent(claims).agentDomain ?? '',
@@ -52,7 +52,7 @@ export function openExecution(
     nowMs,
     caller,
     holder,
-    receipt,
+    logLine,
     quota: openQuota(limits, counterFor(rulesForAll(policy.compiled))),
     counterFor,
   };

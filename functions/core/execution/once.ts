@@ -20,7 +20,7 @@ export interface OnceOptions {
   /** limits how many stored answers this agent gets, and remembers keys that have one */
   replays: Replays | undefined;
   /** Throws the refusal of a new call, if it is known before anything is written. */
-  foresee(): Promise<void>;
+  precheck(): Promise<void>;
   /** Checks that the request itself is not a replay. Called before anything is written or answered, perhaps twice, which counts once. */
   useProof(): Promise<void>;
   baseUrl: string;
@@ -33,7 +33,7 @@ export interface OnceOptions {
  */
 export async function takeKey(
   calls: Pick<IdempotentCalls, 'find'>,
-  { keyed, baseUrl, replays, foresee, useProof }: OnceOptions & { keyed: KeyedRequest },
+  { keyed, baseUrl, replays, precheck, useProof }: OnceOptions & { keyed: KeyedRequest },
   begin: () => ReturnType<IdempotentCalls['begin']>,
 ): Promise<ApiResponse | undefined> {
   const tooMany = replays?.findRefusal();
@@ -50,7 +50,7 @@ export async function takeKey(
   return answerHeld(begun, baseUrl);
 
   async function beginNew() {
-    await foresee();
+    await precheck();
     await useProof();
     return begin();
   }
@@ -61,9 +61,9 @@ export async function takeKey(
  * requests that follow; if the upstream cannot have acted, the key is free again. If this process dies in between, the key's outcome stays unknown.
  */
 export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempt>): Promise<ApiResponse> {
-  const { keyed, foresee, useProof } = options;
+  const { keyed, precheck, useProof } = options;
   if (!keyed) {
-    await foresee();
+    await precheck();
     await useProof();
     return answer((await attempt()).result);
   }

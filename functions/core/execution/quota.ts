@@ -11,7 +11,7 @@ export interface Quota {
    * Refuses a call that will not fit, before anything is written or connected for it. It reads the counters at most once.
    * @throws ApiError as {@link charge}
    */
-  foresee(): Promise<void>;
+  precheck(): Promise<void>;
   /**
    * Counts the call, right before it is sent: against the agent's limits with one write, then against the service's. A call that has been counted
    * is renewed, so that it counts for a whole period of each limit.
@@ -62,9 +62,9 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
       own = agent;
       shared = service;
     },
-    foresee: async () => {
-      if (isLimited(own)) decide(await limits.foresee(own));
-      if (isLimited(shared)) decideOfService(await limits.foresee(shared));
+    precheck: async () => {
+      if (isLimited(own)) decide(await limits.peek(own));
+      if (isLimited(shared)) decideOfService(await limits.peek(shared));
     },
     charge: async () => {
       const startedMs = performance.now();

@@ -7,10 +7,10 @@ import type { Execution } from './execution.ts';
  * Writes down what became of an execution, whatever that is, and answers it: with its id, and with what is left of the limits.
  * @throws ApiError the refusal, with the same headers
  */
-export async function record({ receipt, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
+export async function record({ logLine, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
   const write = (code: 'OK' | 'DEFERRED' | ErrorCode, headers?: Record<string, string>): Record<string, string> => {
-    receipt.write(code, headers);
-    return receipt.headers;
+    logLine.write(code, headers);
+    return logLine.headers;
   };
   try {
     const response = await outcome;
@@ -23,7 +23,7 @@ export async function record({ receipt, quota }: Execution, outcome: Promise<Api
       write('INTERNAL_SERVER_ERROR');
       throw error;
     }
-    if (['FORBIDDEN', 'TOO_MANY_REQUESTS'].includes(error.code)) receipt.note(whyRefused(error));
+    if (['FORBIDDEN', 'TOO_MANY_REQUESTS'].includes(error.code)) logLine.note(whyRefused(error));
     throw error.withHeaders({ ...write(error.code, error.headers), ...(await quota.headers()) });
   }
 }

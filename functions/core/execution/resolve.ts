@@ -49,7 +49,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
    * @throws ApiError the refusal, if there is one that needs no counter
    */
   return async (execution: Execution, body: JsonValue): Promise<ResolvedCall> => {
-    const { request, nowMs, caller, holder, receipt, quota, counterFor } = execution;
+    const { request, nowMs, caller, holder, logLine, quota, counterFor } = execution;
     const { claims, policy, proof } = caller;
     const { principal, account } = holder;
     const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
@@ -62,7 +62,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const { live, beside } = await find();
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
-    receipt.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
+    logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
     tryOther(execution, judged, () => validate(intent, parameters));
     requirePermission(caller, intent_uid);
     quota.applyTo(counterFor(rulesFor(policy.compiled.rules, judged)));
@@ -72,7 +72,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const key = readIdempotencyKey(request) ?? (isDeferred(request, rules) ? request.keyIfDeferred : undefined);
-    const { executionId } = receipt;
+    const { executionId } = logLine;
     const ofOrigin = slowCalls.of(intent, beside);
     return {
       intent,
@@ -85,12 +85,12 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       slowCalls: ofOrigin,
       keyed: key === undefined ? undefined : { account, executionId, key, fingerprint: fingerprintOf(intent_uid, parameters), nowMs },
       replays: replayLimit && replays.of(account, replayLimit),
-      foresee: async () => {
+      precheck: async () => {
         const mismatch = findMismatch(request, live);
         if (mismatch) throw mismatch;
         requireRunning(live);
         ofOrigin.requireRoom();
-        await quota.foresee();
+        await quota.precheck();
       },
       useProof: async () => proof?.use(),
       baseUrl: request.baseUrl,

@@ -9,15 +9,15 @@ import type { Execution } from './execution.ts';
  * Records what the policy on trial says of a call, whatever the one in force does. Arguments that are not valid are refused under either.
  * @param valuesOf - validates the arguments
  */
-export function tryOther({ caller, receipt, nowMs }: Execution, judged: JudgedIntent, valuesOf: () => Record<string, unknown>): void {
+export function tryOther({ caller, logLine, nowMs }: Execution, judged: JudgedIntent, valuesOf: () => Record<string, unknown>): void {
   const { trial } = caller.policy;
   if (!trial) return;
   withoutHarm(() => {
     try {
-      receipt.note({ trial: recordVerdict(trial, { ...judged, ...judgedAgent(caller.claims), parameters: valuesOf(), nowMs }) });
+      logLine.note({ trial: recordVerdict(trial, { ...judged, ...judgedAgent(caller.claims), parameters: valuesOf(), nowMs }) });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      receipt.note({ trial: { policy: trial.digest, invalid: true } });
+      logLine.note({ trial: { policy: trial.digest, invalid: true } });
     }
   });
 }

@@ -17,14 +17,14 @@ const withdrawn = ['NOT_FOUND', 'VERSION_CONFLICT', 'INTENT_DEPRECATED'];
  */
 export async function answerWithdrawn(
   calls: Pick<IdempotentCalls, 'find'>,
-  { request, caller, holder, receipt, nowMs }: Execution,
+  { request, caller, holder, logLine, nowMs }: Execution,
   body: JsonValue,
   refusal: unknown,
 ): Promise<ApiResponse> {
   const key = readIdempotencyKey(request);
   if (key === undefined || !(refusal instanceof ApiError && withdrawn.includes(refusal.code))) throw refusal;
   const { intent_uid, parameters, fields, max_bytes: maxBytes } = parse(executionRequest, body);
-  const { executionId } = receipt;
+  const { executionId } = logLine;
   const fingerprint = fingerprintOf(intent_uid, parameters);
   const held = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
   if (held.state === 'free' || held.state === 'conflict') throw refusal;

@@ -61,7 +61,7 @@ export interface RateLimiter {
    * What would be decided about a call, without counting it: by what this instance knows of the counter, which one read tells if it knows nothing
    * or would refuse the call.
    */
-  foresee(request: LimitRequest): Promise<LimitDecision>;
+  peek(request: LimitRequest): Promise<LimitDecision>;
   /**
    * Gives back the money and the counts that a call was charged, because nothing was sent; its rates stay counted. However many calls are counted
    * meanwhile, they do not keep it from doing so.
@@ -274,8 +274,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     return isAdmitted ? state.item : read(request);
   }
 
-  const foresee = async (request: LimitRequest): Promise<LimitDecision> =>
-    findRefusal(request) ?? decideBy(request, await believe(request));
+  const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await believe(request));
 
   async function giveBack(request: LimitRequest, { buckets = {} }: { buckets?: Buckets | undefined }): Promise<void> {
     for (const charge of request.charges) {
@@ -286,7 +285,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  return { consume, renew, inspect, findRefusal, foresee, giveBack };
+  return { consume, renew, inspect, findRefusal, peek, giveBack };
 }
 
 const keyOf = ({ holder, counter }: LimitRequest) => keys.limit(holder, counter);

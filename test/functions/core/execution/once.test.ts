@@ -7,7 +7,7 @@ import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const startMs = Date.UTC(2030, 0, 1);
 
-const unchecked = { baseUrl: 'https://gate.example', foresee: async () => {}, useProof: async () => {}, replays: undefined };
+const unchecked = { baseUrl: 'https://gate.example', precheck: async () => {}, useProof: async () => {}, replays: undefined };
 
 /** Executes under one key; the attempts say what becomes of the calls, one after the other. */
 function openRuns(attempts: Attempt[]) {

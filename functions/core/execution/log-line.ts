@@ -35,8 +35,8 @@ type Recorded = Pick<
   | 'trial'
 >;
 
-/** The record of one execution: enough to count usage by agent, service and day, never a parameter or a token. */
-export interface Receipt {
+/** The log line of one execution: enough to count usage by agent, service and day, never a parameter or a token. */
+export interface LogLine {
   executionId: string;
   /** `Execution-Id`, for the answer */
   headers: Record<string, string>;
@@ -47,7 +47,7 @@ export interface Receipt {
 }
 
 /** @param executionId - of a deferred call */
-export function openReceipt({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): Receipt {
+export function openLogLine({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): LogLine {
   const startedMs = performance.now();
   const notes: Notes & Recorded = {};
   return {

@@ -1,0 +1,48 @@
+import { readEnvironment } from '../environment.ts';
+import { openStart } from '../invoke-function.ts';
+import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
+import { type Authenticate, authenticatorFromEnvironment } from '../pat/authenticate.ts';
+import type { FindPolicy } from '../policy/policy.ts';
+import { type LiveIntents, openLiveIntents } from '../registry/live-intents.ts';
+import type { Relay } from '../relay/call.ts';
+import { relayFromEnvironment } from '../relay/relay-from-environment.ts';
+import type { Table } from '../table/table.ts';
+import { openAnnouncements } from './announce.ts';
+import type { DeferralParts } from './defer.ts';
+import { openDeferredCalls } from './deferred-calls.ts';
+import { type Evidence, evidenceFromEnvironment } from './evidence.ts';
+import { type IdempotentCalls, openIdempotentCalls } from './idempotent-call.ts';
+import { type SlowCalls, slowCallsFromEnvironment } from './slow-calls.ts';
+
+/** What executions are made of. */
+export interface ExecutionParts {
+  authenticate: Authenticate;
+  intents: Pick<LiveIntents, 'findWith' | 'versions'>;
+  calls: IdempotentCalls;
+  limits: RateLimiter;
+  relay: Pick<Relay, 'connect'>;
+  slowCalls: SlowCalls;
+  deferral: Omit<DeferralParts, 'calls' | 'intents'>;
+  evidence?: Evidence;
+  now?: () => number;
+}
+
+export function partsFromEnvironment(table: Table, findPolicy: FindPolicy): ExecutionParts {
+  const { deferredFunction, approvalSeconds } = readEnvironment(['deferredFunction', 'approvalSeconds']);
+  const startRun = openStart(deferredFunction);
+  return {
+    authenticate: authenticatorFromEnvironment(table, findPolicy),
+    intents: openLiveIntents(table),
+    calls: openIdempotentCalls(table),
+    limits: openRateLimiter(table),
+    slowCalls: slowCallsFromEnvironment(table),
+    deferral: {
+      deferred: openDeferredCalls(table),
+      start: (execution_id) => startRun({ execution_id }),
+      announce: openAnnouncements(),
+      approvalSeconds: Number(approvalSeconds),
+    },
+    evidence: evidenceFromEnvironment(table),
+    relay: relayFromEnvironment(),
+  };
+}
