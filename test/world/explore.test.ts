@@ -103,5 +103,4 @@ test('every planted bug is looked for in something that exists', () => {
   expect(plantedBugs.filter(({ file, line }) => readFileSync(file, 'utf8').split(line).length !== 2).map(({ name }) => name)).toEqual([]);
   const proofs = readFileSync('docs/proofs.md', 'utf8');
   expect([...proofs.matchAll(/^\| (.+) \| [\d,]+ \|$/gm)].map(([, name]) => name)).toEqual(plantedBugs.map(({ name }) => name));
-  expect(proofs).toContain(`looks for the bug: ${plantedBugs.length} of them`);
 });
