@@ -145,10 +145,7 @@ test('the policies of docs/policy.md can be pasted', () => {
     'You must not execute the intent payments.example:close-account:v1, whatever else is permitted.',
     'You must sign the policy with the key that you present as agent_public_key.',
   ]);
-  expect(readOnly).toEqual([
-    'You may execute every intent if the service is GitHub, at most 60 times a minute.',
-    'You must not execute every intent if the method is not GET, whatever else is permitted.',
-  ]);
+  expect(readOnly).toEqual(['You may execute every intent if the service is GitHub and the method is GET, at most 60 times a minute.']);
 });
 
 describe('what has no meaning here is refused by name', () => {
