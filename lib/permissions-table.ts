@@ -6,14 +6,13 @@ const introduction = `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
-Every function has a role of its own, which may write its own log group, send traces to X-Ray, and do what its rows say. API Gateway's role may run the functions of the endpoints. Functions marked
-with a setting are deployed with it only. *Partitions* are the partition keys that an action may touch (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
+Every function has a role of its own, which may write its own log group, send traces to X-Ray, and do what its rows say. API Gateway's role may run the functions of the endpoints. *Partitions* are the partition keys that an action may
+touch (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
 
-Four permissions have a wildcard: traces and the account's limits, which are no resources, and snapshots of the search index and secrets of services, whose names are not
-known when the stack is created. With the setting \`vpc\`, Lambda connects \`execute-intent\` and \`mcp\` to the network with their roles; the functions themselves are denied all of EC2.
+Four permissions have a wildcard: traces and the account's limits, which are no resources, and snapshots and secrets of services, whose names are not known beforehand. With the setting \`vpc\`, Lambda connects functions to the network with
+their roles; the functions themselves are denied all of EC2.
 
-Only the policy of a signing key can allow signing, and it names only the functions that issue PATs. Whoever may replace that policy (\`kms:PutKeyPolicy\`), the code of such a function, or pass its role to another can sign all the same:
-guard those rights.
+Only the policy of a signing key can allow signing, and it names only the functions that issue PATs. Guard the rights to replace that policy (\`kms:PutKeyPolicy\`) or the code of such a function, and to pass on its role.
 
 `;
 

@@ -109,7 +109,7 @@ ${amountsTable('setting', differences(standard, others))}
 
 - \`tracing\`: X-Ray records the first request of each second and 5 % of the others: ${dollars(estimate(standard, 100_000)['X-Ray'] ?? 0)} at 100,000 executions, at most ${dollars(mostForTraces.base)} plus ${dollars(mostForTraces.perMillion)} for each million requests.
 - \`search=opensearch\`: the minimum that a collection is billed for.
-- \`npm run cost\` also counts \`expectedIntents\` and \`logRetentionDays\`. All other settings cost nothing by themselves.
+- \`npm run cost\` also counts \`expectedIntents\` and \`logRetentionDays\`.
 
 ## Prices
 
@@ -119,7 +119,7 @@ ${table(['page of AWS', 'as of', 'US dollars'], '|---|---|---|', priceRows)}
 
 ## Not counted
 
-Log searches, hosted zones, alarm mails, cold starts, endpoints and NAT gateways of a network (\`vpc\`), requests to a key of your own (\`customerManagedKey\`), what admins write, and copies in other regions.
+Log searches, hosted zones, alarm mails, cold starts, endpoints and NAT gateways of a \`vpc\`, requests to a \`customerManagedKey\`, and what admins write.
 
 ## Assumed
 
