@@ -47,6 +47,8 @@ export interface ConnectOptions {
   keyStore?: KeyStore;
   /** called before a policy is signed, and again when it has changed; nothing is signed unless it returns true */
   onPolicy: OnPolicy;
+  /** https origin of the company behind the agent, whose Web Bot Auth directory lists the key: the agent is verified for its domain */
+  agentDirectory?: string | undefined;
   /** sends proofs of possession (RFC 9449), so that a stolen PAT is worthless; default false */
   dpop?: boolean;
   /** keeps agreements and PATs between runs; default: memory, until the process ends */
@@ -157,14 +159,14 @@ const maxReplacements = 2;
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
   // applies only to answers of intents
   const { parse = parseJson, ...others } = options;
-  const { agentId, onPolicy, dpop = false, agreementStore: store } = others;
+  const { agentId, agentDirectory, onPolicy, dpop = false, agreementStore: store } = others;
   const base = readAddress(url);
   const publicUrl = options.publicUrl === undefined ? base : readAddress(options.publicUrl);
   if (typeof agentId !== 'string' || agentId === '') throw new TypeError('connect needs an agentId');
   if (typeof onPolicy !== 'function') throw new TypeError('connect needs onPolicy, a function that decides whether a policy is accepted');
   const key = options.key ?? (await obtainKey(agentId, options.keyStore));
   const http = openHttp({ ...others, url: base });
-  const pats = openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs: dpop, store });
+  const pats = openPats({ http, key, agentId, agentDirectory, publicUrl, onPolicy, usesProofs: dpop, store });
 
   async function authorize({ text: pat }: Pat, method: string, path: string): Promise<Record<string, string>> {
     if (!dpop) return { Authorization: `Bearer ${pat}` };

@@ -18,6 +18,8 @@ export interface McpOptions {
   /** default: `INTENT_GATE_HOME`, else `~/.intent-gate` */
   folder?: string | undefined;
   publicUrl?: string | undefined;
+  /** https origin whose directory lists the agent's key */
+  agentDirectory?: string | undefined;
   /** starts this program on a terminal */
   program: readonly string[];
 }
@@ -27,9 +29,10 @@ const usualFolder = join(homedir(), '.intent-gate');
 const folderOf = ({ folder }: McpOptions): string => resolve(folder || process.env.INTENT_GATE_HOME || usualFolder);
 
 async function obtainSigner(options: McpOptions): Promise<Signer> {
-  const { agentId } = options;
+  const { agentId, agentDirectory } = options;
   const keys = openFileKeyStore(folderOf(options));
-  return agentId === undefined ? obtainNamedKey('mcp', keys) : { agentId, key: await obtainKey(agentId, keys) };
+  const agent = agentId === undefined ? await obtainNamedKey('mcp', keys) : { agentId, key: await obtainKey(agentId, keys) };
+  return { ...agent, agentDirectory };
 }
 
 export const quoteForShell = (words: readonly string[]): string =>
@@ -42,13 +45,14 @@ export const quoteForShell = (words: readonly string[]): string =>
 
 /** Arguments for the same agent and gate from any folder. */
 export function mcpArguments(options: McpOptions): string[] {
-  const { url, agentId, publicUrl } = options;
+  const { url, agentId, agentDirectory, publicUrl } = options;
   const folder = folderOf(options);
   return [
     url,
     ...(agentId === undefined ? [] : ['--agent-id', agentId]),
     ...(folder === usualFolder ? [] : ['--folder', folder]),
     ...(publicUrl === undefined ? [] : ['--public-url', publicUrl]),
+    ...(agentDirectory === undefined ? [] : ['--agent-directory', agentDirectory]),
   ];
 }
 

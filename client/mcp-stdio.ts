@@ -9,6 +9,7 @@ intent-gate-mcp URL           serves the gate's MCP endpoint on standard input a
   --agent-id ID         the agent's name for itself; default: a name derived from its key
   --folder DIR          folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate
   --public-url URL      public address of the gate, if it differs from the one used to reach it
+  --agent-directory URL https origin whose Web Bot Auth directory lists the agent's key
   --yes                 accept without asking`;
 
 interface Command {
@@ -28,6 +29,7 @@ function readCommandLine(): Command | undefined {
       'agent-id': { type: 'string' },
       folder: { type: 'string' },
       'public-url': { type: 'string' },
+      'agent-directory': { type: 'string' },
       yes: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h' },
     },
@@ -41,6 +43,7 @@ function readCommandLine(): Command | undefined {
     url: readAddress(given).replace(/\/mcp(\/sign-in)?$/, ''),
     agentId: values['agent-id'],
     folder: values.folder,
+    agentDirectory: values['agent-directory'],
     publicUrl: values['public-url'] === undefined ? undefined : readAddress(values['public-url']),
     program: ['node', process.argv[1] ?? ''],
   };

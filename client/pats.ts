@@ -24,7 +24,7 @@ export interface Agreement {
   /** of the accepted policy (RFC 8785): SHA-256 in base64url */
   digest: string;
   /** the PAT, and the agent it was issued to */
-  pat?: Pat & { agentId: string };
+  pat?: Pat & { agentId: string; agentDirectory?: string | undefined };
 }
 
 /** Keeps agreements by the address of the gate. */
@@ -36,6 +36,8 @@ export interface AgreementStore {
 export interface Signer {
   agentId: string;
   key: KeyPair;
+  /** https origin whose directory lists the key, so that the agent is verified for its domain */
+  agentDirectory?: string | undefined;
 }
 
 export interface SigningTerms {
@@ -65,10 +67,15 @@ const signatureLifeSeconds = 120;
 export const issuePath = '/api/pat/issue';
 
 /** The policy as a short-lived, single-use JWS for one gate. */
-export async function makePatRequest({ agentId, key }: Signer, policy: unknown, { audience, nowMs }: SigningTerms) {
+export async function makePatRequest({ agentId, key, agentDirectory }: Signer, policy: unknown, { audience, nowMs }: SigningTerms) {
   const iat = Math.floor(nowMs / 1000);
   const claims = { iat, exp: iat + signatureLifeSeconds, aud: audience, jti: crypto.randomUUID() };
-  return { agent_id: agentId, signed_policy: await signJws(key, claims, policy), agent_public_key: await publicPem(key) };
+  return {
+    agent_id: agentId,
+    signed_policy: await signJws(key, claims, policy),
+    agent_public_key: await publicPem(key),
+    ...(agentDirectory !== undefined && { agent_directory: agentDirectory }),
+  };
 }
 
 /**
@@ -88,7 +95,7 @@ export function readPat(answer: Exchange, gateNowMs: number): Pat {
 const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date.now() < renewAtMs;
 
 /** Keeps one PAT. Concurrent callers share one request and one question. */
-export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
+export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
   let pat: Pat | undefined;
   let work: Promise<Pat> | undefined;
   let accepted: ServedPolicy | undefined;
@@ -115,12 +122,12 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     requirePolicyOf(publicUrl, policy);
     const answer = await http.send('POST', issuePath, {
       prepare: async () => ({
-        body: await makePatRequest({ agentId, key }, policy, { audience: publicUrl, nowMs: http.now() }),
+        body: await makePatRequest({ agentId, key, agentDirectory }, policy, { audience: publicUrl, nowMs: http.now() }),
         ...(usesProofs && { headers: { DPoP: await makeProof(key, { method: 'POST', url: publicUrl + issuePath, nowMs: http.now() }) } }),
       }),
     });
     pat = readPat(answer, http.now());
-    await store?.save(http.url, { digest, pat: { ...pat, agentId } });
+    await store?.save(http.url, { digest, pat: { ...pat, agentId, agentDirectory } });
     return pat;
   }
 
@@ -128,7 +135,7 @@ export function openPats({ http, key, agentId, publicUrl, onPolicy, usesProofs, 
     if (isLoaded) return undefined;
     isLoaded = true;
     const kept = (await store?.load(http.url))?.pat;
-    if (kept?.agentId === agentId && isFresh(kept)) pat = kept;
+    if (kept?.agentId === agentId && kept.agentDirectory === agentDirectory && isFresh(kept)) pat = kept;
     return pat;
   }
 

@@ -181,6 +181,9 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('INVALID_PARAMETER: ');
     expect(failed.stderr).toContain('  /parameters/code is required');
+    const named = ['--key', join(folder, 'named.key'), '--agent-directory', 'https://127.0.0.1:1', '--accept-policy', 'execute'];
+    const unverified = await python('-m', 'intent_gate', ...named, country, '{"code":"JP"}').catch((error) => error);
+    expect(unverified.stderr).toContain('  /agent_directory must be the https origin of a public host that answers');
     const unknown = await python('-m', 'intent_gate', 'get', 'world.example:get-contry:v1').catch((error) => error);
     expect(unknown.stderr).toMatch(/^NOT_FOUND: [^\n]+\n {2}nearest: world\.example:get-country:v1(, [^\n]+)?\n$/);
     for (const parameters of ['{code:JP}', '[]']) {

@@ -163,6 +163,15 @@ const cases: Case[] = [
     state: waiting,
   },
   {
+    name: 'it is approved, and its worker begins more than an hour later',
+    play: async () => {
+      await approve();
+      await work({ now: () => Date.now() + 2 * hourMs });
+      pat = await obtainPat(gate, agent, approvalTemplate());
+    },
+    state: { status: 'working' },
+  },
+  {
     name: 'envoy 4: nobody decides in time',
     play: async () => {
       const later = await parts.read(id, pat, { now: () => Date.now() + hourMs - 1_000 });

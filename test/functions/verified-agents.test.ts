@@ -1,14 +1,17 @@
+import { createPublicKey } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt } from 'jose';
+import { type Agreement, type ConnectOptions, connect, openMemoryKeyStore } from '../../client/connect.ts';
 import { createAction as approveDomain } from '../../functions/approve-agent-domain.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { createAction as listDomains } from '../../functions/list-agent-domains.ts';
 import { createAction as removeDomain } from '../../functions/remove-agent-domain.ts';
 import { toAgent } from '../../schemas/agent.ts';
+import { serviceOver } from '../client/service.ts';
 import { someAdmin, startAdmins } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
-import { type Agent, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
+import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -130,6 +133,28 @@ describe('an agent', () => {
     for (let count = 0; count < 3; count++) expect((await requestPat(issue, agent, policy, { agent_directory })).status).toBe(200);
     expect(upstream.seen.length).toBe(seen + 1);
   });
+});
+
+test('the client names its directory, and keeps no PAT of another', async () => {
+  const service = serviceOver(gate);
+  service.setPolicy(policy);
+  const keyStore = openMemoryKeyStore();
+  const agreements = new Map<string, Agreement>();
+  const agreementStore = {
+    load: async (url: string) => agreements.get(url),
+    save: async (url: string, one: Agreement) => void agreements.set(url, one),
+  };
+  const open = (more: Partial<ConnectOptions>) =>
+    connect(baseUrl, { agentId: 'client', keyStore, agreementStore, onPolicy: () => true, fetch: service.fetch, ...more });
+  const domainOf = async (more: Partial<ConnectOptions>) => decodeJwt((await (await open(more)).obtainPat()).pat).agent_domain;
+  expect(await domainOf({})).toBeUndefined();
+  const { agent_public_key } = JSON.parse(String(service.requests.find(({ what }) => what.endsWith('/api/pat/issue'))?.body));
+  answer = { body: JSON.stringify({ keys: [createPublicKey(agent_public_key).export({ format: 'jwk' })] }) };
+  expect(await domainOf({ agentDirectory: agent_directory })).toBe(domain);
+  expect(await domainOf({ agentDirectory: agent_directory })).toBe(domain);
+  expect(await domainOf({})).toBeUndefined();
+  expect(service.count('POST /api/pat/issue')).toBe(3);
+  await expect(domainOf({ agentDirectory: 'https://127.0.0.1:1' })).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
 });
 
 test('a domain is approved once, for agents that wait and for those to come; blocks still win', async () => {

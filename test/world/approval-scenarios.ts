@@ -172,6 +172,36 @@ const atIndex = ({ log }: End, caller: number, label: string) =>
 const lastIndex = ({ log }: End, caller: number, label: string) =>
   log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
 
+interface Crowd {
+  /** @param ids - of the calls that wait */
+  callers: (claims: PatClaims, ids: readonly string[]) => ((caller: Caller) => Promise<unknown>)[];
+  check(end: End): void;
+}
+
+/** So many calls of an agent wait, and its queue changes. */
+const holding = (name: string, promise: string, count: number, { callers, check }: Crowd): Scenario => ({
+  name,
+  promise,
+  budget: { faults: 1 },
+  prepare: async (table) => {
+    const { items, claims, ids } = await worldWith(count);
+    for (const item of items) await table.put(item);
+    return {
+      callers: callers(claims, ids),
+      check: (end) => {
+        const waitingNow = end.table.items().filter(({ pk, state }) => pk === keys.call(account, '').pk && state === 'waiting');
+        assert.ok(waitingNow.length <= 20, `${waitingNow.length} calls wait`);
+        check(end);
+      },
+    };
+  },
+});
+
+const asking =
+  (claims: PatClaims, key: string) =>
+  async ({ table }: Caller): Promise<number> =>
+    (await ask(table, claims, key)).status;
+
 export const approvalScenarios: Scenario[] = [
   waiting('waiting call approved, its worker started three times', 'an approval permits one call, which is made once', {
     callers: { approve: approveAndWork, work, again: work },
@@ -216,30 +246,32 @@ export const approvalScenarios: Scenario[] = [
       assert.ok(lastIndex(end, 0, 'get AGENT#') < atIndex(end, 1, 'transact'), 'a call was made for an agent who had been read as blocked');
     },
   }),
-  {
-    name: 'waiting calls when one place is left',
-    promise: 'at most 20 calls of a holder wait',
-    budget: { faults: 1 },
-    prepare: async (table) => {
-      const { items, claims } = await worldWith(19);
-      for (const item of items) await table.put(item);
-      return {
-        callers: times(
-          3,
-          (at) =>
-            async ({ table: own }: Caller) =>
-              (await ask(own, claims, `new-${at}`)).status,
-        ),
-        check: async ({ outcomes, table: end, isUndisturbed }) => {
-          const waitingNow = end
-            .items()
-            .filter(({ pk, sk, state }) => pk === keys.call(account, '').pk && sk !== undefined && state === 'waiting');
-          assert.ok(waitingNow.length <= 20, `${waitingNow.length} calls wait`);
-          const accepted = outcomes.filter((outcome) => answerOf(outcome) === 202).length;
-          assert.ok(accepted <= 1, `${accepted} calls were accepted for one place`);
-          if (isUndisturbed) assert.equal(accepted, 1, 'no call was accepted though there was a place');
-        },
-      };
+  holding('waiting calls when one place is left', 'at most 20 calls of a holder wait', 19, {
+    callers: (claims) => times(3, (at) => asking(claims, `new-${at}`)),
+    check: ({ outcomes, isUndisturbed }) => {
+      const accepted = outcomes.filter((outcome) => answerOf(outcome) === 202).length;
+      assert.ok(accepted <= 1, `${accepted} calls were accepted for one place`);
+      if (isUndisturbed) assert.equal(accepted, 1, 'no call was accepted though there was a place');
     },
-  },
+  }),
+  holding('waiting calls when a denial makes room for one', 'at most 20 calls of a holder wait', 20, {
+    callers: (claims, [first = '']) => [
+      async (caller) => {
+        await decide(caller.table, first, 'deny');
+        return times(2, (at) => at).reduce(
+          (before, at) => before.then(() => asking(claims, `new-${at}`)(caller).catch(() => 0)),
+          Promise.resolve(0),
+        );
+      },
+    ],
+    check: () => {},
+  }),
+  holding('one call asked for three times, which waits', 'a key stands for one call', 0, {
+    callers: (claims) => times(3, () => asking(claims, 'one')),
+    check: ({ table, outcomes, isUndisturbed }) => {
+      const executions = table.items().filter(({ pk }) => String(pk).startsWith('EXECUTION#'));
+      assert.ok(executions.length <= 1, `${executions.length} calls wait under one key`);
+      if (isUndisturbed) assert.deepEqual(outcomes.map(answerOf), [202, 202, 202]);
+    },
+  }),
 ];

@@ -10,6 +10,7 @@ const program = ['node', fileURLToPath(new URL('../../intent-gate.js', import.me
 
 const agentId = () => new Option('--agent-id <id>', "the agent's name for itself; default: a name derived from its key");
 const publicUrl = () => new Option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it');
+const agentDirectory = () => new Option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key");
 const folder = () =>
   new Option('--folder <folder>', 'folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate');
 
@@ -23,6 +24,7 @@ export function addMcp(parent: CommandUnknownOpts): void {
     .addOption(agentId())
     .addOption(folder())
     .addOption(publicUrl())
+    .addOption(agentDirectory())
     .option('--config', 'print the configuration for a host instead of serving')
     .action(async (address, { config, ...options }, command) => {
       const given = readOptions(address, options, command);
@@ -35,6 +37,7 @@ export function addMcp(parent: CommandUnknownOpts): void {
     .addOption(agentId())
     .addOption(folder())
     .addOption(publicUrl())
+    .addOption(agentDirectory())
     .option('--yes', 'accept without asking')
     .action(async (address, { yes, ...options }, command) => {
       const { terminal } = openContext(command);
@@ -46,7 +49,7 @@ export function addMcp(parent: CommandUnknownOpts): void {
 
 function readOptions(
   address: string | undefined,
-  { publicUrl, ...options }: Pick<McpOptions, 'agentId' | 'folder' | 'publicUrl'>,
+  { publicUrl, ...options }: Pick<McpOptions, 'agentId' | 'agentDirectory' | 'folder' | 'publicUrl'>,
   command: Parameters<typeof openContext>[0],
 ): McpOptions {
   const { url } = openContext(command);

@@ -33,6 +33,7 @@ export function addTry(program: CommandUnknownOpts): void {
     .option('-p, --param <name=value...>', 'parameter; values other than strings are JSON')
     .option('--params <file>', 'file with all parameters as a JSON or YAML object; - for stdin')
     .option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it')
+    .option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key")
     .option('--receipt <file>', 'keep the receipt of the execution in a file, for "receipt save"')
     .option('--accept-policy', 'sign the policy without confirmation; read it first with "policy show"')
     .action(async (words, options, command) => {
@@ -65,7 +66,7 @@ async function execute(
   { api, terminal }: CliContext,
   uid: string,
   parameters: Values,
-  { acceptPolicy, publicUrl }: { acceptPolicy?: true; publicUrl?: string },
+  { acceptPolicy, publicUrl, agentDirectory }: { acceptPolicy?: true; publicUrl?: string; agentDirectory?: string },
 ) {
   const onPolicy: OnPolicy = async (policy, _, changes = []) => {
     terminal.remark('Before its first call, an agent must accept the policy of the gate:');
@@ -86,6 +87,7 @@ async function execute(
     maxWaitMs,
     parse: parseExact,
     ...(publicUrl !== undefined && { publicUrl }),
+    ...(agentDirectory !== undefined && { agentDirectory }),
   });
   const wait = (state: PendingExecution) => {
     const id = executionIdOf(state);

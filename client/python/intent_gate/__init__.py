@@ -10,7 +10,7 @@ AsyncIntentGate is the same with methods to await. From a shell: python3 -m inte
 """
 
 from .aio import AsyncIntentGate
-from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, issues_of
+from .answers import ExecutionState, FullIntent, Intent, IntentPage, IntentUid, Parameter, Policy, ReceiptFile, ReceiptReport, issues_of
 from .errors import (
     ClientErrorCode,
     Deferred,
@@ -26,9 +26,11 @@ from .errors import (
 )
 from .gate import IntentGate
 from .keys import Key
+from .receipts import Checkpoint, compare_checkpoints, receipt_of, verify_checkpoint, verify_receipt
 
 __all__ = [
     "AsyncIntentGate",
+    "Checkpoint",
     "ClientErrorCode",
     "Deferred",
     "ErrorCode",
@@ -46,8 +48,14 @@ __all__ = [
     "Policy",
     "PolicyDeclined",
     "RateLimited",
+    "ReceiptFile",
+    "ReceiptReport",
     "Refusal",
     "UnexpectedAnswer",
     "Unreachable",
+    "compare_checkpoints",
     "issues_of",
+    "receipt_of",
+    "verify_checkpoint",
+    "verify_receipt",
 ]

@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--url", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"), help="address of the gate (BASE_URL)")
     parser.add_argument("--agent-id", help="the agent's name for itself; default: a name derived from its key")
     parser.add_argument("--key", help="file that keeps the key, created if it does not exist; default: python.key in INTENT_GATE_HOME, else in ~/.intent-gate")
+    parser.add_argument("--agent-directory", metavar="ORIGIN", help="https origin whose Web Bot Auth directory lists the agent's key")
     parser.add_argument("--accept-policy", action="store_true", help="accept the usage policy without asking")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("policy", help="show the usage policy in words")
@@ -81,7 +82,7 @@ def _run(arguments: argparse.Namespace) -> None:
     # only executions need a key
     key = Key.at(arguments.key or _usual_key()) if arguments.command == "execute" else ""
     agent_id = arguments.agent_id or (key.agent_id if isinstance(key, Key) else "")
-    gate = IntentGate(arguments.url, agent_id, key, on_policy, parse_float=Decimal)
+    gate = IntentGate(arguments.url, agent_id, key, on_policy, parse_float=Decimal, agent_directory=arguments.agent_directory)
     try:
         if arguments.command == "policy":
             _say(*gate.policy()[1])

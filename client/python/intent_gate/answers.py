@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Literal, Mapping, NewType, Sequence, TypedDict
+from typing import Any, Dict, List, Literal, Mapping, NewType, Optional, Sequence, TypedDict
 
 #: the uid of an intent that was found at runtime; where the uids of a gate are declared ("intent-gate types"), any other has to be one of them
 IntentUid = NewType("IntentUid", str)
@@ -106,11 +106,44 @@ class ExecutionState(_ExecutionState, total=False):
     reason: str
 
 
+class _ReceiptFile(TypedDict):
+    receipt: str
+
+
+class ReceiptFile(_ReceiptFile, total=False):
+    """A receipt with all that verifying it takes, as "intent-gate receipt save" writes it. parameters and answer are JSON texts."""
+
+    salts: str
+    parameters: str
+    answer: str
+    proof: str
+    log_key: str
+    jwks: Dict[str, List[Dict[str, str]]]
+
+
+class _ReceiptCheck(TypedDict):
+    what: str
+
+
+class ReceiptCheck(_ReceiptCheck, total=False):
+    problem: str
+    is_skipped: bool
+
+
+class ReceiptReport(TypedDict):
+    """What was compared, in order, and what the receipt says if its signature is good."""
+
+    checks: List[ReceiptCheck]
+    is_valid: bool
+    claims: Optional[Dict[str, Any]]
+
+
 class Answer(Dict[str, Any]):
-    """An answer, with its HTTP status and what its header Answer-Issues says."""
+    """An answer, with its HTTP status, what its header Answer-Issues says, and its receipt."""
 
     status: int = 200
     issues: Sequence[str] = ()
+    receipt: Optional[ReceiptFile] = None
 
 
 def issues_of(answer: Mapping[str, Any]) -> Sequence[str]:

@@ -47,7 +47,8 @@ class IntentGate:
     of the gate about exactly this policy. key is a Key, or the path of the file that keeps one, made at the first execution. public_url is the
     gate's own address for itself, if it differs from the one at which it is reached. A call waits at most max_wait seconds for quota or for an
     unavailable gate, and is sent at most max_attempts times, each for at most timeout seconds. parse_float reads the fractions in the answers of
-    intents: Decimal keeps every digit. Integers always do.
+    intents: Decimal keeps every digit. Integers always do. agent_directory is the https origin of the company behind the agent, whose Web Bot
+    Auth directory lists the key: the agent is verified for its domain.
     """
 
     def __init__(
@@ -61,10 +62,12 @@ class IntentGate:
         max_wait: float = 90,
         timeout: float = 35,
         parse_float: Callable[[str], Any] = float,
+        agent_directory: Optional[str] = None,
     ) -> None:
         self._url = read_address(url)
         self._public_url = read_address(public_url or url)
         self._agent_id = agent_id
+        self._agent_directory = agent_directory
         self._key = key
         self._on_policy = on_policy
         self._max_attempts = max_attempts
@@ -132,7 +135,8 @@ class IntentGate:
 
         With the same idempotency_key it is executed once, however often it is requested within a day. fields are JSON pointers to the members of the
         answer that are wanted. An answer longer than max_bytes is cut after a member or item, and "cut" in it says where. if_match is the digest of
-        the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) says where it is not as described.
+        the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) says where it is not as described,
+        and receipt_of(answer) proves the execution.
         A call that a person has to approve, or that takes minutes, raises Deferred unless wait is true or a function, which gets its state at first and
         after each change. With respond_async, the gate answers before the call has ended, which may then take ten minutes.
         traceparent is the caller's position in a trace (W3C Trace Context), which the gate continues.
@@ -150,6 +154,8 @@ class IntentGate:
         while True:
             answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float)
             if answer.status != 202:
+                if answer.receipt:
+                    answer.receipt["parameters"] = write_json(parameters, ensure_ascii=False)
                 return answer
             state = cast(ExecutionState, dict(answer))
             if wait is False:
@@ -219,7 +225,8 @@ class IntentGate:
         def prepare() -> _Request:
             issued_at = int(time.time())
             claims = {"iat": issued_at, "exp": issued_at + 120, "aud": self._public_url, "jti": str(uuid.uuid4())}
-            return {}, {"agent_id": self._agent_id, "signed_policy": key.sign(claims, policy), "agent_public_key": key.pem}
+            directory = {} if self._agent_directory is None else {"agent_directory": self._agent_directory}
+            return {}, {"agent_id": self._agent_id, "signed_policy": key.sign(claims, policy), "agent_public_key": key.pem, **directory}
 
         answer = self._send("POST", "/api/pat/issue", prepare)
         try:

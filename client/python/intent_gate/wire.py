@@ -96,6 +96,9 @@ def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float
     issues = fields.get("Answer-Issues")
     if issues:
         answer.issues = [urllib.parse.unquote(pointer.strip()) for pointer in issues.split(",")]
+    receipt = fields.get("Execution-Receipt")
+    if receipt:
+        answer.receipt = {"receipt": receipt, "salts": fields.get("Execution-Receipt-Salts", ""), "answer": text.decode("utf-8")}
     return answer
 
 
