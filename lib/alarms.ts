@@ -52,7 +52,7 @@ const unseenFailures: Readonly<Record<string, [alarm: string, description: strin
   'run-deferred-call': ['DeferredErrors', 'Calls that are made later are not begun, or end without an answer.'],
 };
 
-/** The alarms. Each is named after its section of the runbook in docs/operations.md. */
+/** The alarms. Each has its row in the runbook of docs/operations.md. */
 export class Alarms extends Construct {
   readonly topic: ITopic;
   private readonly alarms = new Map<string, Alarm>();
@@ -313,7 +313,7 @@ export class Alarms extends Construct {
       // Only of percentiles: a few slow requests in a quiet hour are no trend.
       ...(isPercentile(metric) && { evaluateLowSampleCountPercentile: 'ignore' }),
       evaluationPeriods: periods,
-      alarmDescription: `${description} Runbook: docs/operations.md#${name.toLowerCase()}`,
+      alarmDescription: `${description} Runbook: docs/operations.md#runbook`,
     });
     this.alarms.set(name, alarm);
     const notify = new SnsAction(this.topic);

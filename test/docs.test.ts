@@ -292,6 +292,7 @@ const checks: Record<string, ((table: Table) => void) | string> = {
   'attack | defence | test': 'test/e2e/anonymous-costs.check.ts',
   'planted bug | tries until it was caught': 'test/world/explore.test.ts',
   'way | if | the host': 'test/e2e/mcp-approvals.check.ts',
+  'alarm | what to do': 'test/lib/template.check.ts',
   'claim of a receipt | meaning': (table) => expect(firstCells(table).flatMap(codeIn)).toEqual(Object.keys(receiptClaims.shape)),
   'path | content': (table) => {
     const paths = endpoints.flatMap(({ path, further = [] }) => [path, ...further.map((other) => other.path)]);
