@@ -120,6 +120,7 @@ describe('an answer that does not match output_parameters', () => {
 
 test.each<[CallFailure, boolean]>([
   ['no_credential', false],
+  ['no_key', false],
   ['resting', false],
   ['crowded', false],
   ['late', false],

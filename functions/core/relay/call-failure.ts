@@ -91,10 +91,10 @@ const failures: Record<CallFailure, FailureRule> = {
 };
 
 /** Decisions of the gate, which do not count against the upstream. */
-const gateReasons: readonly CallFailure[] = ['no_credential', 'resting', 'crowded', 'late', 'refused_address'];
+const gateReasons: readonly CallFailure[] = ['no_credential', 'no_key', 'resting', 'crowded', 'late', 'refused_address'];
 
 /** Faults of the gate, which alarms count. An open circuit is the upstream's fault. */
-const gateFaults: readonly CallFailure[] = ['no_credential', 'late'];
+const gateFaults: readonly CallFailure[] = ['no_credential', 'no_key', 'late'];
 
 /** A call without an answer, as the agent sees it. It has `Retry-After` if trying again can help. */
 export class CallFailed extends ApiError {

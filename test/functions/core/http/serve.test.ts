@@ -256,8 +256,11 @@ describe('the log attributes a failure', () => {
   test.each<[string, Error, object]>([
     ['to the gate', unavailable('No.'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
     ['to the gate, if it was not foreseen', new TypeError('x'), { level: 'ERROR', code: 'INTERNAL_SERVER_ERROR' }],
-    ['to the gate, if it could not read a credential', new CallFailed('no_credential'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
-    ['to the gate, if it was too slow to call', new CallFailed('late'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
+    ...(['no_credential', 'no_key', 'late'] as const).map((reason): [string, Error, object] => [
+      `to the gate: ${reason}`,
+      new CallFailed(reason),
+      { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' },
+    ]),
     ...(['no_address', 'unreachable', 'lost', 'resting', 'crowded'] as const).map((reason): [string, Error, object] => [
       `to an upstream: ${reason}`,
       new CallFailed(reason, new Error('x')).withHeaders({ 'Execution-Id': '1' }),
