@@ -3,6 +3,7 @@ const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<vo
   execute: () => import('./bench/execute.ts'),
   search: () => import('./bench/search.ts'),
   cold: () => import('./bench/cold.ts'),
+  hanging: () => import('./bench/hanging.ts'),
 };
 
 const [what = '', ...args] = process.argv.slice(2);
