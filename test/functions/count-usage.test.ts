@@ -138,6 +138,22 @@ describe('executions are counted once', () => {
     expect(await countsOf(table, 'month', 'service')).toEqual({ '2026-02-28T00:00:00.000Z s1': 1, '2026-03-01T00:00:00.000Z s1': 2 });
   });
 
+  test('from the minutes that have changed alone, although an hour of them shares a partition', async () => {
+    const table = openMemoryTable();
+    const { deliver, rollUp } = open(table);
+    nowMs = noon + 3 * minuteMs;
+    await deliver([0, 1, 2].map((minutes) => lineOf(executed({ at: noon + minutes * minuteMs }))));
+    await rollUp();
+    await deliver([lineOf(executed())]);
+    const query = jest.spyOn(table, 'query');
+    await rollUp();
+    const pages = await Promise.all(query.mock.results.map(({ value }) => value as ReturnType<Table['query']>));
+    const read = pages.flatMap(({ items }) => items).map(({ sk }) => String(sk));
+    expect(read.filter((sk) => /T12:0[12]/.test(sk))).toEqual([]);
+    expect(read.length).toBeGreaterThan(5);
+    expect(await executionsOf(table)).toBe(4);
+  });
+
   /** The table as a process sees it that may die at one of its writes, before it takes effect or after, and that others overtake. */
   function unsteady(table: Table, random: () => number): Table {
     let left = random() < 0.6 ? Math.floor(random() * 30) : Number.POSITIVE_INFINITY;

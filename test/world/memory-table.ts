@@ -89,7 +89,9 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
       const limit = Math.min(input.limit ?? pageSize, pageSize);
       const keys = [...(partitions.get(pk)?.keys() ?? [])].sort((left, right) => compareKeys(left, right) * sign);
       const from = start === undefined ? keys : keys.filter((sk) => compareKeys(sk, start.sk) * sign > 0);
-      const found = range ? from.filter((sk) => holds([range[0], 'sk', range[1]], { sk })) : from;
+      const isWithin = ([operator, bound]: NonNullable<Query['range']>, sk: string) =>
+        operator === 'begins' ? sk.startsWith(bound) : holds([operator, 'sk', bound], { sk });
+      const found = range ? from.filter((sk) => isWithin(range, sk)) : from;
       const shown = found.slice(0, limit);
       const show = (item: Stored): Item => (only ? Object.fromEntries(Object.entries(item).filter(([name]) => only.includes(name))) : item);
       const items = shown.map((sk) => show(read({ pk, sk }) as Stored) as T);

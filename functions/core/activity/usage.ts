@@ -43,13 +43,15 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
   };
   const readAll = async <T extends Item>(pks: readonly string[]): Promise<T[]> =>
     (await Promise.all(pks.map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
+  /** The items of a slot, which shares its partition with others: their keys begin with that of an item without an id. */
+  const readSlot = async <T extends Item>({ pk, sk }: Key): Promise<T[]> =>
+    (await Array.fromAsync(pagesOf<T>(table, pk, { range: ['begins', sk] }))).flat();
   const mark = (key: Key, slot: number) => table.put({ ...key, slot, version: randomUUID() });
   const unmark = ({ pk, sk, version }: Mark) => table.delete({ pk, sk }, { when: [['=', 'version', version]] });
 
   async function putTotals(level: Level, dimension: StatsDimension, slot: number, counted: readonly Counted[]): Promise<void> {
     const expires_at = Math.ceil((slot + levels[level].retentionMs) / 1_000);
-    const { pk, sk } = keys.stats(level, dimension, slot, '');
-    const present = (await Array.fromAsync(pagesOf<Totals>(table, pk, { range: ['>=', sk] }))).flat();
+    const present = await readSlot<Totals>(keys.stats(level, dimension, slot, ''));
     const executionsAt = new Map(present.map((item) => [item.sk, item.executions]));
     const totals = addUpBy(dimension, counted).map(({ id, ...sum }) => ({
       ...keys.stats(level, dimension, slot, id),
@@ -63,22 +65,10 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
     );
   }
 
-  /** Those of its hour that follow are read up to the end of a page at most. */
-  async function readMinute(minute: number, shard: number): Promise<Executed[]> {
-    const { pk, sk } = keys.executed(minute, shard, '');
-    const found: Executed[] = [];
-    for await (const items of pagesOf<Key & Executed & Item>(table, pk, { range: ['>=', sk] })) {
-      const own = items.filter((item) => item.sk.startsWith(sk));
-      found.push(...own);
-      if (own.length < items.length) break;
-    }
-    return found;
-  }
-
   async function rollUpMinutes(): Promise<void> {
     const marks = await readAll<Mark>(shards.map((shard) => keys.changedMinute(shard, 0).pk));
     for (const [minute, own] of [...Map.groupBy(marks, ({ slot }) => slot)].sort(([one], [other]) => one - other)) {
-      const executed = await Promise.all(shards.map((shard) => readMinute(minute, shard)));
+      const executed = await Promise.all(shards.map((shard) => readSlot<Executed & Item>(keys.executed(minute, shard, ''))));
       const counted = executed.flat().map(countOne);
       for (const dimension of dimensionNames) await putTotals('minute', dimension, minute, counted);
       await mark(keys.changedSlot('hour', slotOf('hour', minute)), slotOf('hour', minute));

@@ -28,7 +28,8 @@ export type Item = Record<string, unknown>;
 
 /** A query of one partition, in the byte order of `sk`. */
 export interface Query {
-  range?: readonly ['<' | '<=' | '>' | '>=', string];
+  /** what `sk` begins with, or how it compares */
+  range?: readonly ['<' | '<=' | '>' | '>=' | 'begins', string];
   isBackward?: boolean;
   limit?: number | undefined;
   start?: Key | undefined;
@@ -139,7 +140,7 @@ export function openTable(
       const command = new QueryCommand({
         TableName: names[tableOf(pk)],
         ConsistentRead: true,
-        KeyConditionExpression: `pk = :pk${range ? ` AND sk ${range[0]} :sk` : ''}`,
+        KeyConditionExpression: `pk = :pk${range ? ` AND ${range[0] === 'begins' ? 'begins_with(sk, :sk)' : `sk ${range[0]} :sk`}` : ''}`,
         ExpressionAttributeValues: { ':pk': pk, ...(range && { ':sk': range[1] }) },
         ...projection,
         ...(ExpressionAttributeNames && { ExpressionAttributeNames }),
