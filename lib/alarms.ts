@@ -49,6 +49,7 @@ const period = Duration.minutes(5);
 /** Functions whose failures no answer and no missing run shows: their alarms, and what these say. */
 const unseenFailures: Readonly<Record<string, [alarm: string, description: string]>> = {
   'count-usage': ['UsageErrors', 'Executions are not counted.'],
+  'sequence-receipts': ['ReceiptErrors', 'Receipts are not put into their log.'],
   'run-deferred-call': ['DeferredErrors', 'Calls that are made later are not begun, or end without an answer.'],
 };
 

@@ -18,6 +18,8 @@ export class IntentGateStack extends Stack {
       description: `Intent Gate (${settings.stage})`,
       terminationProtection: isProtected(settings),
       tags: settings.tags,
+      // with all settings made, it would come near the limit of 1 MB
+      suppressTemplateIndentation: true,
     });
     // Logical ids leave out the id Default, so the gate's resources have the ids that they would have in the stack itself.
     const gate = new Gate(this, 'Default', {
