@@ -185,7 +185,8 @@ export function openHttp(options: HttpOptions): Http {
       const isUnavailable = status === 503 && reason !== 'paused';
       if (status === 429) {
         const ms = laterMs ?? pauseMs(++refusals);
-        if (intentUid !== undefined) noteWait(intentUid, ms);
+        // a full queue of calls that are made later does not concern the others
+        if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms);
         await wait(ms, new RateLimited(ms, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
         await retry(failure, laterMs);

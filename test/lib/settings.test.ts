@@ -83,6 +83,7 @@ describe('parseSettings', () => {
     ['numbers', { patLifeSeconds: '900' }, { patLifeSeconds: 900 }],
     ['flags', { waf: 'true', tracing: 'false' }, { waf: true, tracing: false }],
     ['lists', { egressPorts: '443, 8443', signingKeys: 'b,a' }, { egressPorts: [443, 8443], signingKeys: ['b', 'a'] }],
+    ['a second policy', { tryPolicyFile: 'next.json' }, { policyFile: 'policy.json', tryPolicyFile: 'next.json' }],
     ['objects', { billing: '{"method":"invoice","id":"7"}' }, { billing: { method: 'invoice', id: '7' } }],
   ])('reads %s from the texts of a command line', (_, given, expected) => {
     expect(parseSettings(given)).toMatchObject(expected);
@@ -118,6 +119,9 @@ describe('parseSettings', () => {
     [{ patLifeSeconds: '1e3' }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ patLifeSeconds: 60.5 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
+    [{ approvalSeconds: 59 }, 'approvalSeconds: must be a whole number from 60 to 43200'],
+    [{ receipts: 'some' }, 'receipts: must be off, keyed or all'],
+    [{ tryPolicyFile: '' }, 'tryPolicyFile: must have at least 1 characters'],
     [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
     [
       { expectedIntents: '250001' },

@@ -4,16 +4,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { serve } from '../../functions/core/http/serve.ts';
+import { verifyCheckpoint } from '../../client/receipts.ts';
+import { variables } from '../../functions/core/environment.ts';
+import { openKms } from '../../functions/core/kms.ts';
 import { newReceiptItem } from '../../functions/core/receipts/entries.ts';
-import { openSequencer } from '../../functions/core/receipts/sequencer.ts';
+import { openEvidenceKey } from '../../functions/core/receipts/evidence-keys.ts';
+import { signCheckpoint } from '../../functions/core/receipts/note.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
-import { createAction } from '../../functions/get-log.ts';
-import { eventOf } from '../support/invoke.ts';
-import { startReceiptLog } from '../support/receipts.ts';
-import { startTable, type TestTable } from '../support/table.ts';
+import { startApi } from '../e2e/api.ts';
+import { connectTable } from '../support/connect-table.ts';
+import { installTools } from '../support/python.ts';
 
 const run = promisify(execFile);
 const version = 'v1.0.4';
@@ -22,29 +25,40 @@ const hasGo = await run('go', ['version']).then(
   () => false,
 );
 
-let folder: string;
-let database: TestTable;
-let running: Awaited<ReturnType<typeof startReceiptLog>>;
+const python = await installTools(
+  // they ask for Python 3.12, and run on 3.11
+  ['--ignore-requires-python', 'aics-tlog==0.2.1', 'aics-witness==0.1.0'],
+  'aics-tlog and aics-witness are not tested',
+);
+
+const folder = await mkdtemp(join(tmpdir(), 'fsck-'));
+const api = await startApi();
+const { stack } = api;
+const { environment, name: sequencer } = stack.definitionOf('sequence-receipts');
+const at = { region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+const table = connectTable(stack.dynamodb_endpoint, {
+  registry: environment[variables.registryTable] ?? '',
+  activity: environment[variables.activityTable] ?? '',
+});
+const log = openEvidenceKey(openKms({ endpoint: stack.kms_endpoint, ...at }), environment[variables.logKey] ?? '');
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fsck-'));
-  [database, running] = await Promise.all([startTable(), startReceiptLog()]);
   if (hasGo)
     await run('go', ['install', `github.com/transparency-dev/tessera/cmd/fsck@${version}`], { env: { ...process.env, GOBIN: folder } });
 }, 600_000);
 afterAll(async () => {
-  await Promise.all([database.stop(), running.stop()]);
+  await api.stop();
   await rm(folder, { recursive: true });
 });
 
-/** Serves the log as its function answers. @param alter - changes an answer */
-async function serveLog(alter: (path: string, bytes: Buffer) => Buffer | undefined = (_, bytes) => bytes) {
-  const handle = serve(createAction({ log: running.log, table: database.table }), { protocol: 'proto' });
+const read = async (path: string) => (await fetch(`${stack.base_url}/log/${path}`)).text();
+
+/** Serves the log of the running gate. @param alter - changes an answer */
+async function serveLog(alter: (path: string, bytes: Buffer) => Buffer | undefined) {
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
-    const context = { getRemainingTimeInMillis: () => 60_000 } as Parameters<typeof handle>[1];
-    const { statusCode, body, isBase64Encoded } = await handle(eventOf({ path }), context);
-    const bytes = statusCode === 200 ? alter(path, Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8')) : undefined;
+    const answer = await fetch(stack.base_url + path);
+    const bytes = answer.status === 200 ? alter(path, Buffer.from(await answer.arrayBuffer())) : undefined;
     response.writeHead(bytes ? 200 : 404).end(bytes);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -54,8 +68,9 @@ async function serveLog(alter: (path: string, bytes: Buffer) => Buffer | undefin
 /** Whether Tessera's fsck accepts the log; it repeats requests for a broken bundle, so it has a time limit. */
 async function isAccepted(url: string, timeout: number): Promise<boolean> {
   const file = join(folder, 'log.key');
-  await writeFile(file, (await running.log.publicKeys()).key);
-  const options = [`-storage_url=${url}`, `-public_key=${file}`, `-origin=${running.log.origin}`, '-ui=false', '-logtostderr'];
+  const key = await read('key');
+  await writeFile(file, key);
+  const options = [`-storage_url=${url}`, `-public_key=${file}`, `-origin=${key.split('+')[0]}`, '-ui=false', '-logtostderr'];
   return run(join(folder, 'fsck'), options, { timeout }).then(
     ({ stderr }) => stderr.includes('Successfully fsck'),
     () => false,
@@ -63,30 +78,81 @@ async function isAccepted(url: string, timeout: number): Promise<boolean> {
 }
 
 let size = 0;
+/** What auditors keep. */
+const kept: string[] = [];
+
+/** Puts receipts where executions put them, and has the gate's own function write the log. */
 async function growTo(count: number): Promise<void> {
   for (; size < count; size += 500) {
     const some = Array.from({ length: Math.min(500, count - size) }, () => ({ executionId: newUlid(), digest: 'd'.repeat(43) }));
-    await Promise.all(some.map((entry) => database.table.put(newReceiptItem(entry))));
+    await Promise.all(some.map((entry) => table.put(newReceiptItem(entry))));
   }
   size = count;
-  const { store, verifier, logKey, publicKeys } = running.log;
-  await openSequencer({ table: database.table, store, verifier, sign: logKey.sign, publicKeys, now: Date.now })(() => 600_000);
+  for (;;) {
+    const checkpoint = await read('checkpoint');
+    if (checkpoint.split('\n')[1] === String(count)) return void kept.push(checkpoint);
+    await fetch(
+      `${stack.definitionOf('execute-intent').environment.AWS_ENDPOINT_URL_LAMBDA}/2015-03-31/functions/${sequencer}/invocations`,
+      {
+        method: 'POST',
+        headers: { 'x-amz-invocation-type': 'Event', 'Content-Type': 'application/json' },
+        body: '{}',
+      },
+    );
+    await setTimeout(1_000);
+  }
+}
+
+async function askPython(url: string, more: object) {
+  const child = execFile(python ?? '', ['test/log/third_party.py'], { maxBuffer: 1e8 });
+  let [stdout, stderr] = ['', ''];
+  child.stdout?.on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr?.on('data', (text) => {
+    stderr += text;
+  });
+  child.stdin?.end(JSON.stringify({ url, key: await read('key'), kept: kept.slice(0, -1), changes: 0, ...more }));
+  await new Promise((resolve) => child.once('close', resolve));
+  if (stdout === '') throw new Error(stderr);
+  return JSON.parse(stdout);
 }
 
 const sizes = [1, 255, 256, 257, 1_000, ...(process.env.LOG_SIZES ?? '10000,70000').split(',').map(Number)];
 
-(hasGo ? describe : describe.skip)("Tessera's fsck (needs Go)", () => {
-  test.each(sizes)(
-    'accepts a log of %i receipts',
-    async (count) => {
-      await growTo(count);
-      const { url, stop } = await serveLog();
-      expect(await isAccepted(url, 120_000)).toBe(true);
-      stop();
-    },
-    1_200_000,
-  );
+const url = `${stack.base_url}/log/`;
 
+test.each(sizes)(
+  'a running gate has a log of %i receipts, which others accept',
+  async (count) => {
+    await growTo(count);
+    if (hasGo) expect(await isAccepted(url, 240_000)).toBe(true);
+    const bundles = Math.ceil(count / 256);
+    const consistencies = kept.slice(1).map(() => true);
+    if (python) expect(await askPython(url, {})).toMatchObject({ size: count, bundles, inclusions: true, consistencies });
+  },
+  1_200_000,
+);
+
+(python ? test : test.skip)(
+  'aics-tlog notices 1,500 of 1,500 changes, and aics-witness cosigns, but not a fork',
+  async () => {
+    const [origin = '', checkpointSize] = kept.at(-1)?.split('\n') ?? [];
+    const verifier = { origin, publicKey: (await log.read()).publicKey };
+    const fork = await signCheckpoint(verifier, Number(checkpointSize), Buffer.alloc(32, 7), log.sign);
+    // a part of the log that can be checked often: it is the whole log of that size
+    const [small = ''] = kept.filter((one) => one.split('\n')[1] === '1000');
+    const { url: older, stop } = await serveLog((path, bytes) => (path === '/log/checkpoint' ? Buffer.from(small) : bytes));
+    expect(await askPython(older, { kept: [], changes: 1_500 })).toMatchObject({ size: 1_000, noticed: 1_500 });
+    stop();
+    const { cosigned, ...said } = await askPython(url, { fork });
+    expect(said).toMatchObject({ witnesses: ['witness.example/w1'], refuses_fork: true });
+    expect(await verifyCheckpoint(cosigned, await read('key'))).toMatchObject({ size: Number(checkpointSize) });
+  },
+  600_000,
+);
+
+(hasGo ? describe : describe.skip)("Tessera's fsck (needs Go)", () => {
   test.each<[what: string, alter: (path: string, bytes: Buffer) => Buffer | undefined]>([
     ['a receipt is removed', (path, bytes) => (path.includes('/entries/000') ? bytes.subarray(2 + bytes.readUInt16BE(0)) : bytes)],
     ['a bundle is missing', (path, bytes) => (path.includes('/entries/000') ? undefined : bytes)],
