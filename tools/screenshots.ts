@@ -1,9 +1,9 @@
 /** `npm run screenshots`: makes the pictures of the README from the local stack and from the text of the diagram. Needs Chromium. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import { chromiumPath, startBrowser } from '../bin/chromium.ts';
 import { startStack } from '../bin/local/stack.ts';
+import { connect } from '../client/connect.ts';
 import { drawDiagram, readDiagram, type Scheme } from './pictures/diagram.ts';
 
 const folder = join(import.meta.dirname, '..', 'docs', 'pictures');
@@ -19,9 +19,20 @@ if (chromiumPath === undefined) {
   process.exit(1);
 }
 
-const stack = await startStack({ port: 0, quiet: true });
-const browser = await startBrowser({ viewport: { width: 1000, height: 900 }, deviceScaleFactor: 1 });
+const root = join(import.meta.dirname, '..');
+const stack = await startStack({
+  port: 0,
+  quiet: true,
+  context: { tryPolicyFile: join(root, 'samples', 'policies', 'burst-and-day.json') },
+});
+const agent = await connect(stack.base_url, { agentId: 'travel-planner', onPolicy: () => true });
+for (const code of ['JP', 'BR', 'FR', 'KE', 'IN', 'PT', 'CA', 'NO', 'EG', 'NZ', 'PE', 'IT', 'GR', 'TH'])
+  await agent.execute('world.example:get-country:v1', { code });
+
+const browser = await startBrowser({ viewport: { width: 1200, height: 900 } });
 const page = await browser.context.newPage();
+page.setDefaultTimeout(120_000);
+const go = (hash: string) => page.evaluate(`location.hash = '#/${hash}'`);
 
 async function shoot(name: string): Promise<void> {
   for (const colorScheme of schemes) {
@@ -31,49 +42,35 @@ async function shoot(name: string): Promise<void> {
   }
 }
 
-async function run(to: Page, uid: string, values: Record<string, string>): Promise<void> {
-  await to.goto(`${stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
-  for (const [name, value] of Object.entries(values)) await to.getByLabel(name).first().fill(value);
-  await to.getByRole('button', { name: 'Run', exact: true }).click();
-  const accept = to.getByRole('button', { name: 'Accept' });
-  await accept.or(to.locator('.answer')).first().waitFor();
-  if (await accept.isVisible()) await accept.click();
-  await to.locator('.answer').waitFor();
-}
-
-await run(page, 'world.example:get-country:v1', { code: 'JP' });
 await page.goto(`${stack.base_url}/console#/?query=what+time+is+it+elsewhere`);
 await page.getByText('permitted', { exact: true }).first().waitFor();
 await shoot('catalogue');
 
-await page.goto(`${stack.base_url}/console#/services`);
+await go(`intents/${encodeURIComponent('world.example:get-country:v1')}`);
+await page.getByLabel('code').first().fill('BR');
+await page.getByRole('button', { name: 'Run', exact: true }).click();
+await page.getByRole('button', { name: 'Accept' }).click();
+await page.locator('.answer').waitFor();
+await page.evaluate('scrollTo(0, 0)');
+await shoot('operation');
+
+await go('policy');
 await page.getByRole('button', { name: 'Sign in' }).first().click();
 await page.locator('input[name="username"]').fill('admin');
 await page.locator('input[type="password"]').fill(stack.admin_password);
 await page.locator('button[type="submit"], input[type="submit"]').click();
-await page.getByRole('link', { name: 'World facts' }).waitFor();
-await page.evaluate('location.hash = "#/import"');
-await page.getByLabel('Drop the document here').setInputFiles({
-  name: 'orders.json',
-  mimeType: 'application/json',
-  buffer: Buffer.from(
-    JSON.stringify({
-      openapi: '3.1.0',
-      info: { title: 'Orders', version: '1.0.0' },
-      servers: [{ url: 'https://orders.example' }],
-      paths: Object.fromEntries(
-        ['orders', 'customers', 'invoices'].map((name) => [
-          `/${name}`,
-          {
-            get: { operationId: `list-${name}`, summary: `List the ${name}`, responses: { 200: { description: 'A list' } } },
-            head: { summary: `Count the ${name}`, responses: { 200: { description: 'A count' } } },
-          },
-        ]),
-      ),
-    }),
-  ),
-});
-await page.getByRole('button', { name: /^Import / }).waitFor();
+// calls are counted from the log, a moment after they have ended
+while (!(await page.getByText('calls would be refused').first().isVisible())) {
+  await page.waitForTimeout(1_000);
+  await go('policy?period=hour');
+  await page.waitForTimeout(1_000);
+  await go('policy');
+}
+await shoot('policy');
+
+await go('import');
+await page.getByLabel('Drop the document here').setInputFiles(join(root, 'openapi.json'));
+await page.getByRole('button', { name: /^Import \d/ }).waitFor();
 await page.evaluate('scrollTo(0, 0)');
 await shoot('console');
 

@@ -10,7 +10,7 @@ import { gateUrl } from './gate.ts';
 import { keep, readKept } from './store.ts';
 
 /** The name under which this page is an agent: the same in each visit, because it belongs to the page's key. */
-export function ownAgentId(): string {
+function ownAgentId(): string {
   const kept = localStorage.getItem('agent-id');
   if (kept !== null) return kept;
   const made = `page-${crypto.randomUUID()}`;

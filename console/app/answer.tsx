@@ -123,7 +123,7 @@ const beginnings: [RegExp, string][] = [
   [/^UklGR.{6}XRUJQ/, 'image/webp'],
 ];
 
-export function pictureAddress(text: string): string | undefined {
+function pictureAddress(text: string): string | undefined {
   const [, base64 = text] = /^data:image\/(?:png|jpeg|gif|webp);base64,(.*)$/s.exec(text) ?? [];
   if (base64.length < 60 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
   const mediaType = beginnings.find(([beginning]) => beginning.test(base64))?.[1];

@@ -23,7 +23,7 @@ export const pathOf = ({ name, path = [name] }: Field): string => pointer(path);
 /** The texts in the fields, by name. An empty field has no value. */
 export type Typed = Record<string, string>;
 
-export interface ReadValues {
+interface ReadValues {
   values: Record<string, unknown>;
   issues: Issue[];
 }

@@ -53,11 +53,11 @@ const maxPages = 50;
  * Reads all pages of a list.
  * @throws IntentGateError
  */
-export async function readAll<T>(path: string, query: Record<string, string>): Promise<T[]> {
+export async function readAll<T>(path: string, query: Record<string, string>, as?: 'admin'): Promise<T[]> {
   const pages: T[] = [];
   let next: Record<string, string> | undefined = query;
   while (next && pages.length < maxPages) {
-    const answer: Answered<T> = await ask<T>('GET', path, { query: next });
+    const answer: Answered<T> = await ask<T>('GET', path, { query: next, ...(as && { as }) });
     pages.push(answer.value);
     next = answer.next;
   }

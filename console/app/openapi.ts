@@ -31,7 +31,7 @@ export interface Body {
   example: unknown;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   method: string;
   path: string;
   headers: Record<string, string>;

@@ -19,7 +19,7 @@ export function PolicyView({ query }: { query: URLSearchParams }) {
         Agents sign the <a href="api/policy">policy itself</a> before they may run anything. If it changes, they have to sign it again.
       </p>
       <Failure error={error} retry={reload} />
-      {answer === undefined && error === undefined && <Skeleton />}
+      {answer === undefined && error === undefined && <Skeleton rows={8} />}
       <Items texts={answer?.value.sentences ?? []} />
       {isAdmin && <ForAdmins path={['policy']} query={query} />}
     </>

@@ -7,7 +7,7 @@ export interface Route {
   query: URLSearchParams;
 }
 
-export function readRoute(fragment: string): Route {
+function readRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split('?', 2);
   return { path: path.split('/').filter(Boolean).map(decode), query: new URLSearchParams(query) };
 }

@@ -49,7 +49,7 @@ export function ServiceCards({ services, error }: { services: ServiceList['servi
 const tones = ['accent', 'good', 'info', 'warn', 'bad'];
 
 /** The first letter of a name, in a colour that stays the same. */
-export function Avatar({ name }: { name: string }) {
+function Avatar({ name }: { name: string }) {
   const hash = Array.from(name).reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521, 7);
   const [initial = '?'] = /[\p{L}\p{N}]/u.exec(name) ?? [];
   return (

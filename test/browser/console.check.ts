@@ -674,7 +674,7 @@ paths:
 
   test('shows a change as a diff, and undoes it', async () => {
     await go('#/history');
-    await page.getByRole('row').filter({ hasText: 'update service' }).first().getByRole('link').click();
+    await page.getByRole('row').filter({ hasText: 'update service' }).first().getByRole('link').first().click();
     const row = page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'paused' }) });
     await row.getByText('true', { exact: true }).waitFor();
     await expectAccessible(page);

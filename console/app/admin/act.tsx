@@ -43,7 +43,7 @@ export function Act({ title, isDangerous = false, command, act, onDone }: ActPro
         ) : (
           <Button
             title={title}
-            kind={isDangerous ? 'danger' : ''}
+            kind={isDangerous ? 'danger' : 'main'}
             isBusy={state === 'running'}
             onClick={() => (isDangerous ? setState('asked') : void run())}
           />

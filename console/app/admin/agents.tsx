@@ -1,7 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
+import { compilePolicy } from '../../../functions/core/policy/compile.ts';
+import { describePlace } from '../../../functions/core/policy/trial.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
-import { type Agent, agentAddress, agentState, noAgentId } from '../../../schemas/agent.ts';
+import { type Agent, type AgentWithUsage, agentAddress, agentState, noAgentId } from '../../../schemas/agent.ts';
+import type { Policy } from '../../../schemas/policy.ts';
 import type { StatsByAgent } from '../../../schemas/stats.ts';
 import { Value } from '../answer.tsx';
 import { SubmitForm } from '../components/button.tsx';
@@ -14,6 +17,7 @@ import { Skeleton } from '../components/skeleton.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Time, Way } from '../components/text.tsx';
+import { deployment } from '../deployment.ts';
 import type { Field, Typed } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
@@ -127,7 +131,7 @@ const lookUpFields: Field[] = [
 export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: string | undefined }) {
   const id = given === noAgentId ? undefined : given;
   const { path, query } = agentAddress(id, thumbprint);
-  const { answer, error, reload } = useRead<Agent>(path, query, 'admin');
+  const { answer, error, reload } = useRead<AgentWithUsage>(path, query, 'admin');
   const [reason, setReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
   const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
@@ -149,6 +153,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
             <span class={agent.state === 'active' ? 'badge good' : 'badge bad'}>{agent.state}</span>
           </p>
           <Value value={factsOf(agent)} label="Agent" />
+          <Limits usage={agent.usage} />
           <Evidence agentId={agent.agent_id} />
         </>
       )}
@@ -208,6 +213,28 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   );
 }
 
+/** How much an agent has used of the limits and budgets of the policy, each with the rule that states it. */
+function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
+  const policy = useRead<Policy>('/api/policy').answer?.value;
+  if (usage.length === 0) return null;
+  const { rules = [] } = policy ? compilePolicy(policy, deployment.publicUrl) : {};
+  return (
+    <Part title="Limits">
+      <Table
+        label="Limits of the agent"
+        heads={['Rule', 'Used', 'Left', 'Of']}
+        numbers={['Used', 'Left', 'Of']}
+        rows={usage.map(({ limit, rule, used, left, of, period, unit = '' }) => [
+          policy && rule !== undefined ? describePlace(rules, rule) : limit,
+          `${used} ${unit}`,
+          `${left} ${unit}`,
+          `${of} ${unit}${period === undefined ? '' : ` in ${period} s`}`,
+        ])}
+      />
+    </Part>
+  );
+}
+
 /** What an agent has executed in the last day, next to what can be done about it. */
 function Evidence({ agentId }: { agentId: string }) {
   const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
@@ -246,7 +273,18 @@ function Meant({ id, thumbprint, refusal: { details } }: { id: string | undefine
   );
 }
 
-const factsOf = ({ agent_id: _, state: __, block, ...others }: Agent) => ({
-  ...others,
-  ...(block && { blocked_at: block.blocked_at, blocked_because: block.reason }),
-});
+const maybeTime = (at: string | undefined) => at && new Date(at).toLocaleString();
+
+const factsOf = ({ key_thumbprint, agent_domain, first_seen, last_issue, revoked_at, proof_required, block }: Agent) =>
+  Object.fromEntries(
+    Object.entries({
+      Key: key_thumbprint,
+      'Verified for': agent_domain,
+      'First seen': maybeTime(first_seen),
+      'Last PAT': maybeTime(last_issue),
+      'PATs revoked': maybeTime(revoked_at),
+      'Proof of possession': proof_required && 'required',
+      Blocked: maybeTime(block?.blocked_at),
+      Because: block?.reason,
+    }).filter(([, value]) => value !== undefined),
+  );

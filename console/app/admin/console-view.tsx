@@ -6,7 +6,8 @@ import { History } from './history.tsx';
 import { Import } from './import.tsx';
 import { EditIntent, NewIntent } from './intents.tsx';
 import { PolicyOnTrial } from './policy-trial.tsx';
-import { NewService, Services, ServiceView } from './services.tsx';
+import { NewService, ServiceView } from './service.tsx';
+import { Services } from './services.tsx';
 import { Usage } from './usage.tsx';
 
 export function ConsoleView({ path: [first, second = '', third], query }: Route) {
@@ -14,7 +15,7 @@ export function ConsoleView({ path: [first, second = '', third], query }: Route)
   if (first === 'import') return <Import />;
   if (first === 'services' && third === 'new') return <NewIntent serviceId={second} />;
   if (first === 'services' && second === 'new') return <NewService />;
-  if (first === 'services') return second === '' ? <Services query={query} /> : <ServiceView key={second} id={second} query={query} />;
+  if (first === 'services') return second === '' ? <Services /> : <ServiceView key={second} id={second} query={query} />;
   if (first === 'agents')
     return second === '' ? (
       <Agents query={query} />

@@ -7,10 +7,11 @@ import { Table } from '../components/table.tsx';
 import { Link, Shown, Time, Way } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
-import type { ChangePage } from '../wire.ts';
+import type { ChangePage, ServiceList } from '../wire.ts';
 import { Command } from './record-form.tsx';
 
 const filters = ['kind', 'id', 'actor'] as const;
+const labels = { id: 'Record', actor: 'By' };
 
 export function History({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
@@ -22,18 +23,23 @@ export function History({ query }: { query: URLSearchParams }) {
   return (
     <>
       <Heading title="History" />
-      <div class="search">
-        <label for="kind">Kind</label>
-        <select id="kind" value={asked.kind ?? ''} onChange={({ currentTarget }) => show('kind', currentTarget.value)}>
-          <option value="">every kind</option>
+      <div class="toolbar">
+        <select aria-label="Kind" value={asked.kind ?? ''} onChange={({ currentTarget }) => show('kind', currentTarget.value)}>
+          <option value="">Every kind</option>
           {changedKinds.map((kind) => (
             <option key={kind}>{kind}</option>
           ))}
         </select>
-        <label for="actor">By</label>
-        <input id="actor" type="text" value={asked.actor ?? ''} onChange={({ currentTarget }) => show('actor', currentTarget.value)} />
-        <label for="id">Record</label>
-        <input id="id" type="text" value={asked.id ?? ''} onChange={({ currentTarget }) => show('id', currentTarget.value)} />
+        {(['actor', 'id'] as const).map((name) => (
+          <input
+            key={name}
+            type="search"
+            aria-label={labels[name]}
+            placeholder={labels[name]}
+            value={asked[name] ?? ''}
+            onChange={({ currentTarget }) => show(name, currentTarget.value)}
+          />
+        ))}
       </div>
       <Changes asked={asked} />
       <Command text={['npx intent-gate history', ...options].join(' ')} />
@@ -45,6 +51,8 @@ export function History({ query }: { query: URLSearchParams }) {
 export function Changes({ asked }: { asked: Record<string, string> }) {
   const { answer, error, reload } = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
   const { entries, head } = answer?.value ?? {};
+  const services = useRead<ServiceList>('/api/services', { page_size: '100' }).answer?.value.services;
+  const names = new Map(services?.map(({ service_id, service_name }) => [service_id, service_name]));
   return (
     <>
       <Failure error={error} retry={reload} />
@@ -65,7 +73,7 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
           <Time at={entry.at} />,
           entry.actor.user_name ?? entry.actor.client_id ?? entry.actor.subject,
           countChanges(entry),
-          <Records key={entry.seq} entry={entry} />,
+          <Records key={entry.seq} entry={entry} names={names} />,
         ])}
       />
       <Way to={answer?.next && linkTo(['history'], answer.next)} title="Older" />
@@ -79,10 +87,16 @@ function countChanges({ changes }: LogEntry): string {
   return [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length})` : what)).join(', ');
 }
 
+const places: Partial<Record<string, string>> = { service: 'services', intent: 'intents', agent: 'agents' };
+
 /** What it was done to: one record, or several, which are shown when somebody asks for them. */
-function Records({ entry: { changes } }: { entry: LogEntry }) {
+function Records({ entry: { changes }, names }: { entry: LogEntry; names: ReadonlyMap<string, string> }) {
   const [first] = changes;
-  if (first && changes.length === 1) return <Shown text={first.id} />;
+  if (first && changes.length === 1) {
+    const { id, kind } = first;
+    const place = places[kind];
+    return place ? <Link to={linkTo([place, id])} text={names.get(id) ?? id} /> : <Shown text={id} />;
+  }
   return (
     <details>
       <summary>{changes.length} records</summary>

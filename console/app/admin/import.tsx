@@ -113,19 +113,24 @@ export function Import() {
     <>
       <Way to={linkTo(['services'])} title="Services" />
       <Heading title="Import">Import a document</Heading>
-      <p>
-        OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You see what the import would do before it changes
-        anything. If the document refers to other files, drop the folder that holds them all.
-      </p>
-      <div class="columns">
-        <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
-        <DropField label="Or drop or choose its folder" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
-      </div>
-      <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
+      <details open={state.step === 'choose'}>
+        <summary>{dropped ? 'Choose another document' : 'Choose the document'}</summary>
+        <p>
+          OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You see what the import would do before it changes
+          anything. If the document refers to other files, drop the folder that holds them all.
+        </p>
+        <div class="columns">
+          <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
+          <DropField label="Or drop or choose its folder" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
+        </div>
+        <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
+      </details>
       {dropped && !isBusy && (
         <p>
           <button type="button" onClick={() => begin(dropped)}>
-            Read <Shown text={dropped.name} /> again
+            <span>
+              Read <Shown text={dropped.name} /> again
+            </span>
           </button>
         </p>
       )}

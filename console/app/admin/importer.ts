@@ -11,9 +11,9 @@ import { openPlanner } from './planner.ts';
 
 const concurrency = 6;
 
-export type OnProgress = (done: number, total: number) => void;
+type OnProgress = (done: number, total: number) => void;
 
-export interface ImportChoices {
+interface ImportChoices {
   /** address of the API, overriding the document */
   baseUrl?: string | undefined;
   isDraft: boolean;

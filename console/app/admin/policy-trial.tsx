@@ -59,24 +59,25 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
     if (tried && tried.period !== period) begin(tried.file, period);
   }, [period]);
 
+  const isWaiting = !(trial && inForce) && error === undefined && (tried !== undefined || !hasNone);
   const tabs = Object.entries(periods).map(([value, label]) => [label, linkTo(['policy'], { period: value })]);
   return (
     <Part title={tried ? <Shown text={`On trial: ${tried.file.name}`} /> : 'On trial'}>
       <p class="quiet">
-        See what another policy would have done to the calls of the gate, before you deploy it.{' '}
-        {hasNone && !tried && 'Choose its file. The setting tryPolicyFile has every new call tried as well.'}
+        See what another policy would have done to the calls of the gate, before you deploy it. The policy of the setting tryPolicyFile is
+        tried on every call; a file that you drop here is tried in your browser.
       </p>
       <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
       <Failure error={error} retry={tried ? () => begin(tried.file, period) : deployed.reload} />
-      {!trial && error === undefined && (tried || !hasNone) && <Skeleton />}
+      {isWaiting && <Skeleton />}
+      {hasNone && !tried && <p>This deployment has no policy on trial.</p>}
       {trial && inForce && <Trial inForce={inForce} trial={trial} />}
-      <DropField
-        label="Policy file"
-        accept=".json"
-        hint="It is tried in your browser, and put into force by a deployment only."
-        onFiles={(files) => files?.[0] && begin(files[0], period)}
-      />
-      {tried && !hasNone && <Button title="Back to the policy on trial in this deployment" onClick={() => setTried(undefined)} />}
+      <DropField label="Policy file" accept=".json" onFiles={(files) => files?.[0] && begin(files[0], period)} />
+      {tried && !hasNone && (
+        <p>
+          <Button title="Back to the policy on trial in this deployment" onClick={() => setTried(undefined)} />
+        </p>
+      )}
       <Command text="npx intent-gate policy try policy.next.json --since 7d" />
     </Part>
   );

@@ -118,7 +118,9 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
           )
         }
       >
-        <Fields fields={fields} typed={typed} issues={issues} onTyped={(next) => setDraft({ base, typed: next })} />
+        <div class="fields">
+          <Fields fields={fields} typed={typed} issues={issues} onTyped={(next) => setDraft({ base, typed: next })} />
+        </div>
         <Problems problems={otherProblems(fields, issues)} />
         <Failure error={failure} />
         {conflict && (

@@ -1,279 +1,98 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
-import type { Stats, StatsByIntent } from '../../../schemas/stats.ts';
-import { Badge, MethodBadge } from '../components/badge.tsx';
+import type { Stats } from '../../../schemas/stats.ts';
+import { Badge } from '../components/badge.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
-import { Failure, Warnings } from '../components/failure.tsx';
-import { Heading, Part } from '../components/heading.tsx';
+import { Failure } from '../components/failure.tsx';
+import { Heading } from '../components/heading.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
-import { type Column, DataTable, Table } from '../components/table.tsx';
-import { Tabs } from '../components/tabs.tsx';
-import { Link, Shown, Time, Way } from '../components/text.tsx';
-import { showToast } from '../components/toast.tsx';
-import { type Answered, ask, useRead } from '../gate.ts';
-import { go, linkTo, pathOf } from '../route.ts';
-import { openStore, useStore } from '../store.ts';
-import type { IntentList, ServiceList } from '../wire.ts';
-import { Act } from './act.tsx';
-import { Credential } from './credential.tsx';
-import { Changes } from './history.tsx';
-import { Command, fieldsOfRecord, RecordForm } from './record-form.tsx';
-import { UsageOf } from './usage.tsx';
+import { type Column, DataTable } from '../components/table.tsx';
+import { Link, Time } from '../components/text.tsx';
+import { readAll, useRead } from '../gate.ts';
+import { linkTo } from '../route.ts';
+import type { ServiceList } from '../wire.ts';
+import { Command } from './record-form.tsx';
 
-const pageSize = '50';
+type Service = ServiceList['services'][number];
 
-export function Services({ query }: { query: URLSearchParams }) {
-  const asked = Object.fromEntries(query);
-  const { answer, error, reload } = useRead<ServiceList>('/api/services', { page_size: pageSize, ...asked }, 'admin');
-  const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value;
-  return (
-    <>
-      <Heading title="Services" />
-      <p class="buttons">
-        <a class="button" href={linkTo(['import'])}>
-          Import a document
-        </a>
-        <a class="button" href={linkTo(['services', 'new'])}>
-          Register a service
-        </a>
-      </p>
-      <Failure error={error} retry={reload} />
-      <Table
-        label="Services"
-        heads={['Service', 'Intents', 'Credential', 'Limit', 'Runs in a day', 'Failures', 'Last failure']}
-        numbers={['Intents', 'Runs in a day', 'Failures']}
-        rows={(answer?.value.services ?? []).map(({ service_id, service_name, intents, credential, limit, paused }) => {
-          const own = stats?.services.find((one) => one.service_id === service_id);
-          return [
-            <>
-              <Link to={linkTo(['services', service_id])} text={service_name} /> {paused && <span class="badge bad">paused</span>}
-            </>,
-            intents,
-            credential === undefined ? '' : credential === null ? 'none' : 'set',
-            limit && `${limit.rate} in ${limit.period} s`,
-            own?.executions ?? 0,
-            own?.upstream_failures ?? 0,
-            own?.last_failure && (
-              <>
-                <Time at={own.last_failure.at} /> {own.last_failure.code}
-              </>
-            ),
-          ];
-        })}
-      />
-      <Way to={answer?.next && linkTo(['services'], answer.next)} title="More" />
-      <Command text="npx intent-gate services list" />
-    </>
-  );
-}
-
-const fields = fieldsOfRecord(serviceInput, {
-  service_name: 'Name',
-  service_url: { label: 'Address', hint: 'For example https://api.example.com' },
-  description: 'Description',
-  policy_url: 'Address of its own policy',
-  service_logo_url: 'Address of its logo',
-  service_terms_of_service_url: 'Address of its terms of service',
-  service_privacy_policy_url: 'Address of its privacy policy',
-  namespace: 'Namespace',
-  'limit/rate': { label: 'Limit: calls of all agents together', hint: 'A number of calls, in each period', required: false },
-  'limit/period': { label: 'Limit: period', hint: 'In seconds', required: false },
-  headers: { label: 'Header fields of every call', hint: 'Everybody can see them: include no secrets.', control: 'pairs' },
-});
-
-/** Of the last save: the page of a new service shows what was said before that was open. */
-const saved = openStore<Pick<SavedService, 'service_id' | 'warnings'> | undefined>(undefined);
-
-export const NewService = () => (
-  <>
-    <Heading title="Register a service" />
-    <p>
-      If it has an OpenAPI document, <a href={linkTo(['import'])}>import that</a> instead: its operations become intents.
-    </p>
-    <RecordForm
-      name="new service"
-      fields={fields}
-      record={{}}
-      schema={serviceInput}
-      send={{ method: 'POST', path: '/api/services' }}
-      command="npx intent-gate services create -f -"
-      onSaved={(answer) => {
-        const service = answer as SavedService;
-        saved.set(service);
-        go(linkTo(['services', service.service_id]));
-      }}
-    />
-  </>
-);
-
-const tabs = { operations: 'Operations', usage: 'Usage', credential: 'Credential', settings: 'Settings', history: 'History' };
-
-/** One service. What is on the page stays there if it cannot be read again. */
-export function ServiceView({ id, query }: { id: string; query: URLSearchParams }) {
-  const path = `/api/services/${encodeURIComponent(id)}`;
-  const { answer, error, reload } = useRead<ShownService>(path, {}, 'admin');
-  const last = useStore(saved);
-  useEffect(() => () => saved.set(undefined), [id]);
-  if (answer === undefined) {
-    return (
-      <>
-        <Heading title="Service" />
-        <Failure error={error} retry={reload} />
-        {error === undefined && <Skeleton rows={8} />}
-      </>
+/** Every service, as its admins see it. */
+export function Services() {
+  const [{ services, error }, setState] = useState<{ services?: Service[]; error?: unknown }>({});
+  const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value.services;
+  const read = () =>
+    void readAll<ServiceList>('/api/services', { page_size: '100' }, 'admin').then(
+      (pages) => setState({ services: pages.flatMap((page) => page.services) }),
+      (failure) => setState({ error: failure }),
     );
-  }
-  const { value: record, etag } = answer;
-  const tab = query.get('tab') ?? 'operations';
-  const { service_id: _, credential, ...input } = record;
-  return (
-    <article>
-      <Way to={linkTo(['services'])} title="Services" />
-      <Heading title={record.service_name} />
-      <p>
-        <Shown text={record.description} /> {record.paused && <Badge tone="bad">paused</Badge>}
-      </p>
-      <Warnings texts={last?.service_id === id ? last.warnings : []} />
-      <Failure error={error} retry={reload} />
-      <Tabs
-        label="Service"
-        tabs={Object.fromEntries(Object.entries(tabs).map(([name, label]) => [label, linkTo(['services', id], { tab: name })]))}
-        current={Object.hasOwn(tabs, tab) ? tabs[tab as keyof typeof tabs] : ''}
-      />
-      {tab === 'operations' && <Operations id={id} />}
-      {tab === 'usage' && <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} />}
-      {/* these two keep what was typed while another tab is shown */}
-      <div hidden={tab !== 'credential'}>
-        <Credential id={id} facts={credential} suggested={query} onChanged={reload} />
-      </div>
-      {tab === 'history' && <Changes asked={{ id }} />}
-      <div hidden={tab !== 'settings'}>
-        <Part title="Settings">
-          <RecordForm
-            name={`service ${id}`}
-            fields={fields}
-            record={record}
-            etag={etag}
-            schema={serviceUpdate}
-            send={{ method: 'PUT', path }}
-            read={{ path }}
-            command={`npx intent-gate services update ${id} -f -`}
-            onSaved={(answer) => {
-              showToast('The service is saved.');
-              saved.set(answer as SavedService);
-              reload();
-            }}
-          />
-        </Part>
-        <Part title={record.paused ? 'Resume the service' : 'Pause the service'}>
-          <p>While a service is paused, its intents can be found, and every execution is refused.</p>
-          <Act
-            title={record.paused ? 'Resume' : 'Pause'}
-            isDangerous={!record.paused}
-            command={`npx intent-gate services ${record.paused ? 'resume' : 'pause'} ${id}`}
-            act={() =>
-              ask('PUT', path, {
-                as: 'admin',
-                body: { ...input, paused: !record.paused },
-                headers: etag === undefined ? {} : { 'If-Match': etag },
-              })
-            }
-            onDone={reload}
-          />
-        </Part>
-        <Part title="Delete the service">
-          <p>This also deletes its intents and its credential.</p>
-          <Act
-            title="Delete the service"
-            isDangerous
-            command={`npx intent-gate services delete ${id}`}
-            act={() => ask('DELETE', path, { as: 'admin' })}
-            onDone={() => go(linkTo(['services']))}
-          />
-        </Part>
-      </div>
-    </article>
-  );
-}
-
-type Listed = IntentList['intents'][number];
-
-/** All intents of a service, page by page as they arrive. */
-function useIntents(id: string) {
-  const [state, setState] = useState<{ intents?: Listed[]; error?: unknown }>({});
-  useEffect(() => {
-    const giveUp = new AbortController();
-    const read = async () => {
-      let intents: Listed[] = [];
-      for (let query: Record<string, string> | undefined = { page_size: '100' }; query; ) {
-        const page: Answered<IntentList> = await ask('GET', `/api/services/${id}/intents`, { query, signal: giveUp.signal, as: 'admin' });
-        intents = [...intents, ...page.value.intents];
-        setState({ intents });
-        query = page.next;
-      }
-    };
-    read().catch((error: unknown) => giveUp.signal.aborted || setState((before) => ({ ...before, error })));
-    return () => giveUp.abort();
-  }, [id]);
-  return state;
-}
-
-function Operations({ id }: { id: string }) {
-  const { intents, error } = useIntents(id);
-  const numbers = useRead<StatsByIntent>('/api/stats', { period: 'day', by: 'intent', service_id: id }, 'admin').answer?.value.intents;
-  const counts = new Map(numbers?.map((own) => [own.intent_uid, own]));
-  const callsOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.executions ?? 0;
-  const failuresOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.upstream_failures ?? 0;
-  const columns: Column<Listed>[] = [
+  useEffect(read, []);
+  const used = new Map(stats?.map((own) => [own.service_id, own]));
+  const callsOf = ({ service_id }: Service) => used.get(service_id)?.executions ?? 0;
+  const failuresOf = ({ service_id }: Service) => used.get(service_id)?.upstream_failures ?? 0;
+  const lastOf = ({ service_id }: Service) => used.get(service_id)?.last_failure;
+  const columns: Column<Service>[] = [
     {
-      head: 'Operation',
-      cell: ({ intent_uid, intent_name }) => (
+      head: 'Service',
+      cell: ({ service_id, service_name, paused }) => (
         <>
-          <Link to={linkTo(['intents', intent_uid])} text={intent_name} /> <small class="quiet">{intent_uid}</small>
+          <Link to={linkTo(['services', service_id])} text={service_name} /> {paused && <Badge tone="bad">paused</Badge>}
         </>
       ),
-      sortBy: ({ intent_name }) => intent_name,
+      sortBy: ({ service_name }) => service_name.toLowerCase(),
     },
-    { head: 'Method', cell: ({ method }) => <MethodBadge method={method} />, sortBy: ({ method }) => method },
-    { head: 'Path', cell: ({ url }) => <code>{pathOf(url)}</code>, sortBy: ({ url }) => pathOf(url) },
-    {
-      head: 'Status',
-      cell: ({ deprecated, draft }) => (
-        <>
-          {deprecated && <Badge tone="warn">deprecated</Badge>} {draft && <Badge>draft</Badge>}
-        </>
-      ),
-      sortBy: ({ deprecated, draft }) => (draft ? 'draft' : deprecated ? 'deprecated' : undefined),
-    },
+    { head: 'Operations', cell: ({ intents }) => intents, sortBy: ({ intents }) => intents, isNumber: true },
     { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
     { head: 'Failures', cell: failuresOf, sortBy: failuresOf, isNumber: true },
+    {
+      head: 'Last failure',
+      cell: (service) => {
+        const last = lastOf(service);
+        return (
+          last && (
+            <>
+              <Time at={last.at} /> {last.code}
+            </>
+          )
+        );
+      },
+      sortBy: (service) => lastOf(service)?.at,
+    },
+    {
+      head: 'Credential',
+      cell: ({ credential }) => (credential === undefined ? '' : credential === null ? 'none' : 'set'),
+      sortBy: ({ credential }) => Number(Boolean(credential)),
+    },
+    { head: 'Limit', cell: ({ limit }) => limit && `${limit.rate} in ${limit.period} s`, sortBy: ({ limit }) => limit?.rate },
   ];
   return (
     <>
-      <Failure error={error} />
-      {intents ? (
+      <Heading title="Services" />
+      <Failure error={error} retry={read} />
+      {services ? (
         <DataTable
-          label="Operations"
+          label="Services"
           columns={columns}
-          rows={intents}
-          keyOf={({ intent_uid }) => intent_uid}
-          textOf={({ intent_uid, intent_name, method, url }) => `${intent_name} ${intent_uid} ${method} ${url}`}
+          rows={services}
+          keyOf={({ service_id }) => service_id}
+          textOf={({ service_name, description }) => `${service_name} ${description}`}
           tools={
-            <a class="button" href={linkTo(['services', id, 'new'])}>
-              New intent
-            </a>
+            <>
+              <a class="button main" href={linkTo(['import'])}>
+                Import a document
+              </a>
+              <a class="button" href={linkTo(['services', 'new'])}>
+                Register a service
+              </a>
+            </>
           }
           empty={
-            <EmptyState title="This service has no operations yet">
-              <p>
-                <a href={linkTo(['import'])}>Import a document</a>
-              </p>
+            <EmptyState title="No services yet">
+              <p>Import the OpenAPI document of one: its operations become what agents can run.</p>
             </EmptyState>
           }
         />
       ) : (
         error === undefined && <Skeleton rows={8} />
       )}
+      <Command text="npx intent-gate services list" />
     </>
   );
 }

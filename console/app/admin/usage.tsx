@@ -11,7 +11,6 @@ import {
 import { Chart } from '../components/chart.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Failure } from '../components/failure.tsx';
-import { FormField } from '../components/field.tsx';
 import { Heading, Part } from '../components/heading.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
@@ -45,18 +44,20 @@ export function Usage({ query }: { query: URLSearchParams }) {
       <Heading title="Usage" />
       <Tabs label="Period" tabs={tabsOf('period', periods)} current={periods[period]} />
       <Tabs label="Grouping" tabs={tabsOf('by', groups)} current={groups[by]} />
-      <FormField
-        field={{
-          name: 'service',
-          label: 'Service',
-          type: 'string',
-          hint: 'Only executions of its intents',
-          enum: named.map((service) => service.service_id),
-          labels: named.map(usedService),
-        }}
-        text={service_id && JSON.stringify(service_id)}
-        onText={(text) => go(linkTo(['usage'], { ...asked, service_id: text && JSON.parse(text) }))}
-      />
+      <div class="toolbar">
+        <select
+          aria-label="Service"
+          value={service_id}
+          onChange={({ currentTarget }) => go(linkTo(['usage'], { ...asked, service_id: currentTarget.value }))}
+        >
+          <option value="">Every service</option>
+          {named.map((service) => (
+            <option key={service.service_id} value={service.service_id}>
+              {usedService(service)}
+            </option>
+          ))}
+        </select>
+      </div>
       <UsageOf asked={asked} />
     </>
   );
@@ -179,7 +180,7 @@ export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly 
   const named =
     period === 'month' ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }) } : {};
   return (
-    <>
+    <div class="columns">
       <Chart
         title={`Calls per ${slotNames[period]}`}
         times={times}
@@ -203,6 +204,6 @@ export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly 
           },
         ]}
       />
-    </>
+    </div>
   );
 }

@@ -1,13 +1,13 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Tone } from './badge.tsx';
 
-export interface Series {
+interface Series {
   name: string;
   tone: Extract<Tone, 'bad' | 'warn'> | 'accent';
   values: readonly number[];
 }
 
-export interface ChartProps {
+interface ChartProps {
   title: string;
   /** the beginning of each slot, in milliseconds since the epoch */
   times: readonly number[];

@@ -1,7 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { Button } from './button.tsx';
-import { Shown } from './text.tsx';
 
 /** Tabs that are places: each has an address, so it can be linked to. */
 export const Tabs = ({ label, tabs, current }: { label: string; tabs: Record<string, string>; current: string }) => (
@@ -56,27 +54,3 @@ export function Panels({ label, panels }: { label: string; panels: Record<string
     </>
   );
 }
-
-interface ChoiceProps {
-  title: string;
-  options: readonly string[];
-  chosen: readonly string[];
-  onChoose(option: string): void;
-}
-
-/** Options of which some are chosen. */
-export const Choice = ({ title, options, chosen, onChoose }: ChoiceProps) =>
-  options.length === 0 ? null : (
-    <fieldset class="tags">
-      <legend>{title}</legend>
-      {options.map((option) => (
-        <Button
-          key={option}
-          title={<Shown text={option} />}
-          kind="tag"
-          isPressed={chosen.includes(option)}
-          onClick={() => onChoose(option)}
-        />
-      ))}
-    </fieldset>
-  );
