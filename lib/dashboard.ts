@@ -25,14 +25,23 @@ export interface DashboardProps {
 const period = Duration.minutes(5);
 const half = { width: 12, height: 6 };
 
+/** Maximum number of log groups that CloudWatch queries at once. */
+const maxLogGroups = 50;
+
 /**
  * The dashboard. What logs can tell is queried from them on viewing, because a query costs only then and a metric costs always.
  */
 export function createDashboard(scope: Construct, { rest, tables, functions, namespace }: DashboardProps): Dashboard {
   const logGroupNames = [...functions.values()].map(({ logGroup }) => logGroup.logGroupName);
   const executing = logGroupsOfExecutions(functions);
-  const query = (title: string, queryLines: string[], groups = logGroupNames): IWidget =>
-    new LogQueryWidget({ title, queryLines, logGroupNames: groups, view: LogQueryVisualizationType.TABLE, ...half });
+  const query = (name: string, queryLines: string[], groups = logGroupNames): IWidget[] => {
+    const count = Math.ceil(groups.length / maxLogGroups);
+    return Array.from({ length: count }, (_, at) => {
+      const title = count > 1 ? `${name} (${at + 1} of ${count})` : name;
+      const part = groups.slice(at * maxLogGroups, (at + 1) * maxLogGroups);
+      return new LogQueryWidget({ title, queryLines, logGroupNames: part, view: LogQueryVisualizationType.TABLE, ...half });
+    });
+  };
   const lambdas = [...functions].map(([name, { lambda }]) => ({ name, lambda }));
   const widgets: IWidget[] = [
     new GraphWidget({
@@ -50,18 +59,18 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
       left: [search(`{${namespace},code} MetricName="Refusals"`)],
       ...half,
     }),
-    query('Rate limits reached, by endpoint', [
+    ...query('Rate limits reached, by endpoint', [
       'filter message = "answered" and code = "TOO_MANY_REQUESTS"',
       'stats count() as refused by endpoint, bin(5m)',
     ]),
-    ...(['agent', 'service'] as const).map((one) =>
+    ...(['agent', 'service'] as const).flatMap((one) =>
       query(
         `Executions by ${one}`,
         ['filter message = "executed"', `stats count() as calls by ${one}_id, outcome`, 'sort calls desc', 'limit 50'],
         executing,
       ),
     ),
-    query(
+    ...query(
       'Upstream outcomes by host',
       [
         'filter message = "executed" and ispresent(upstream_host)',
@@ -70,7 +79,7 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
       ],
       executing,
     ),
-    query('Faults by cause (KMS, DynamoDB, our own)', [
+    ...query('Faults by cause (KMS, DynamoDB, our own)', [
       'filter level = "ERROR" and message in ["answered", "tool"]',
       'stats count() as answers by endpoint, tool, code, cause.name, cause.cause.name',
       'sort answers desc',
@@ -86,7 +95,7 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
       right: lambdas.map(({ name, lambda }) => lambda.metricThrottles({ label: `${name} throttled`, period })),
       ...half,
     }),
-    query('Cold starts', [
+    ...query('Cold starts', [
       'filter type = "platform.report" and ispresent(record.metrics.initDurationMs)',
       'stats count() as starts, avg(record.metrics.initDurationMs) as mean_ms, max(record.metrics.initDurationMs) as longest_ms, max(record.metrics.maxMemoryUsedMB) as memory_mb by @log',
       'sort starts desc',

@@ -1005,6 +1005,15 @@ describe('alarms', () => {
   });
 });
 
+test('the dashboard queries every log group, at most 50 at once, which is what CloudWatch takes', () => {
+  const { widgets } = JSON.parse(flatten(standard.only('AWS::CloudWatch::Dashboard').Properties.DashboardBody));
+  const queries: string[] = widgets.flatMap(({ properties }: { properties: { query?: string } }) => properties.query ?? []);
+  const groups = queries.map((query) => query.match(/<\w+Logs\w+>/g) ?? []);
+  expect(Math.max(...groups.map(({ length }) => length))).toBeLessThanOrEqual(50);
+  for (const line of ['"answered" and code', 'level = ', 'platform.report'])
+    expect(groups.filter((_, at) => queries[at]?.includes(line)).flat()).toHaveLength(functionRows.length);
+});
+
 test('every alarm has its row in the runbook', async () => {
   const { readFile } = await import('node:fs/promises');
   const guide = await readFile('docs/operations.md', 'utf8');
