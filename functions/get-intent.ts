@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { canonicalDigest } from '../schemas/canonical.ts';
 import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
 import { intentUid } from '../schemas/intent-uid.ts';
 import { mayChange } from './core/admin/admin.ts';
@@ -47,7 +48,7 @@ export const createAction =
     const { service_name, paused } = found.service;
     const shown = { ...describe(found.intent, service_name), ...(paused && { paused }) };
     if (!policy || terms.length === 0) return revalidated(shown, intentTag(found, view));
-    return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), policy.digest));
+    return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), canonicalDigest([policy.digest, terms])));
   };
 
 const intents = openLiveIntents(tableFromEnvironment());

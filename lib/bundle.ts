@@ -15,12 +15,15 @@ const unusedParts = [
   '@smithy/node-http-handler',
 ];
 
-/** What zod holds to write JSON schemas, and what replaces it: functions only validate, and this would be 18 KB of each. */
+/** What zod holds to write JSON schemas, and what replaces it: functions only validate, except for those that {@link describing} names, and this would be 18 KB of each. */
 const zodStubs = {
   'to-json-schema.js': 'export const createToJSONSchemaMethod = () => undefined, createStandardJSONSchemaMethod = () => undefined;',
   'json-schema-processors.js': 'export const toJSONSchema = undefined;',
   'json-schema-generator.js': 'export const JSONSchemaGenerator = undefined;',
 };
+
+/** Functions that write JSON schemas: of the tools of MCP. */
+const describing = ['mcp'];
 
 /** Loaded by functions on first use (`createRequire`), so it is beside their bundle instead of in it. */
 const loadedLate = 're2js';
@@ -38,7 +41,7 @@ function requireSources(names: readonly string[]): void {
 }
 
 /**
- * Bundles every function in one esbuild call.
+ * Bundles every function.
  * @param names - of the files in `functions/`, without their extension
  * @param folder - gets one folder for each function, with its `index.mjs`
  * @throws SettingsError naming the files that are missing
@@ -48,7 +51,16 @@ export function bundleFunctions(names: readonly string[], folder: string): void 
   const zod = mkdtempSync(join(tmpdir(), 'zod-'));
   try {
     copyZod(zod);
-    build(names, folder, zod);
+    build(
+      names.filter((name) => !describing.includes(name)),
+      folder,
+      { zod },
+    );
+    build(
+      names.filter((name) => describing.includes(name)),
+      folder,
+      {},
+    );
   } finally {
     rmSync(zod, { recursive: true });
   }
@@ -64,7 +76,7 @@ function copyZod(folder: string): void {
   for (const [file, text] of Object.entries(zodStubs)) writeFileSync(join(folder, 'v4', 'core', file), text);
 }
 
-function build(names: readonly string[], folder: string, zod: string): void {
+function build(names: readonly string[], folder: string, replaced: Record<string, string>): void {
   buildSync({
     entryPoints: Object.fromEntries(names.map((name) => [`${name}/index`, sourceOf(name)])),
     outdir: folder,
@@ -79,7 +91,7 @@ function build(names: readonly string[], folder: string, zod: string): void {
     alias: {
       ...Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),
       '@aws-sdk/credential-provider-node': resolve('lib/lambda-credentials.ts'),
-      zod,
+      ...replaced,
     },
     banner: { js: banner },
     logLevel: 'silent',

@@ -5,11 +5,13 @@ import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
+import { openRelay } from '../../functions/core/relay/call.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createMcp } from '../../functions/mcp.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';
+import { makeCallKeys } from '../support/call-keys.ts';
 import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
@@ -26,6 +28,7 @@ let pat: string;
 let serviceId: string;
 let answer: { status: number; body: string };
 let number = 0;
+let delayMs = 0;
 let key: string;
 
 const uid = () => `pay.example:refund-${number}:v1`;
@@ -34,7 +37,9 @@ beforeAll(async () => {
   gate = await startGate();
   parts = openDeferredParts(gate);
   upstream = await startUpstream((_, response) => {
-    response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body);
+    const send = () => response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body);
+    if (delayMs > 0) setTimeout(send, delayMs);
+    else send();
   });
   serviceId = (await gate.services.create({ ...serviceNamed('Payments'), namespace: 'pay.example' })).service_id;
 });
@@ -50,6 +55,7 @@ beforeEach(async () => {
   agent = await newAgent();
   pat = await obtainPat(gate, agent, template());
   answer = { status: 200, body: '{"name":"France"}' };
+  delayMs = 0;
   upstream.seen.length = 0;
   gate.started.length = 0;
   gate.announced.length = 0;
@@ -443,6 +449,25 @@ describe('Prefer: respond-async', () => {
     level.restore();
     const { level: found, code, fault } = lines[0];
     expect([lines.length, { level: found, code, ...(fault && { fault }) }]).toEqual([1, line]);
+  });
+
+  test('an upstream that answers too late leaves its outcome open, and is called once', async () => {
+    const relay = openRelay({
+      rules: { ports: [443], allowLoopback: true, ownHosts: [] },
+      credentials: gate.credentials,
+      callKeys: makeCallKeys(),
+      maxDeadlineMs: 300,
+    });
+    delayMs = 1_000;
+    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
+    await parts.openWorker({ relay })(id);
+    expect((await read(id)).body).toMatchObject({
+      status: 'done',
+      outcome: { status: 504, body: { error: { code: 'GATEWAY_TIMEOUT', details: { outcome: 'unknown' } } } },
+    });
+    await Promise.all([worker(id), relay.close()]);
+    expect(refusalOf(await ask('DE'))).toMatchObject({ status: 504, details: { outcome: 'unknown' } });
+    expect(upstream.seen).toHaveLength(1);
   });
 
   test('a worker that dies after it has claimed the call leaves it unknown', async () => {

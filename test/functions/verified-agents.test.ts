@@ -4,15 +4,22 @@ import { calculateJwkThumbprint, decodeJwt } from 'jose';
 import { type Agreement, type ConnectOptions, connect, openMemoryKeyStore } from '../../client/connect.ts';
 import { createAction as approveDomain } from '../../functions/approve-agent-domain.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openRegistry } from '../../functions/core/registry/registry.ts';
+import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
+import { createAction as getIntent } from '../../functions/get-intent.ts';
 import { createAction as listDomains } from '../../functions/list-agent-domains.ts';
 import { createAction as removeDomain } from '../../functions/remove-agent-domain.ts';
+import { createAction as searchIntents } from '../../functions/search-intents.ts';
 import { toAgent } from '../../schemas/agent.ts';
 import { serviceOver } from '../client/service.ts';
 import { someAdmin, startAdmins } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
-import { invoke } from '../support/invoke.ts';
+import { type Call, invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -45,6 +52,7 @@ const list = (...agents: Agent[]) => {
 };
 const ask = (agent: Agent, more: object = { agent_directory }, isApprovalRequired = false) =>
   requestPat(gate.openIssue(policy, isApprovalRequired), agent, policy, more);
+const requestAs = (more: object) => ask(agent, more);
 const claimsOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => (status === 200 ? decodeJwt(body['proto-pat']) : body);
 
 let agent: Agent;
@@ -199,6 +207,49 @@ test('admins approve domains by their names, list them, and withdraw that once',
   expect(await send(removeDomain(parts), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
   expect(await send(removeDomain(parts), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
   await admins.stop();
+});
+
+test.each(['127.0.0.1', '10.0.0.8', '169.254.169.254', '::1', 'fd00::1'])(
+  'a directory at the private address %s is not asked',
+  async (address) => {
+    const { port } = upstream;
+    const readers = agentDirectories({
+      rules: { ports: [port], allowLoopback: false, ownHosts: [] },
+      resolve: async () => [{ address, family: address.includes(':') ? 6 : 4 }],
+      trustedCertificate: certificate.cert,
+    });
+    const seen = upstream.seen.length;
+    await expect(readers.verify(agent_directory, await calculateJwkThumbprint(jwkOf(agent)), baseUrl)).rejects.toMatchObject({
+      code: 'INVALID_PARAMETER',
+    });
+    expect(upstream.seen.length).toBe(seen);
+  },
+);
+
+test('search and get_intent say what is permitted to the agent whose PAT is sent', async () => {
+  const { service_id } = await gate.services.create(serviceNamed('Finding'));
+  const uids = ['bot.example:seek:v1', 'open.example:seek:v1'];
+  for (const uid of uids) await gate.intents.create(service_id, intentOf(uid, { intent_name: 'Seek parcels' }));
+  const engine = openSqliteEngine(openRegistry(gate.database.table));
+  const parts = { findPolicy: openPolicy(policy), verifyPat: openPatVerifier({ findKey: gate.signingKeys.find }) };
+  const ask = async (action: Action, call: Call, pat?: string) =>
+    (await invoke(action, { ...call, headers: pat === undefined ? {} : { Authorization: `Bearer ${pat}` } })).body;
+  const find = async (pat?: string) => {
+    const query = { query: 'seek parcels', permitted: 'true' };
+    const { intents } = await ask(searchIntents({ engine, ...parts }), { path: '/api/intents/search', query }, pat);
+    return intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid).toSorted();
+  };
+  const read = async (pat?: string) => {
+    const [intent_uid = ''] = uids;
+    const call = { path: `/api/intents/${intent_uid}`, pathParameters: { intent_uid } };
+    return (await ask(getIntent({ intents: gate.intents, ...parts }), call, pat)).terms;
+  };
+  const [verified, plain] = [(await requestAs({ agent_directory })).body['proto-pat'], (await requestAs({})).body['proto-pat']];
+  expect(await find(verified)).toEqual(uids);
+  for (const other of [plain, undefined, 'no-pat']) expect(await find(other)).toEqual(uids.slice(1));
+  expect(await read(verified)).toEqual(['You may execute every intent of the namespace bot.example.']);
+  for (const other of [plain, undefined]) expect(await read(other)).toBeUndefined();
+  await engine.close();
 });
 
 test('rules with an assignee are for that agent alone, and services see verified domains', async () => {

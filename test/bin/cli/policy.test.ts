@@ -75,6 +75,41 @@ test('a call is explained: which rules decide, and why', async () => {
   expect(await run([...words, 'amount=1', '--at', 'noon'])).toMatchObject({ code: 3, stderr: expect.stringMatching(/^--at takes/) });
 });
 
+test('the rules of an agent are listed and explained by any of its names', async () => {
+  const policy = join(folder, 'assigned.json');
+  const target = '{base_url}/api/intents';
+  const thumbprint = 'k'.repeat(43);
+  const permission = ['https://bot.example', 'Acme', thumbprint].map((assignee, at) => ({
+    target: `${target}?namespace=a${at}.example`,
+    action: 'execute',
+    assignee,
+  }));
+  writeFileSync(policy, JSON.stringify({ permission: [{ target: `${target}?namespace=all.example`, action: 'execute' }, ...permission] }));
+  const rulesOf = async (...agent: string[]) => {
+    const { stdout } = await run(['policy', 'explain', '--file', policy, ...agent.flatMap((one) => ['--agent', one])]);
+    return [...stdout.matchAll(/(?:a\d|all)\.example/g)].map(([namespace]) => namespace);
+  };
+  const permits = async (uid: string, ...agent: string[]) => {
+    const words = ['policy', 'explain', uid, '--file', policy, '--json', ...agent.flatMap((one) => ['--agent', one])];
+    return JSON.parse((await run(words)).stdout).is_permitted;
+  };
+  for (const [agent, namespaces] of [
+    [['bot.example'], ['a0.example']],
+    [['acme'], ['a1.example']],
+    [[thumbprint], ['a2.example']],
+    [
+      ['acme', 'https://bot.example'],
+      ['a0.example', 'a1.example'],
+    ],
+    [['another'], []],
+  ] as const) {
+    expect([agent, new Set(await rulesOf(...agent))]).toEqual([agent, new Set(['all.example', ...namespaces])]);
+    for (const at of [0, 1, 2])
+      expect(await permits(`a${at}.example:b:v1`, ...agent)).toBe(namespaces.some((one) => one === `a${at}.example`));
+    expect(await permits('all.example:b:v1', ...agent)).toBe(true);
+  }
+});
+
 test('a change is told by the intents of a registry', async () => {
   const samples = join(folder, 'registry.json');
   const intents = [intentOf('world.example:get-country:v1'), intentOf('payments.example:transfer:v1')];
