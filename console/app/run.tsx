@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { describeUpstream, PolicyDeclined, Refusal } from '../../client/errors.ts';
+import { PolicyDeclined, Refusal } from '../../client/errors.ts';
 import type { PendingExecution } from '../../client/types.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
@@ -10,7 +10,7 @@ import { type ExecutionFacts, runIntent } from './agent.ts';
 import { Answer } from './answer.tsx';
 import { rememberCall } from './calls.tsx';
 import { Button, SubmitForm } from './components/button.tsx';
-import { Failure } from './components/failure.tsx';
+import { Failure, saidIn } from './components/failure.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Part } from './components/heading.tsx';
 import { Skeleton } from './components/skeleton.tsx';
@@ -67,7 +67,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
         setOutcome({ state: 'declined' });
         return;
       }
-      const said = error instanceof Refusal ? describeUpstream(error.details) : undefined;
+      const said = error instanceof Refusal ? saidIn(error.details) : undefined;
       rememberCall({
         ...call,
         durationMs: passed(),

@@ -79,7 +79,7 @@ given('the console, with much to show or nothing', () => {
     await plain.close();
   });
 
-  describe('with 300 services and 4,000 operations', () => {
+  describe('with 300 services and 5,000 operations', () => {
     const intentOf = (host: string, at: number) => ({
       intent_uid: `${host}:operation-${at}:v1`,
       intent_name: `${['List', 'Create', 'Cancel', 'Send'][at % 4]} ${['invoices', 'orders', 'parcels', 'tickets', 'refunds'][at % 5]} of kind ${at}`,
@@ -97,7 +97,7 @@ given('the console, with much to show or nothing', () => {
         const about = { service_name, service_url: service.url, description: `${service_name} sells things.` };
         const made = await api?.asAdmin('POST', '/api/services', about);
         const { service_id } = made && bodyOf(made, 201);
-        for (let first = 0; at < 20 && first < 200; first += 25) {
+        for (let first = 0; first < (at === 0 ? 3_000 : at <= 20 ? 100 : 0); first += 25) {
           const create = Array.from({ length: 25 }, (_, more) => intentOf(`service-${at}.example`, first + more));
           if (at === 0 && first === 0)
             Object.assign(create[0] ?? {}, { intent_name: longName, intent_uid: 'big.example:list:v1', input_parameters: [] });

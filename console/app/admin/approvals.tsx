@@ -3,9 +3,11 @@ import { Refusal } from '../../../client/errors.ts';
 import { quote } from '../../../registry/shell-words.ts';
 import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import { Value } from '../answer.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
 import { Failure } from '../components/failure.tsx';
 import { FormField } from '../components/field.tsx';
 import { Heading, Part } from '../components/heading.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
 import { Table } from '../components/table.tsx';
 import { Items, Link, Shown, Time, Way } from '../components/text.tsx';
 import { ask, useRead } from '../gate.ts';
@@ -34,7 +36,8 @@ export function Approvals({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="Approvals" />
       <Failure error={error} retry={reload} />
-      {answer && approvals.length === 0 && <p>No call waits for your approval.</p>}
+      {!answer && error === undefined && <Skeleton />}
+      {answer && approvals.length === 0 && <EmptyState title="No call waits for your approval." />}
       <Table
         label="Approvals"
         heads={['Operation', 'Arguments', 'Agent', 'Price', 'Since']}

@@ -58,6 +58,10 @@ const Reason = ({ details }: { details: Record<string, unknown> }) => {
   );
 };
 
+/** What the service has said, as a sentence if it has one. */
+export const saidIn = (details: Record<string, unknown>): string | undefined =>
+  sentenceIn(details.upstream_body) ?? describeUpstream(details);
+
 /** Members in which services write the reason (RFC 9457 and common practice). */
 const reasonNames = ['detail', 'message', 'error_description', 'error', 'reason', 'title'];
 
