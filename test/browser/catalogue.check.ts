@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page } from 'playwright-core';
 import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf, startApi } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, hostileTexts, startService } from './console-page.ts';
+import { expectAccessible, expectToFit, hostileTexts, settle, startService } from './console-page.ts';
 
 const given = chromiumPath === undefined ? describe.skip : describe;
 const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
@@ -348,8 +348,8 @@ given('the catalogue', () => {
     await page.keyboard.press('/');
     await page.locator('#query:focus').waitFor();
     await page.keyboard.type('time in another place');
-    await page.waitForURL(/query=time/);
-    await page.locator('[aria-busy="false"]').waitFor();
+    await page.waitForURL(/query=time\+in\+another\+place$/);
+    await settle(page);
     const focused = () => page.evaluate('document.activeElement.textContent');
     const hits = await page.locator('.hits h2').allTextContents();
     for (const key of ['ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
