@@ -424,6 +424,44 @@ describe('a call that waits for approval', () => {
   });
 });
 
+test.each(['before', 'after'] as const)(
+  'a worker that dies %s any step makes the call once at most, and nobody is told otherwise',
+  async (when) => {
+    const { table } = gate.database;
+    const ends = new Set<string>();
+    for (let step = 0, isOver = false; !isOver; step++) {
+      await gate.agents.revoke(operator, { agentId: agent.agentId });
+      pat = await obtainPat(gate, agent, approvalTemplate());
+      id = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `${when}-${step}-${number}` } }));
+      ({ digest } = await parts.shown(id));
+      expect(await approve()).toMatchObject({ status: 200 });
+      upstream.seen.length = 0;
+      let at = 0;
+      const guard =
+        <A extends unknown[], R>(run: (...args: A) => Promise<R>) =>
+        async (...args: A) => {
+          const isHere = at++ === step;
+          if (at > step + 1 || (isHere && when === 'before')) throw new Error('killed');
+          const result = await run(...args);
+          if (isHere) throw new Error('killed');
+          return result;
+        };
+      const names = ['get', 'getAll', 'query', 'put', 'update', 'delete', 'transact'] as const;
+      const over = Object.fromEntries(names.map((name) => [name, guard(table[name] as () => Promise<unknown>)]));
+      await work({ over: { ...table, ...over } as typeof table }).catch(() => {});
+      isOver = at <= step;
+      const sent = upstream.seen.length;
+      await Promise.all([work(), work()]);
+      expect([step, upstream.seen.length <= 1]).toEqual([step, true]);
+      const { status, outcome } = await read({ now: () => Date.now() + 12 * 60_000 });
+      ends.add(`${status} ${outcome?.status ?? ''}`.trim());
+      if (status === 'done' && outcome.status === 200) expect(upstream.seen).toHaveLength(1);
+      else expect([status, sent, upstream.seen.length]).toEqual(['unknown', sent, sent]);
+    }
+    expect([...ends].toSorted()).toEqual(['done 200', 'unknown']);
+  },
+);
+
 test('an approver is shown the arguments that are sent, with the defaults of the intent', async () => {
   const input_parameters = [
     { name: 'code', type: 'string', required: true } as const,

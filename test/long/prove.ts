@@ -205,6 +205,11 @@ const harnesses: Harness[] = [
     ...counted('verifiers.ts', 'tokens', full(2_000, 20_000)),
   },
   {
+    promise: 'what trying a policy predicts of recorded calls is what the gate refuses under it, by an independent count of limits, too',
+    tried: 'recorded calls',
+    ...counted('policy-trial.ts', 'calls', full(2_000, 100_000)),
+  },
+  {
     promise: 'M2: one call for 200 requests at once under one key',
     tried: 'rounds',
     ...counted('idempotency.ts', 'rounds', full(50, 1_000)),
