@@ -1,9 +1,52 @@
 import { stringifyJson } from './json.ts';
 import { sha256 } from './jws.ts';
 
+/** A JSON number as it was written. */
+class Numeral {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Sign, digits without zeros at either end, and the power of ten of the last one. */
+function readDecimal(text: string): { minus: string; digits: string; power: number } {
+  const [, minus = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
+  const all = (whole + fraction).replace(/^0+/, '');
+  // a loop, because a pattern would take quadratic time on zeros in the middle
+  let end = all.length;
+  while (all[end - 1] === '0') end--;
+  return {
+    minus: all === '' ? '' : minus,
+    digits: all.slice(0, end),
+    power: all === '' ? 0 : Number(power) - fraction.length + all.length - end,
+  };
+}
+
+/** One text for all spellings of a number: that of RFC 8785 if a double holds it, else its digits and their power of ten, as gates write it. */
+function canonicalNumber(text: string): string {
+  const double = JSON.stringify(Number(text));
+  const [exact, held] = [readDecimal(text), readDecimal(double)];
+  const isHeld = exact.minus === held.minus && exact.digits === held.digits && exact.power === held.power;
+  return isHeld ? double : `${exact.minus}${exact.digits}e${exact.power}`;
+}
+
+/**
+ * The canonical form of a JSON text, whose numbers keep every digit if the engine gives their source.
+ * @throws SyntaxError
+ */
+export const canonicalOf = (text: string): string =>
+  toCanonicalJson(
+    JSON.parse(text, (_name: string, value: unknown, context?: { source?: string }) =>
+      typeof value === 'number' && context?.source !== undefined ? new Numeral(context.source) : value,
+    ),
+  );
+
 /** The canonical form of a JSON value (RFC 8785): equal values have equal texts, whatever the order of their members. */
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join()}]`;
+  if (value instanceof Numeral) return canonicalNumber(value.text);
+  if (typeof value === 'bigint') return canonicalNumber(String(value));
   if (typeof value !== 'object' || value === null) return stringifyJson(value);
   // sort() compares UTF-16 code units, as section 3.2.3 requires
   const names = Object.keys(value).sort();

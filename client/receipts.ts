@@ -1,5 +1,5 @@
-import { toCanonicalJson } from './canonical.ts';
-import { parseJson, stringifyJson } from './json.ts';
+import { canonicalOf } from './canonical.ts';
+import { stringifyJson } from './json.ts';
 
 /** What a receipt says of an execution. */
 export interface ReceiptClaims {
@@ -266,7 +266,7 @@ export async function verifyReceipt(
   );
   await check('parameters', parameters !== undefined && claims !== undefined, async () => {
     if (more.length > 0) misfit('salts are not two texts in base64url, with a dot between them.');
-    await verifySalted(parametersSalt, toCanonicalJson(parseJson(parameters ?? '')), claims?.parameters_digest ?? '', 'parameters');
+    await verifySalted(parametersSalt, canonicalOf(parameters ?? ''), claims?.parameters_digest ?? '', 'parameters');
   });
   await check('answer', answer !== undefined && claims !== undefined, () =>
     verifySalted(answerSalt, answer ?? '', claims?.answer_digest ?? '', 'bytes of the answer'),

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { digestOf, toCanonicalJson } from '../../client/canonical.ts';
+import { canonicalOf, digestOf, toCanonicalJson } from '../../client/canonical.ts';
 import { canonicalDigest, canonicalText } from '../../schemas/canonical.ts';
+import { parseExact } from '../../schemas/number.ts';
 
 test('the canonical form and its digest are those of the gate', async () => {
   await fc.assert(
@@ -22,4 +23,21 @@ test.each<[unknown, string]>([
 ])('%j', (value, text) => {
   expect(toCanonicalJson(value)).toBe(text);
   expect(canonicalText(value)).toBe(text);
+});
+
+test('numbers of any size and spelling have the form that they have in the gate', () => {
+  const digits = (max: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${max}}$`));
+  const whole = digits(25).map((text) => text.replace(/^0+(?=\d)/, ''));
+  const number = fc
+    .tuple(fc.constantFrom('', '-'), whole, fc.option(digits(20)), fc.option(fc.integer({ min: -400, max: 400 })))
+    .map(
+      ([minus, start, fraction, power]) => `${minus}${start}${fraction === null ? '' : `.${fraction}`}${power === null ? '' : `e${power}`}`,
+    );
+  fc.assert(
+    fc.property(number, (text) => expect(canonicalOf(`{"a":[${text}]}`)).toBe(canonicalText(parseExact(`{"a":[${text}]}`)))),
+    {
+      numRuns: 2_000,
+    },
+  );
+  expect(toCanonicalJson({ a: 9007199254740993n, b: 10n })).toBe(canonicalText(parseExact('{"a":9007199254740993,"b":10}')));
 });
