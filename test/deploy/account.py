@@ -35,7 +35,8 @@ def live_keys():
 
 
 def functions():
-    return {found["FunctionName"]: [found["FunctionArn"], found["Role"]] for found in client("lambda").list_functions()["Functions"]}
+    pages = client("lambda").get_paginator("list_functions").paginate()
+    return {found["FunctionName"]: [found["FunctionArn"], found["Role"]] for page in pages for found in page["Functions"]}
 
 
 def listing():

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import {
   CognitoIdentityProviderClient,
@@ -24,6 +25,7 @@ import { type Exchange, type ExchangeOptions, openHttp } from '../../client/http
 import { obtainNamedKey } from '../../client/keys.ts';
 import type { Signer } from '../../client/pats.ts';
 import { addressIn, fetchPolicy } from '../../client/policy.ts';
+import { verifyCheckpoint } from '../../client/receipts.ts';
 import { backgroundFunctions, endpointsWith, hasFunction } from '../../lib/endpoints.ts';
 import type { Settings } from '../../lib/settings.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
@@ -39,7 +41,6 @@ const watched = { alarmCallsPerAgent: '0' };
 const settings = {
   ...watched,
   allowLoopback: 'true',
-  policyFile: 'bin/local/policy.json',
   retainData: 'false',
 };
 /** Command-line options of the smoke test. */
@@ -105,7 +106,9 @@ const askAccount = async (...parameters: string[]) =>
 
 /** The emulator does not tell functions the host that they are called by, so the address is a setting. */
 const contextOf = (more: Record<string, string>) =>
-  Object.entries({ ...settings, publicBaseUrl: api(), ...more }).map(([name, value]) => `-c '${name}=${value}'`);
+  Object.entries({ ...settings, policyFile: join(folder, 'policy.json'), publicBaseUrl: api(), ...more }).map(
+    ([name, value]) => `-c '${name}=${value}'`,
+  );
 
 /** Options that the CDK needs here, beside those of docs/operations.md. */
 const withOptions = (command: string, more: string[] = []) => [command, '--ci', '--output', join(folder, 'cdk.out'), ...more].join(' ');
@@ -120,6 +123,13 @@ async function deploy(more: Record<string, string> = {}): Promise<void> {
 
 const destroy = (more: Record<string, string> = {}) =>
   follow(withOptions(commandOf('Removing', 'npx cdk destroy -c', { 'stage=test': `stage=${stage}` }), ['--force', ...contextOf(more)]));
+
+/** AWS tags buckets when it makes them; the emulator does not, and the CDK empties no bucket without the tag. */
+async function letEmpty(name: string): Promise<void> {
+  const { buckets } = (await askAccount('list')) as Account;
+  for (const bucket of buckets.filter((found) => found.startsWith(`intentgate-${name}-`)))
+    await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
+}
 
 const unprotect = () => follow(commandOf('Removing', 'aws cloudformation', { '<stack>': stack }));
 
@@ -185,6 +195,11 @@ async function findService(): Promise<string> {
 beforeAll(async () => {
   await installEmulator();
   folder = await mkdtemp(join(tmpdir(), 'deploy-'));
+  const policy = JSON.parse(await readFile('bin/local/policy.json', 'utf8'));
+  const target = `{base_url}/api/intents/${smokeOptions.intentUid}`;
+  const constraint = [{ leftOperand: `${target}/parameters/code`, operator: 'eq', rightOperand: 'AQ' }];
+  policy.permission.push({ target, action: 'execute', constraint, duty: [{ action: 'approve' }] });
+  await writeFile(join(folder, 'policy.json'), JSON.stringify(policy));
   const started = await startGateway();
   gateway = started;
   emulator = await startEmulator(() => ({
@@ -374,6 +389,35 @@ describe('a deployment', () => {
     expect(shown).toMatch(counted);
   }, 120_000);
 
+  test('makes a call that waits for an admin, and has its receipt in the log', async () => {
+    agent = await obtainNamedKey('waiting');
+    const bearer = await requestPat();
+    const asked = await call('POST', `${api()}/api/intents/execute`, {
+      bearer,
+      headers: { 'Idempotency-Key': 'waiting' },
+      body: { intent_uid: smokeOptions.intentUid, parameters: { code: 'AQ' } },
+    });
+    expect(asked).toMatchObject({ status: 202, body: { status: 'waiting' } });
+    const { execution } = asked.body as { execution: string };
+    const waiting = await call('GET', `${api()}/api/approvals`, { bearer: adminToken });
+    const [{ id, digest } = { id: '', digest: '' }] = (waiting.body as { approvals: { id: string; digest: string }[] }).approvals;
+    const decision = { bearer: adminToken, headers: { 'If-Match': `"${digest}"` }, body: { decision: 'approve' } };
+    expect(await call('POST', `${api()}/api/approvals/${id}`, decision)).toMatchObject({ status: 200 });
+    const ask = () => call('GET', execution, { bearer });
+    let state = await ask();
+    for (const end = Date.now() + 60_000; state.text.includes('"working"') && Date.now() < end; state = await ask()) await setTimeout(500);
+    expect(state).toMatchObject({ status: 200, body: { status: 'done', outcome: { status: 200, body: { name: 'Antarctica' } } } });
+    expect(state.headers.get('execution-receipt')).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+
+    const [sequence = ''] = Object.keys(((await askAccount('list')) as Account).functions).filter((name) =>
+      name.includes('sequencereceipts'),
+    );
+    expect(await askAccount('invoke', sequence)).toMatchObject({ error: null });
+    expect(await call('GET', `${execution}/proof`)).toMatchObject({ status: 200 });
+    const [key, checkpoint] = await Promise.all(['key', 'checkpoint'].map((name) => call('GET', `${api()}/log/${name}`)));
+    expect((await verifyCheckpoint(checkpoint?.text ?? '', key?.text.trim() ?? '')).size).toBeGreaterThan(1);
+  }, 120_000);
+
   test('applies a changed setting, and keeps data and PATs', async () => {
     agent = await obtainNamedKey('deploy');
     pat = await requestPat();
@@ -407,8 +451,7 @@ describe('a deployment', () => {
     expect(readOutputs(stage)).toEqual(outputs);
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
 
-    const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.startsWith('intentgate-test-snapshots'));
-    await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
+    await letEmpty(second.stage);
     await follow(withOptions(commandOf('Removing', 'npx cdk destroy -c'), ['--force']), { at: second.region });
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
   }, 300_000);
@@ -442,10 +485,9 @@ describe('a deployment', () => {
   test('grants each function what it used', async () => {
     const { functions } = (await askAccount('list')) as Account;
     for (const row of rows) {
-      const [arn, role] = Object.entries(functions).find(([name]) => name.includes(`-${row.name.replaceAll('-', '')}Function`))?.[1] ?? [
-        '',
-        '',
-      ];
+      const [arn = '', role = ''] =
+        Object.entries(functions).find(([name]) => name.includes(`-${row.name.replaceAll('-', '')}Function`))?.[1] ?? [];
+      expect([row.name, arn]).toEqual([row.name, expect.stringContaining(':function:')]);
       const calls = gateway.calls.filter(({ accessKeyId }) => accessKeyId === accessKeyOf(arn, role));
       const refused = new Set(calls.flatMap((made) => refusedOf(row, made)));
       expect({ name: row.name, refused: [...refused] }).toEqual({ name: row.name, refused: [] });
@@ -454,9 +496,7 @@ describe('a deployment', () => {
   });
 
   test('is destroyed without a trace', async () => {
-    // AWS tags the bucket when it makes it; the emulator does not, and the CDK empties no bucket without the tag.
-    const [bucket = ''] = ((await askAccount('list')) as Account).buckets.filter((name) => name.includes('snapshots'));
-    await askAccount('tag-bucket', bucket, 'aws-cdk:auto-delete-objects');
+    await letEmpty(stage);
     await destroy();
     expect(await askAccount('list')).toEqual(before);
   }, 300_000);
@@ -491,12 +531,15 @@ describe('a stack that was deleted by accident', () => {
       'AWS::DynamoDB::GlobalTable',
       'AWS::DynamoDB::GlobalTable',
       'AWS::KMS::Key',
+      'AWS::KMS::Key',
+      'AWS::KMS::Key',
+      'AWS::S3::Bucket',
       'AWS::S3::Bucket',
     ]);
   }, 300_000);
 
   test('has a successor that takes it over', async () => {
-    const keyArn = `arn:aws:kms:${region}:${account}:key/${leftOf('AWS::KMS::Key')}`;
+    const keyArn = `arn:aws:kms:${region}:${account}:key/${leftOf('AWS::KMS::Key', 'SigningKey')}`;
     adopt = {
       registryTable: leftOf('AWS::DynamoDB::GlobalTable', 'Registry'),
       activityTable: leftOf('AWS::DynamoDB::GlobalTable', 'Activity'),
