@@ -79,6 +79,8 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     { token: pat, body: { intent_uid: `${uid}0`.replace('get', 'find'), parameters } },
   ],
   'GET /api/executions/{id}, with that PAT': () => ['GET', '/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG', { token: pat }],
+  'GET /api/executions/{id}/proof': () => ['GET', '/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG/proof'],
+  'GET /log/checkpoint': () => ['GET', '/log/checkpoint'],
   'GET /api/policy': () => ['GET', '/api/policy?view=words'],
   'POST /api/pat/issue, with a wrong signature': async () => [
     'POST',
