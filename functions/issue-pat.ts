@@ -52,7 +52,9 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
       thumbprint,
       hasProof: proof !== undefined,
       countedFor: 'key',
-      ...(agent_directory !== undefined && { verifyDomain: () => directories.verify(agent_directory, thumbprint, baseUrl) }),
+      ...(agent_directory !== undefined && {
+        verifyDomain: (beforeRead) => directories.verify(agent_directory, thumbprint, baseUrl, beforeRead),
+      }),
       useUp: async () => {
         await requireFirstUse(signed, key, usedJtis);
         await proof?.use();

@@ -134,7 +134,7 @@ export const agents = {
     path: '/api/agent-domains/{domain}',
     summary: 'Approve all agents of a domain',
     description:
-      'From now on, agents that are verified for the domain get PATs without waiting for approval. A block of one of them still counts. It matters only where agents have to be approved.',
+      'From now on, agents that are verified for the domain get PATs without waiting for approval, whenever they name their directory. A block of one of them still counts. It matters only where agents have to be approved.',
     credential: 'admin',
     errors: ['INVALID_PARAMETER'],
     answer: approvedDomain,

@@ -190,6 +190,38 @@ test('a domain is approved once, for agents that wait and for those to come; blo
   expect(await ask(fourth, { agent_directory }, true)).toMatchObject(waits);
 });
 
+test('an agent that a domain let in cannot shed the rules for that domain', async () => {
+  const member = await newAgent();
+  list(member);
+  await gate.domains.approve(someAdmin, domain);
+  const issued = await ask(member, { agent_directory }, true);
+  expect(issued.status).toBe(200);
+  const message =
+    'This agent was let in as one of an approved domain. Send agent_directory again, or ask again once the agent itself is approved.';
+  const shed = { status: 403, body: { error: { message, details: { reason: 'approval_pending' } } } };
+  for (let count = 0; count < 2; count++) expect(await ask(member, {}, true)).toMatchObject(shed);
+  await gate.domains.remove(someAdmin, domain);
+  expect((await ask(member, { agent_directory }, true)).status).toBe(200);
+  await gate.agents.approve(someAdmin, { agentId: member.agentId });
+  const own = await ask(member, {}, true);
+  expect(own.status).toBe(200);
+  expect(decodeJwt(own.body['proto-pat']).gen).toBe(decodeJwt(issued.body['proto-pat']).gen);
+  expect(await gate.agents.findWaiting(member.agentId)).toEqual([]);
+});
+
+test('directories are read as often as PATs are issued, and those that fail not for each request', async () => {
+  const eager = await newAgent();
+  const issue = gate.openIssue(policy);
+  answer = { body: 'no JSON' };
+  const seen = upstream.seen.length;
+  for (let count = 0; count < 3; count++) expect((await requestPat(issue, eager, policy, { agent_directory })).status).toBe(400);
+  expect(upstream.seen.length).toBe(seen + 1);
+  const asked = [];
+  for (let port = 1; port <= 60; port++)
+    asked.push((await requestPat(issue, eager, policy, { agent_directory: `https://127.0.0.1:${port}` })).status);
+  expect(asked).toEqual([...Array(59).fill(400), 429]);
+});
+
 test('admins approve domains by their names, list them, and withdraw that once', async () => {
   const admins = await startAdmins();
   const parts = { verifyAdmin: admins.verifyAdmin, domains: gate.domains };

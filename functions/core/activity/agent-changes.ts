@@ -46,16 +46,16 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         if (key === undefined) return noChange(undefined);
         if (agent?.thumbprint !== undefined) {
           if (agent.thumbprint !== key) throw otherKey();
-          return noChange(agent);
+          if (agent.admitted_by === undefined) return noChange(agent);
         }
         const [onKey] = await read<AgentKeyItem>([keys.agentKey(key)]);
         if (onKey?.blocked_by?.size) throw isBlockedAlready();
         const { wait, writes } = await planEnd(read, agentId, key);
         const { listed_until, expires_at } = lifeFrom(Date.now());
-        const { agent_id } = wait ?? { agent_id: agentId };
-        const first_seen = wait && { first_seen: wait.first_seen };
-        const approved = { agent_id, thumbprint: key, generation: newUlid(), ...first_seen, listed_until, expires_at };
-        const bound = { update: keys.agent(agentId), set: approved, when: asSeen(agent) };
+        const { agent_id, first_seen } = agent ?? wait ?? { agent_id: agentId };
+        const seen = first_seen !== undefined && { first_seen };
+        const approved = { agent_id, thumbprint: key, generation: agent?.generation ?? newUlid(), ...seen, listed_until, expires_at };
+        const bound = { update: keys.agent(agentId), set: approved, remove: ['admitted_by'], when: asSeen(agent) };
         return planned('approve', agent_id, approved, [bound, ...listActive(agent_id, key, listed_until), ...writes]);
       });
     },

@@ -20,6 +20,8 @@ export interface AgentItem extends Item {
   proof?: true;
   /** that the agent was verified for when it got its last PAT */
   domain?: string;
+  /** the approved domain that let it in without approval of its own: it gets PATs only while it is verified for an approved one or this one */
+  admitted_by?: string;
   /** unique to this block */
   block?: string;
   blocked_at?: number;
@@ -87,6 +89,13 @@ export interface FoundAgent {
 export const agentLifeSeconds = 90 * 24 * 3_600;
 
 export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
+
+/** Whether the agent needs no approval: it has been let in, or is verified for an approved domain. */
+export const isAdmitted = (
+  { agent, isDomainApproved }: AgentRecords,
+  { thumbprint, domain }: Omit<Presented, 'agentId' | 'nowMs'>,
+): boolean =>
+  isDomainApproved === true || (agent?.thumbprint === thumbprint && (agent.admitted_by === undefined || agent.admitted_by === domain));
 
 export const isOfAnother = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
   thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;

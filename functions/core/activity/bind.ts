@@ -7,6 +7,7 @@ import {
   agentLifeSeconds,
   asSeen,
   type BoundAgent,
+  isAdmitted,
   lifeFrom,
   listActive,
   type Presented,
@@ -30,11 +31,12 @@ const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
 export async function bind(
   table: Table,
   { agentId, thumbprint, nowMs, hasProof, domain, mustBeKnown }: BindRequest,
-  { agent, key, wait, isWaiting, isDomainApproved }: AgentRecords,
+  records: AgentRecords,
 ): Promise<BoundAgent | undefined> {
+  const { agent, key, wait, isWaiting } = records;
   const isBound = agent?.thumbprint === thumbprint;
-  if (agent?.block !== undefined || (agent?.thumbprint !== undefined && !isBound) || (mustBeKnown && !isBound && !isDomainApproved))
-    return undefined;
+  const isOther = agent?.thumbprint !== undefined && !isBound;
+  if (agent?.block !== undefined || isOther || (mustBeKnown && !isAdmitted(records, { thumbprint, domain }))) return undefined;
   const { expires_at, listed_until } = lifeFrom(nowMs);
   const issued = { last_issue: nowMs, expires_at, ...(hasProof && { proof: true as const }), ...(domain !== undefined && { domain }) };
   const withoutDomain = domain === undefined ? ['domain'] : [];
@@ -49,11 +51,12 @@ export async function bind(
   }
   if (!hasProof && agent?.proof) return undefined;
   const { agent_id = agentId, generation = newUlid(), first_seen = nowMs } = agent ?? {};
-  const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued };
+  const isLetIn = mustBeKnown && !isBound && domain !== undefined;
+  const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued, ...(isLetIn && { admitted_by: domain }) };
   const proof = { proof: true, expires_at };
   const outcome = await table.transact([
     { update: keys.agent(agentId), set: bound, remove: withoutDomain, when: asSeen(agent) },
-    ...(mustBeKnown && !isBound && domain !== undefined ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
+    ...(isLetIn ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
     ...listActive(agent_id, thumbprint, listed_until),
     hasProof
       ? { update: keys.agentKey(thumbprint), set: proof, when: [['absent', 'blocked_by']] }

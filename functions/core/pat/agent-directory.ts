@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { invalidParameter } from '../api-error.ts';
+import { ApiError, invalidParameter } from '../api-error.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { type DocumentOptions, openDocumentReader, type ReadDocument } from '../relay/fetch-document.ts';
 import { directoryPath } from '../relay/signature.ts';
@@ -11,15 +11,19 @@ export interface AgentDirectories {
   /**
    * @param directory - the https origin that the agent names
    * @param thumbprint - of the key that the agent has signed with
+   * @param beforeRead - counts a read, or refuses it
    * @returns the host of the directory, with a port if it is not that of https
    * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key
    */
-  verify(directory: string, thumbprint: string, baseUrl: string): Promise<string>;
+  verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string>;
 }
 
 const documentLimits = { maxBytes: 64 * 1_024, timeoutMs: 2_000 };
 
-/** A key that a directory has listed counts as listed for this long; one that it has not listed is looked for again after {@link retryMs}. */
+/**
+ * A key that a directory has listed counts as listed for this long; one that it has not listed, or a directory that could not be read, is looked for
+ * again after {@link retryMs}.
+ */
 const cacheMs = 60_000;
 const retryMs = 5_000;
 const maxCached = 500;
@@ -33,29 +37,40 @@ const directorySchema = z.object({
 
 const refuse = (problem: string) => invalidParameter([{ path: '/agent_directory', problem }]);
 
-export function openAgentDirectories(readDocument: ReadDocument, now: () => number = Date.now): AgentDirectories {
-  const cache = new QuickLRU<string, { thumbprints: ReadonlySet<string>; readMs: number }>({ maxSize: maxCached });
+interface Known {
+  /** what it lists, or why it could not be read */
+  found: ReadonlySet<string> | ApiError;
+  readMs: number;
+}
 
-  async function read(origin: string, baseUrl: string): Promise<ReadonlySet<string>> {
-    const document = await readDocument(new URL(directoryPath, origin), baseUrl).catch(() => {
-      throw refuse(
+export function openAgentDirectories(readDocument: ReadDocument, now: () => number = Date.now): AgentDirectories {
+  const cache = new QuickLRU<string, Known>({ maxSize: maxCached });
+
+  async function read(origin: string, baseUrl: string): Promise<Known['found']> {
+    try {
+      const { success, data } = directorySchema.safeParse(await readDocument(new URL(directoryPath, origin), baseUrl));
+      if (success) return new Set(data.keys.map(canonicalDigest));
+      return refuse('must lead to a JWK set: an object with keys, of which there are at most 100');
+    } catch {
+      return refuse(
         `must be the https origin of a public host that answers ${directoryPath} with JSON of at most 64 KiB, without redirects`,
       );
-    });
-    const { success, data } = directorySchema.safeParse(document);
-    if (!success) throw refuse('must lead to a JWK set: an object with keys, of which there are at most 100');
-    return new Set(data.keys.map(canonicalDigest));
+    }
   }
 
+  const lists = ({ found }: Known, thumbprint: string): boolean => found instanceof Set && found.has(thumbprint);
+
   return {
-    async verify(directory, thumbprint, baseUrl) {
+    async verify(directory, thumbprint, baseUrl, beforeRead) {
       const { origin, host } = new URL(directory);
-      const known = cache.get(origin);
-      const ageMs = known ? now() - known.readMs : Number.POSITIVE_INFINITY;
-      const isKnown = known && ageMs < (known.thumbprints.has(thumbprint) ? cacheMs : retryMs);
-      const thumbprints = isKnown ? known.thumbprints : await read(origin, baseUrl);
-      if (!isKnown) cache.set(origin, { thumbprints, readMs: now() });
-      if (!thumbprints.has(thumbprint)) throw refuse('must list agent_public_key, which it does not');
+      let known = cache.get(origin);
+      if (!known || now() - known.readMs >= (lists(known, thumbprint) ? cacheMs : retryMs)) {
+        await beforeRead();
+        known = { found: await read(origin, baseUrl), readMs: now() };
+        cache.set(origin, known);
+      }
+      if (known.found instanceof ApiError) throw known.found;
+      if (!lists(known, thumbprint)) throw refuse('must list agent_public_key, which it does not');
       return host;
     },
   };

@@ -1,4 +1,4 @@
-import { type AgentRecords, type BoundAgent, isBlocked, sharedIdOf } from '../activity/agent.ts';
+import { type AgentRecords, type BoundAgent, isAdmitted, isBlocked, sharedIdOf } from '../activity/agent.ts';
 import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
 import type { Applicants } from '../activity/applicants.ts';
 import { ApiError, unavailable } from '../api-error.ts';
@@ -38,7 +38,7 @@ export async function findAgent(agents: Applicants, application: Application, ru
   }
   if (isTaken) throw agentIdTaken();
   if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (rules.isApprovalRequired && records.isWaiting && !isApproved(records)) throw approvalPending();
+  if (rules.isApprovalRequired && records.isWaiting && !isAdmitted(records, application)) throw approvalPending(records);
   return { ...application, records };
 }
 
@@ -47,18 +47,15 @@ export async function bindAgent(agents: Applicants, application: Application, se
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { records, ...found } = attempt === 0 ? seen : await findAgent(agents, application, rules);
-    if (isApprovalRequired && !isApproved(records)) {
+    if (isApprovalRequired && !isAdmitted(records, found)) {
       await agents.ask(found);
-      throw approvalPending();
+      throw approvalPending(records);
     }
     const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, records);
     if (bound) return bound;
   }
   throw unavailable('Several requests change this agent at the same time. Try again after Retry-After.');
 }
-
-/** Whether an admin has approved the agent, or the domain that it is verified for. */
-const isApproved = ({ agent, isDomainApproved }: AgentRecords): boolean => agent?.generation !== undefined || isDomainApproved === true;
 
 /** Attempts fail only if the agent has changed in the meantime. */
 const maxAttempts = 5;
@@ -68,9 +65,11 @@ const proofMissing = () =>
     'A PAT with proof of possession has been issued to this agent or its key, so every later request needs a proof, too. Send a DPoP header (RFC 9449) made with agent_public_key.',
   );
 
-const approvalPending = () =>
+const approvalPending = ({ agent }: AgentRecords) =>
   new ApiError(
     'POLICY_REJECTED',
-    'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.',
+    agent?.admitted_by === undefined
+      ? 'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.'
+      : 'This agent was let in as one of an approved domain. Send agent_directory again, or ask again once the agent itself is approved.',
     { details: { reason: 'approval_pending' } },
   );

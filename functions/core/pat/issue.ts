@@ -4,7 +4,7 @@ import { openPolicyArchive, type PolicyArchive } from '../activity/policy-archiv
 import { readEnvironment } from '../environment.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { limitExceeded, rateLimitHeaders } from '../limit/limit-answers.ts';
-import { countCalls } from '../limit/limit-request.ts';
+import { countCalls, type LimitRequest } from '../limit/limit-request.ts';
 import { openRateLimiter, type RateLimiter } from '../limit/rate-limiter.ts';
 import { log } from '../log.ts';
 import { type CurrentPolicy, policyFor } from '../policy/policy.ts';
@@ -38,8 +38,8 @@ export interface Applicant<T> {
   hasProof: boolean;
   /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
-  /** Finds the domain that the agent is verified for, before anything is read or written for it. */
-  verifyDomain?(): Promise<string>;
+  /** Finds the domain that the agent is verified for, before anything is read or written for it but `beforeRead`, which counts a request for it. */
+  verifyDomain?(beforeRead: () => Promise<void>): Promise<string>;
   countedFor: string;
   /** Last check before anything is written, with the agent's current generation. */
   check?(generation: string | undefined): Promise<unknown>;
@@ -78,17 +78,23 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
   }: Applicant<T>): Promise<Issued<T>> {
     const { agentId, thumbprint, hasProof } = who;
     const message = `Too many PATs have been issued to this ${countedFor}. Use the one you have, or ask again after Retry-After seconds.`;
-    const counter = countCalls(accountOf(agentId, thumbprint), 'issue', { rate: settings.issueLimitPerHour, period: 3_600 });
+    const counterOf = (name: string) =>
+      countCalls(accountOf(agentId, thumbprint), name, { rate: settings.issueLimitPerHour, period: 3_600 });
+    const consume = async (counter: LimitRequest) => {
+      const decision = await limits.consume(counter);
+      if (!decision.isAdmitted) throw limitExceeded(decision, { message });
+      return decision;
+    };
+    const counter = counterOf('issue');
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message });
-    const domain = await verifyDomain?.();
+    const domain = await verifyDomain?.(async () => void (await consume(counterOf('directory'))));
     const application = { agentId, thumbprint, hasProof, nowMs, domain };
     const seen = await findAgent(agents, application, settings);
     await check?.(seen.records.agent?.generation);
 
     await useUp?.();
-    const decision = await limits.consume(counter);
-    if (!decision.isAdmitted) throw limitExceeded(decision, { message });
+    const decision = await consume(counter);
     const [agent] = await Promise.all([bindAgent(agents, application, seen, settings), archive.keep(policy.reference, policy.policy)]);
 
     const { patLifeSeconds: lifeSeconds } = settings;
