@@ -1,7 +1,7 @@
 import { readAddress } from './address.ts';
 import { noteIssues } from './answer-issues.ts';
 import { Deferred, Refusal } from './errors.ts';
-import { type Exchange, openHttp, pause, type SendOptions } from './http.ts';
+import { type Exchange, openHttp, pause, readFailure, type SendOptions } from './http.ts';
 import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
 import { type KeyPair, type KeyStore, obtainKey } from './keys.ts';
@@ -195,14 +195,21 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     return sendWithPat('GET', `/api/executions/${encodeURIComponent(id)}`, { signal });
   };
 
-  /** Waits until a call has ended, whatever its end. */
+  /**
+   * Waits until a call has ended.
+   * @throws Refusal if it ended in one: the key may be free again, and asking again would make another call
+   */
   async function waitForEnd(pending: PendingExecution, wait: ExecuteOptions['wait'], signal: AbortSignal | undefined): Promise<void> {
-    let shown: string | undefined;
-    for (let state: ExecutionState = pending; isPending(state); state = (await readState(state.execution, signal)).body as ExecutionState) {
+    let state: ExecutionState = pending;
+    let read: Exchange | undefined;
+    for (let shown: string | undefined; isPending(state); state = read.body as ExecutionState) {
       if (typeof wait === 'function' && state.status !== shown) wait(state);
       shown = state.status;
       await pause(pollMs, signal);
+      read = await readState(state.execution, signal);
     }
+    if (!read || state.status !== 'done' || state.outcome.status < 400) return;
+    throw readFailure({ ...read, ...state.outcome, headers: new Headers() });
   }
 
   return {
@@ -225,13 +232,15 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         ...(respondAsync && { Prefer: 'respond-async' }),
         ...(traceparent !== undefined && { traceparent }),
       };
-      for (;;) {
-        const answered = await sendWithPat('POST', executePath, { body, headers: own, signal, intentUid });
-        const { status, body: answer, text, headers } = answered;
-        if (status !== 202) return noteReceipt(noteIssues(parse(text), headers), answered, parameters) as never;
-        if (!wait) throw new Deferred(answer as PendingExecution, idempotencyKey);
-        await waitForEnd(answer as PendingExecution, wait, signal);
+      const ask = () => sendWithPat('POST', executePath, { body, headers: own, signal, intentUid });
+      let answered = await ask();
+      if (answered.status === 202 && wait) {
+        await waitForEnd(answered.body as PendingExecution, wait, signal);
+        answered = await ask();
       }
+      const { status, body: answer, text, headers } = answered;
+      if (status === 202) throw new Deferred(answer as PendingExecution, idempotencyKey);
+      return noteReceipt(noteIssues(parse(text), headers), answered, parameters) as never;
     },
 
     readExecution: async (execution, { signal } = {}) => (await readState(execution, signal)).body as ExecutionState,

@@ -14,8 +14,10 @@ import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, bodyOf, startApi } from './api.ts';
 
-const upstream = await startUpstream((_, response) => {
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"refunded":true}');
+const busyAmount = 7;
+const upstream = await startUpstream(({ body }, response) => {
+  const status = JSON.parse(body).amount === busyAmount ? 429 : 200;
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"refunded":true}');
 });
 const events: [string, unknown][] = [];
 const api = await startApi({
@@ -155,6 +157,13 @@ describe('the client in TypeScript', () => {
     expect(await client.execute(uid, { amount: 1 }, { respondAsync: true, wait: true })).toEqual({ refunded: true });
   });
 
+  test('does not make a call again that ended in a temporary refusal', async () => {
+    const seen = upstream.seen.length;
+    const failed = client.execute(uid, { amount: busyAmount }, { respondAsync: true, wait: true });
+    await expect(failed).rejects.toMatchObject({ name: 'Refusal', details: { upstream_status: 429 } });
+    expect(upstream.seen.length).toBe(seen + 1);
+  });
+
   test('stops waiting when its signal is aborted', async () => {
     const controller = new AbortController();
     const wait = () => controller.abort(new Error('enough'));
@@ -179,6 +188,10 @@ except Deferred as error:
         gate.execute(uid, {"amount": 911}, error.idempotency_key, wait=True)
     except Refusal as refusal:
         print(refusal)
+try:
+    gate.execute(uid, {"amount": ${busyAmount}}, wait=True, respond_async=True)
+except Refusal as refusal:
+    print(refusal.details["upstream_status"])
 async def main():
     shown = []
     answer = await AsyncIntentGate(url, "python", key, lambda *_: True).execute(uid, {"amount": 1}, wait=shown.append, respond_async=True)
@@ -198,6 +211,7 @@ test('the client in Python waits, too', async () => {
       "{'refunded': True} waiting",
       'DEFERRED waiting waiting',
       'FORBIDDEN: An admin denied this call: Too much',
+      '429',
       "{'refunded': True} ['working']",
       '',
     ]);

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Seque
 from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
 from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
 from .keys import AsWritten, Key, canonical_digest
-from .wire import life_seconds, opener, pause, read_address, read_answer, read_error, read_limits, require_policy_of, write_json
+from .wire import life_seconds, opener, pause, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
 
 OnPolicy = Callable[[Policy, List[str]], bool]
 
@@ -151,16 +151,17 @@ class IntentGate:
             headers["traceparent"] = traceparent
         if respond_async:
             headers["Prefer"] = "respond-async"
-        while True:
+        for is_last in (wait is False, True):
             answer = self._send_with_pat("POST", "/api/intents/execute", headers, body, intent_uid, self._parse_float)
             if answer.status != 202:
-                if answer.receipt:
-                    answer.receipt["parameters"] = write_json(parameters, ensure_ascii=False)
-                return answer
+                break
             state = cast(ExecutionState, dict(answer))
-            if wait is False:
+            if is_last:
                 raise Deferred(state, key)
             self._wait_for_end(state, wait)
+        if answer.receipt:
+            answer.receipt["parameters"] = write_json(parameters, ensure_ascii=False)
+        return answer
 
     def read_execution(self, execution: str) -> ExecutionState:
         """What has become of a call that is made later. execution is its id, or the address in its state."""
@@ -176,6 +177,9 @@ class IntentGate:
             if (given_up.get() or threading.Event()).wait(_POLL_SECONDS):
                 _give_up()
             state = self.read_execution(state["execution"])
+        # the key may be free again, and asking again would make another call
+        if state["status"] == "done" and state["outcome"]["status"] >= 400:
+            raise refusal_of(state["outcome"]["status"], state["outcome"]["body"])
 
     def _send_with_pat(
         self,

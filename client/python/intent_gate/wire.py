@@ -103,11 +103,14 @@ def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float
 
 
 def read_error(status: int, fields: Mapping[str, str], text: bytes) -> Refusal:
-    error = read_object(status, text, float).get("error")
+    retry_after = fields.get("Retry-After", "")
+    return refusal_of(status, read_object(status, text, float), int(retry_after) if retry_after.isdigit() else None)
+
+
+def refusal_of(status: int, body: Mapping[str, Any], seconds: Optional[int] = None) -> Refusal:
+    error = body.get("error")
     if not isinstance(error, dict) or "code" not in error or "message" not in error:
         raise UnexpectedAnswer(status)
-    retry_after = fields.get("Retry-After", "")
-    seconds = int(retry_after) if retry_after.isdigit() else None
     return Refusal(error["code"], error["message"], status, error.get("details"), seconds)
 
 
