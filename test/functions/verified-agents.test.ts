@@ -251,7 +251,9 @@ test.each(['127.0.0.1', '10.0.0.8', '169.254.169.254', '::1', 'fd00::1'])(
       trustedCertificate: certificate.cert,
     });
     const seen = upstream.seen.length;
-    await expect(readers.verify(agent_directory, await calculateJwkThumbprint(jwkOf(agent)), baseUrl, async () => {})).rejects.toMatchObject({
+    await expect(
+      readers.verify(agent_directory, await calculateJwkThumbprint(jwkOf(agent)), baseUrl, async () => {}),
+    ).rejects.toMatchObject({
       code: 'INVALID_PARAMETER',
     });
     expect(upstream.seen.length).toBe(seen);
