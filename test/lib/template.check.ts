@@ -751,6 +751,10 @@ describe("cdk-nag and CloudFormation's own rules are satisfied", () => {
   });
 });
 
+test('the tags of the settings are those of the stack', () => {
+  expect(run({ tags: { team: 'gate' } }, false, (stack) => stack.tags.tagValues())).toEqual({ team: 'gate' });
+});
+
 test('every topic that an alarm notifies lets CloudWatch publish, for alarms of this account alone', () => {
   const policies = Object.values(standard.resources('AWS::SNS::TopicPolicy')).map(({ Properties }) => Properties);
   const alarms = Object.values(standard.resources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
