@@ -6,6 +6,7 @@ import { ApiError, invalidParameter } from './core/api-error.ts';
 import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/approvals/approvals.ts';
 import { readEnvironment } from './core/environment.ts';
 import { findChange, readCircumstances } from './core/execution/binding.ts';
+import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { ok } from './core/http/response.ts';
 import { openStart } from './core/invoke-function.ts';
 import { describeCause, log } from './core/log.ts';
@@ -19,6 +20,7 @@ export interface Deps {
   verifyAdmin: VerifyAdmin;
   approvals: Pick<Approvals, 'find'>;
   decisions: Decisions;
+  deferred: Pick<DeferredCalls, 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   findPolicy: FindPolicy;
   start: (executionId: string) => Promise<void>;
@@ -30,7 +32,7 @@ const shownElsewise = (digest: string) =>
   });
 
 /** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` names the digest of what was shown; exactly that call is made, once. */
-export const createAction = ({ verifyAdmin, approvals, decisions, intents, findPolicy, start }: Deps): AdminAction =>
+export const createAction = ({ verifyAdmin, approvals, decisions, deferred, intents, findPolicy, start }: Deps): AdminAction =>
   forAdmins(verifyAdmin, async (admin, request) => {
     const { decision, reason } = request.body(decisionInput);
     const call = await approvals.find(request.pathParameter('id'));
@@ -45,7 +47,7 @@ export const createAction = ({ verifyAdmin, approvals, decisions, intents, findP
     if (decision === 'approve' && call.item.state === 'waiting') {
       const policy = findPolicy(content.baseUrl).reference;
       const change = findChange(content, { ...(await readCircumstances(intents, content)), policy });
-      if (change) throw change;
+      if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
     }
     const decided = await decisions.decide(admin, call, decision, reason);
     // if this fails, the agent's next question for the state starts it
@@ -63,6 +65,7 @@ export const handler = serveAdmin(
     verifyAdmin: adminVerifierFromEnvironment(),
     approvals: openApprovals(table),
     decisions: openDecisions(table, changeLogFromEnvironment(table)),
+    deferred: openDeferredCalls(table),
     intents: openLiveIntents(table),
     findPolicy: openPolicy(loadPolicyTemplate()),
     start: (execution_id) => startRun({ execution_id }),

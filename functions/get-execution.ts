@@ -2,7 +2,7 @@ import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { findChange, readCircumstances } from './core/execution/binding.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
-import { describeExecution, describeVoid } from './core/execution/execution-state.ts';
+import { describeExecution } from './core/execution/execution-state.ts';
 import { answerHeadersOf, narrowOutcome } from './core/execution/narrow.ts';
 import { requireNotStopped } from './core/execution/permission.ts';
 import { ok } from './core/http/response.ts';
@@ -17,7 +17,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   authenticate: Authenticate;
-  deferred: Pick<DeferredCalls, 'find' | 'stateOf'>;
+  deferred: Pick<DeferredCalls, 'find' | 'stateOf' | 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
   /** replaces `proto` in error references */
@@ -37,24 +37,25 @@ export const createAction =
   ({ authenticate, deferred, intents, start, protocol, now = Date.now }: Deps): Action =>
   async (request) => {
     const nowMs = now();
-    const { baseUrl, requestId } = request;
     const { claims, policy, proof } = await authenticate(request, nowMs);
     const executionId = request.pathParameter('id');
     const call = await deferred.find(executionId);
     if (call?.account !== holderOf(claims).account) throw noSuchExecution();
     const { content } = call;
+    const { requestId } = content;
     const { found, records } = await readCircumstances(intents, content);
     requireNotStopped(records, claims);
     await proof?.use();
-    const context = { executionId, baseUrl, requestId, protocol };
-    const held = await deferred.stateOf(call, nowMs);
+    const context = { executionId, baseUrl: request.baseUrl, requestId, protocol };
+    const seen = await deferred.stateOf(call, nowMs);
+    const change = seen.state === 'waiting' ? findChange(content, { found, records, policy: policy.reference }) : undefined;
+    const held = change ? await deferred.makeVoid(call, change, nowMs) : seen;
     if (held.state === 'replay') {
       const outcome = await narrowOutcome(held.outcome, content, found);
       return ok(describeExecution({ ...held, outcome }, context), answerHeadersOf(outcome));
     }
     if (held.state === 'working' && held.isIdle) await start(executionId);
-    const change = held.state === 'waiting' && findChange(content, { found, records, policy: policy.reference });
-    return ok(change ? describeVoid(change, context) : describeExecution(held, context));
+    return ok(describeExecution(held, context));
   };
 
 const { deferredFunction, protocol } = readEnvironment(['deferredFunction', 'protocol']);

@@ -78,7 +78,7 @@ export const execution = {
         ...calling.table,
         call: ['get', 'put', 'update', 'delete'],
         execution: ['get', 'put'],
-        approval: ['query', 'put'],
+        approval: ['query', 'put', 'delete'],
         callQueue: ['query', 'put'],
         jti: ['put'],
         policy: ['get'],
@@ -141,7 +141,8 @@ export const execution = {
     needs: {
       table: {
         execution: ['get'],
-        call: ['get'],
+        approval: ['delete'],
+        call: ['get', 'update'],
         intent: ['getAll'],
         service: ['getAll'],
         agent: ['getAll'],

@@ -132,7 +132,7 @@ const cases: Case[] = [
       const policy = approvalTemplate({ rate: 7 });
       await isRefused(parts.decide(id, `"${digest}"`, undefined, admin, { policy }), 409, 'CONFLICT', 'no_longer_holds');
     },
-    state: waiting,
+    state: { status: 'expired', reason: expect.stringContaining('The policy has changed') },
   },
   {
     name: 'envoy 3: another policy, after the approval',
@@ -363,6 +363,44 @@ const cases: Case[] = [
       await isRefused(ask(), 403, 'FORBIDDEN', 'expired');
     },
     state: { status: 'expired', reason: expect.stringContaining('The intent has changed') },
+  },
+  {
+    name: 'its intent is changed back after its agent was told that it is void',
+    play: async () => {
+      await change();
+      expect(await read()).toMatchObject({ status: 'expired', reason: expect.stringContaining('The intent has changed') });
+      await change({});
+      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
+      await work();
+    },
+    state: { status: 'expired', reason: expect.stringContaining('The intent has changed') },
+  },
+  {
+    name: 'its intent is changed back after an admin was told that it is void',
+    play: async () => {
+      await change();
+      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
+      await change({});
+      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
+    },
+    state: { status: 'expired' },
+  },
+  {
+    name: 'its agent is blocked and unblocked before the decision',
+    play: async () => {
+      await block();
+      await gate.agents.unblock(operator, { agentId: agent.agentId });
+      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
+    },
+    state: { status: 'expired', reason: expect.stringContaining('The agent has been blocked') },
+  },
+  {
+    name: 'an admin denies it without a reason',
+    play: async () => {
+      expect(await parts.decide(id, `"${digest}"`, { decision: 'deny' })).toMatchObject({ status: 200 });
+      await isRefused(ask(), 403, 'FORBIDDEN', 'denied');
+    },
+    state: { status: 'denied', reason: 'no reason was given' },
   },
   {
     name: 'its intent is deleted once it has been made',

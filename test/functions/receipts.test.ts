@@ -2,11 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { verifyCheckpoint, verifyReceipt } from '../../client/receipts.ts';
 import { openEvidence } from '../../functions/core/execution/evidence.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { bucketLog } from '../../functions/core/receipts/log-store.ts';
 import { openReceiptSigner } from '../../functions/core/receipts/signer.ts';
 import { createAction as createGetLog } from '../../functions/get-log.ts';
 import { createAction as createGetProof } from '../../functions/get-proof.ts';
 import { createAction as createSequence } from '../../functions/sequence-receipts.ts';
+import { openDeferredParts } from '../support/deferred.ts';
 import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { startReceiptLog } from '../support/receipts.ts';
@@ -117,6 +119,22 @@ test('a failure has a receipt, a call that was not sent has none', async () => {
   expect(Object.keys((await run(actions.keyed, keyed('later'))).headers)).not.toContain('Execution-Receipt');
   status = 200;
   expect(Object.keys((await run(actions.keyed)).headers)).not.toContain('Execution-Receipt');
+});
+
+test('the receipt of a failure in the background holds for what its caller reads', async () => {
+  const { table } = gate.database;
+  const signer = openReceiptSigner(receipts.certifier, Date.now);
+  const evidence = openEvidence({ signer, table, coversAll: false, protocol: 'proto', now: Date.now });
+  const parts = openDeferredParts(gate);
+  const policy = loadPolicyTemplate();
+  status = 422;
+  const asked = await run(actions.keyed, { ...keyed('background'), Prefer: 'respond-async' });
+  const id = asked.body.execution.split('/').at(-1);
+  await parts.openWorker({ policy, evidence })(id);
+  status = 200;
+  const { headers, body } = await parts.read(id, pat, { policy });
+  expect(body).toMatchObject({ status: 'done', outcome: { body: { error: { details: { upstream_status: 422 } } } } });
+  expect(await verifyReceipt(await saved({ status: 200, headers, body: body.outcome.body }))).toMatchObject({ isValid: true });
 });
 
 const count = expect.stringMatching(/^(Update|Put)Item$/);

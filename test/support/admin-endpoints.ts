@@ -254,6 +254,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
         ...world,
         approvals: openApprovals(world.table),
         decisions: openDecisions(world.table, world.changeLog),
+        deferred: openDeferredCalls(world.table),
         findPolicy: openPolicy(loadPolicyTemplate()),
         start: async () => {},
       }),

@@ -49,13 +49,15 @@ export function openDeferredParts(gate: Gate) {
     over = table,
     now = Date.now,
     relay = gate.relay,
-  }: Options & Partial<Pick<DeferredRunParts, 'relay'>> = {}) => {
+    evidence,
+  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'evidence'>> = {}) => {
     const run = createRun({
       deferred: openDeferredCalls(over),
       resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
       findPolicy: openPolicy(policy),
       limits: openRateLimiter(over, now),
       relay,
+      ...(evidence && { evidence }),
       now,
     });
     return (execution_id: string) => run({ execution_id }, () => 600_000);
@@ -76,6 +78,7 @@ export function openDeferredParts(gate: Gate) {
       verifyAdmin: async () => by,
       approvals: openApprovals(over),
       decisions: openDecisions(over, openChangeLog(over)),
+      deferred: openDeferredCalls(over),
       intents: gate.intents,
       findPolicy: openPolicy(policy),
       start,

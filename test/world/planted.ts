@@ -91,8 +91,8 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: 'another key may take an agent_id',
     file: `${core}/activity/bind.ts`,
-    line: '(agent?.thumbprint !== undefined && !isBound) || ',
-    becomes: '',
+    line: ' || isOther || ',
+    becomes: ' || ',
     caughtBy: 'two keys for one agent_id',
   },
   {

@@ -166,7 +166,7 @@ function lift(key: Key, agent: AgentItem): Write[] {
     return [{ delete: key, when }, ...(blocked_key === undefined ? [] : [{ delete: keys.idOfKey(blocked_key, agent_id) }])];
   const life = lifeFrom(Date.now());
   return [
-    { update: key, set: life, remove: ['block', 'blocked_at', 'block_reason'], when },
+    { update: key, set: { ...life, unblocked_at: Date.now() }, remove: ['block', 'blocked_at', 'block_reason'], when },
     ...listActive(agent_id, thumbprint, life.listed_until),
   ];
 }
@@ -174,8 +174,9 @@ function lift(key: Key, agent: AgentItem): Write[] {
 async function liftFromKey(read: Read, thumbprint: string, block: string): Promise<Write[]> {
   const [key] = await read<AgentKeyItem>([keys.agentKey(thumbprint)]);
   const isLast = [...(key?.blocked_by ?? [])].every((one) => one === block);
-  const { expires_at } = lifeFrom(Date.now());
-  return [{ update: keys.agentKey(thumbprint), take: { blocked_by: new Set([block]) }, ...(isLast && { set: { expires_at } }) }];
+  const unblocked_at = Date.now();
+  const set = { unblocked_at, ...(isLast && { expires_at: lifeFrom(unblocked_at).expires_at }) };
+  return [{ update: keys.agentKey(thumbprint), take: { blocked_by: new Set([block]) }, set }];
 }
 
 function free(agentId: string, agent: AgentItem, thumbprint: string): Write[] {

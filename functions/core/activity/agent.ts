@@ -26,6 +26,8 @@ export interface AgentItem extends Item {
   block?: string;
   blocked_at?: number;
   block_reason?: string;
+  /** when the last block ended: what waited then is void */
+  unblocked_at?: number;
   blocked_key?: string;
   /** when the agent's entry in the list of active agents expires */
   listed_until?: number;
@@ -43,6 +45,7 @@ export interface BoundAgent extends AgentItem {
 export interface AgentKeyItem extends Item {
   /** the blocks of agents with this key: it may be blocked under several ids */
   blocked_by?: Set<string>;
+  unblocked_at?: number;
   proof?: true;
   expires_at?: number;
 }
@@ -96,6 +99,10 @@ export const isAdmitted = (
   { thumbprint, domain }: Omit<Presented, 'agentId' | 'nowMs'>,
 ): boolean =>
   isDomainApproved === true || (agent?.thumbprint === thumbprint && (agent.admitted_by === undefined || agent.admitted_by === domain));
+
+/** Whether the agent or its key has been unblocked since then, in milliseconds since the epoch. */
+export const isUnblockedSince = ({ agent, key, sharer }: AgentRecords, sinceMs: number): boolean =>
+  [agent, key, sharer].some((record) => (record?.unblocked_at ?? 0) >= sinceMs);
 
 export const isOfAnother = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
   thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;

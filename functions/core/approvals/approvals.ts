@@ -104,8 +104,9 @@ const expired = () =>
     details: { reason: 'expired' },
   });
 
-/** @param item - the call's record, which says who decided */
-function decidedAlready({ decision, decided_by, decided_at }: Partial<DeferredCall['item']> = {}): ApiError {
+/** @param item - the call's record, which says who decided, or why the call is void */
+function decidedAlready({ state, reason, decision, decided_by, decided_at }: Partial<DeferredCall['item']> = {}): ApiError {
+  if (state === 'void') return new ApiError('CONFLICT', `${reason}`, { details: { reason: 'no_longer_holds', outcome: 'not_sent' } });
   return new ApiError('CONFLICT', 'This call has been decided already; details say by whom. Nothing was changed.', {
     details: { reason: 'decided', ...(decision !== undefined && { decision, decided_by, decided_at }) },
   });

@@ -1,6 +1,6 @@
 import { executionIdOf, type PendingExecution } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
-import { type AgentRecords, agentRecordKeys, isBlocked, isRevoked, toAgentRecords } from '../activity/agent.ts';
+import { type AgentRecords, agentRecordKeys, isBlocked, isRevoked, isUnblockedSince, toAgentRecords } from '../activity/agent.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { holderOf } from '../pat/holder.ts';
@@ -34,23 +34,28 @@ export const noLongerHolds = (what: string) =>
  * Why a call is not made any more, although nobody has refused it: a changed policy or intent, a block or a revocation makes it void.
  * @returns undefined if all that it is bound to still holds
  */
-export function findChange({ claims, intentDigest }: DeferredContent, { found, records, policy }: Circumstances): ApiError | undefined {
+export function findChange(
+  { claims, intentDigest, shown }: DeferredContent,
+  { found, records, policy }: Circumstances,
+): ApiError | undefined {
   if (policy !== claims.pol) return noLongerHolds('The policy has changed');
-  if (isBlocked(records)) return noLongerHolds('The agent has been blocked');
+  if (isBlocked(records) || (shown && isUnblockedSince(records, Date.parse(shown.since))))
+    return noLongerHolds('The agent has been blocked');
   if (isRevoked(records.agent, claims)) return noLongerHolds("The agent's PATs have been revoked");
   if (!found || found.intent.deprecated || found.intent.draft) return noLongerHolds('The intent has been withdrawn');
   return digestIntent(found.intent) === intentDigest ? undefined : noLongerHolds('The intent has changed');
 }
 
 /** Opens what tells a caller that sends its request again that its waiting call is void, in place of 202. */
-export function openBindingCheck(deferred: Pick<DeferredCalls, 'find'>, intents: Pick<LiveIntents, 'findWith'>) {
-  return async ({ logLine, caller }: Execution, response: ApiResponse): Promise<ApiResponse> => {
+export function openBindingCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
+  return async ({ logLine, caller, nowMs }: Execution, response: ApiResponse): Promise<ApiResponse> => {
     const state = response.body as PendingExecution;
     if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === logLine.executionId) return response;
     const call = await deferred.find(executionIdOf(state));
     const change =
       call && findChange(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
-    if (change) throw notApproved('expired', change.message);
+    const held = change && (await deferred.makeVoid(call, change, nowMs));
+    if (held?.state === 'expired') throw notApproved('expired', held.reason);
     return response;
   };
 }

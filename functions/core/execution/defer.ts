@@ -19,7 +19,7 @@ import type { ResolvedCall } from './resolve.ts';
 
 export interface DeferralParts {
   calls: Pick<IdempotentCalls, 'find'>;
-  deferred: Pick<DeferredCalls, 'begin' | 'find'>;
+  deferred: Pick<DeferredCalls, 'begin' | 'find' | 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
   announce: (shown: ApprovalContent, digest: string, baseUrl: string) => Promise<void>;

@@ -115,6 +115,13 @@ export function openDeferredCalls(table: Table) {
     return held && held.expires_at > request.nowMs / 1_000 && !held.may_repeat ? describeCall(held, request) : undefined;
   }
 
+  /** Gives back the places of a call. If that fails, they become free when the call's time is up. */
+  async function leave(call: DeferredCall): Promise<void> {
+    const queue = call.content.shown ? 'approval' : 'callQueue';
+    const left = call.place && leavePlaces(table, queue, call, call.place);
+    await left?.catch((error: unknown) => log.warn('places of a deferred call kept', { cause: describeCause(error) }));
+  }
+
   return {
     /**
      * Claims the key for a call that is made later, and a place in its queue, with one transaction.
@@ -163,6 +170,21 @@ export function openDeferredCalls(table: Table) {
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<HeldCall> => describeCall(item, { fingerprint: item.fingerprint, nowMs }),
 
     /**
+     * Ends a waiting call whose circumstances have changed, before anybody is told so: it stays void, even if they change back.
+     * @returns its state, which may be another if somebody has decided about it meanwhile
+     */
+    async makeVoid(call: DeferredCall, { message }: ApiError, nowMs: number): Promise<HeldCall> {
+      const { update, ...change } = moveCall(call, 'waiting', { state: 'void', started_at: nowMs, reason: message }, nowMs);
+      if (await table.update(update, { ...change, isQuiet: true })) {
+        await leave(call);
+        return { state: 'expired', reason: message };
+      }
+      const { fingerprint } = call.item;
+      const held = await table.get<CallItem>(update);
+      return held?.execution_id === call.executionId ? describeCall(held, { fingerprint, nowMs }) : { state: 'expired', reason: message };
+    },
+
+    /**
      * Claims a queued call for one run of the worker.
      * @returns whether this run, and no other, may make the call
      */
@@ -192,13 +214,8 @@ export function openDeferredCalls(table: Table) {
       }
     },
 
-    /** Gives back the places of a call that needed no approval. If that fails, they become free when no run can have it any more. */
-    async leave(call: DeferredCall): Promise<void> {
-      if (!call.place || call.content.shown) return;
-      await leavePlaces(table, 'callQueue', call, call.place).catch((error: unknown) =>
-        log.warn('places of a deferred call kept', { cause: describeCause(error) }),
-      );
-    },
+    /** Gives back the places of a call that needed no approval, which nothing else does once it has been made. */
+    leave: async (call: DeferredCall): Promise<void> => (call.content.shown ? undefined : leave(call)),
   };
 }
 

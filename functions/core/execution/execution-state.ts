@@ -3,19 +3,18 @@ import { ApiError } from '../api-error.ts';
 import { describeError } from '../http/response.ts';
 import type { HeldCall } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
-import { describePending, executionUrl, notDecided } from './pending.ts';
+import { describePending, executionUrl, unkept } from './pending.ts';
 
 export interface StateContext {
   executionId: string;
   baseUrl: string;
+  /** of the request for the call, so that a receipt for a refusal holds for what is shown */
   requestId: string;
   protocol: string;
 }
 
 const unknown =
   'The gate was interrupted while it made the call: the outcome is unknown, and it is never made again. Find out whether it took effect before you ask again under a new Idempotency-Key.';
-
-const unkept = 'The call was made, and its answer was too large to keep.';
 
 /** The state of a deferred call, for its holder. Its outcome is what executing would have returned. */
 export function describeExecution(held: HeldCall, context: StateContext): ExecutionState {
@@ -28,15 +27,11 @@ export function describeExecution(held: HeldCall, context: StateContext): Execut
     case 'replay':
       return { status: 'done', execution, outcome: describeOutcome(held.outcome, context) };
     case 'unkept':
-      return {
-        status: 'done',
-        execution,
-        outcome: describeOutcome(new ApiError('CONFLICT', unkept, { details: { reason: 'unkept', outcome: 'executed' } }), context),
-      };
+      return { status: 'done', execution, outcome: describeOutcome(unkept(), context) };
     case 'denied':
       return { status: 'denied', execution, reason: held.reason };
     case 'expired':
-      return { status: 'expired', execution, reason: notDecided };
+      return { status: 'expired', execution, reason: held.reason };
     default:
       return { status: 'unknown', execution, reason: unknown };
   }
@@ -46,12 +41,3 @@ function describeOutcome(outcome: Outcome, context: StateContext): (ExecutionSta
   const { status, body } = outcome instanceof ApiError ? describeError(outcome, context) : outcome;
   return { status, body: body as Record<string, unknown> };
 }
-
-export const describeVoid = (
-  { message }: ApiError,
-  { executionId, baseUrl }: Pick<StateContext, 'executionId' | 'baseUrl'>,
-): ExecutionState => ({
-  status: 'expired',
-  execution: executionUrl(baseUrl, executionId),
-  reason: message,
-});

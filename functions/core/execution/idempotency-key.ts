@@ -4,7 +4,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { HeldCall } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
-import { notApproved, notDecided, pending } from './pending.ts';
+import { notApproved, pending, unkept } from './pending.ts';
 
 /**
  * The `Idempotency-Key` of a request: 1 to 255 visible ASCII characters.
@@ -32,10 +32,7 @@ export function answerHeld(held: HeldCall, baseUrl: string): ApiResponse {
     case 'replay':
       return replay(held.outcome);
     case 'unkept':
-      throw conflict(
-        'unkept',
-        'This request was executed, and its answer was too large to keep. Send it under a new Idempotency-Key to execute it again.',
-      );
+      throw unkept();
     case 'conflict':
       throw conflict(
         'other_request',
@@ -51,7 +48,7 @@ export function answerHeld(held: HeldCall, baseUrl: string): ApiResponse {
     case 'denied':
       throw notApproved('denied', `An admin denied this call: ${held.reason}`);
     case 'expired':
-      throw notApproved('expired', notDecided);
+      throw notApproved('expired', held.reason);
     case 'unknown':
       throw conflict(
         'outcome_unknown',

@@ -6,6 +6,10 @@ import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
 
+const askAgain = 'so it was not made. If you still want it, send it under a new Idempotency-Key.';
+const notDecided = `Nobody decided on this call in time, ${askAgain}`;
+const notBegun = `This call waited too long in the queue, ${askAgain}`;
+
 export interface KeyedCall {
   /** of the holder, so that the next owner of the agent_id does not get its responses */
   account: string;
@@ -35,16 +39,16 @@ export type HeldCall =
   /** made in the background; `isIdle`: its worker should have started by now */
   | { state: 'working'; executionId: string; isIdle: boolean }
   | { state: 'denied'; reason: string }
-  | { state: 'expired' };
+  | { state: 'expired'; reason: string };
 
 /**
  * The record of a call under an idempotency key. A call that its caller waits for is `running`, then `done`. A deferred one is `waiting` if a person has to
- * approve it, else `queued`; each step from there is one conditional write: `waiting` to `queued` or `denied`, `queued` to `running`, and that to `done`.
+ * approve it, else `queued`; each step from there is one conditional write: `waiting` to `queued`, `denied` or `void`, `queued` to `running`, and that to `done`.
  */
 export interface CallItem extends Item {
   execution_id: string;
   fingerprint: string;
-  state: 'running' | 'done' | 'waiting' | 'queued' | 'denied';
+  state: 'running' | 'done' | 'waiting' | 'queued' | 'denied' | 'void';
   /** start of this state, except `done`; milliseconds since the epoch */
   started_at: number;
   /** seconds since the epoch */
@@ -55,7 +59,7 @@ export interface CallItem extends Item {
   deferred?: Uint8Array;
   /** of a waiting or queued deferred call: its deadline, in milliseconds since the epoch */
   until?: number;
-  /** of a denied call */
+  /** of a denied or void call */
   reason?: string;
   /** of a deferred call: nothing was sent, for a temporary reason, so the key may be used again */
   may_repeat?: true;
@@ -175,13 +179,14 @@ export async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<
   const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
   if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'unkept' };
-  if (state === 'denied') return { state, reason };
+  if (state === 'denied') return { state, reason: reason || 'no reason was given' };
+  if (state === 'void') return { state: 'expired', reason };
   const ageMs = nowMs - started_at;
   if (state === 'running') {
     if (ageMs >= (deferred ? longestDeferredRunMs : longestRunMs)) return { state: 'unknown' };
     if (!deferred) return { state, retryAfterSeconds: Math.max(1, Math.ceil(ageMs / 1000)) };
     return { state: 'working', executionId, isIdle: false };
   }
-  if (until <= nowMs) return { state: 'expired' };
+  if (until <= nowMs) return { state: 'expired', reason: state === 'waiting' ? notDecided : notBegun };
   return state === 'waiting' ? { state, executionId, untilMs: until } : { state: 'working', executionId, isIdle: ageMs > usualStartMs };
 }

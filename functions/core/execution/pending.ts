@@ -19,8 +19,11 @@ export function pending(held: HeldCall & { state: 'waiting' | 'working' }, baseU
   return { status: 202, body, headers: { Location: body.execution, 'Retry-After': String(pollSeconds), 'Execution-Id': held.executionId } };
 }
 
-export const notDecided =
-  'Nobody decided on this call in time, so it was not made. If you still want it, send it under a new Idempotency-Key.';
+/** 409 for a call that was made: its outcome cannot be shown. */
+export const unkept = (): ApiError =>
+  new ApiError('CONFLICT', 'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.', {
+    details: { reason: 'unkept', outcome: 'executed' },
+  });
 
 /** 403 for a call that was denied or expired. */
 export const notApproved = (reason: 'denied' | 'expired', message: string): ApiError =>

@@ -65,7 +65,7 @@ describe('a request whose key has been used', () => {
       { state: 'unkept' },
       'unkept',
       {},
-      'This request was executed, and its answer was too large to keep. Send it under a new Idempotency-Key to execute it again.',
+      'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.',
     ],
     [
       { state: 'conflict' },
