@@ -4,10 +4,12 @@ import { askFunction } from './core/http/ask-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
+import { type Hold, openHold } from './core/mcp/later.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { withNearest } from './core/search/nearest.ts';
+import { tableFromEnvironment } from './core/table/table.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getExecution } from './get-execution.ts';
 import { action as getIntent } from './get-intent.ts';
@@ -17,6 +19,7 @@ import { action as searchIntents } from './search-intents.ts';
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
   findPolicy: FindPolicy;
+  hold: Hold;
   allowedOrigins: readonly string[];
   version: string;
 }
@@ -25,11 +28,11 @@ export interface Deps extends ToolOptions {
  * `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. `/mcp/sign-in` is the same
  * for hosts that sign people in: it alone answers 401.
  */
-export const createAction = ({ endpoints, findPolicy, allowedOrigins, version, ...options }: Deps): Action => {
+export const createAction = ({ endpoints, findPolicy, hold, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
   const nearest = { search, findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
-  const answer = openAnswers(openTools(own, options), endpoints.getExecution, version);
+  const answer = openAnswers(openTools(own, options), endpoints.getExecution, hold, version);
 
   return async (request) => {
     checkOrigin(request, allowedOrigins);
@@ -64,6 +67,7 @@ export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
     findPolicy: openPolicy(loadPolicyTemplate()),
+    hold: openHold(tableFromEnvironment()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
     allowedOrigins: splitList(allowedOrigins),

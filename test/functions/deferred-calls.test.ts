@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
+import { openHold } from '../../functions/core/mcp/later.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
 import { openRelay } from '../../functions/core/relay/call.ts';
@@ -504,6 +505,7 @@ describe('over MCP with proofs of possession', () => {
         getExecution: parts.openGetExecution(),
       },
       findPolicy: openPolicy(template()),
+      hold: openHold(gate.database.table),
       ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
     });
     const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;

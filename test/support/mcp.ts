@@ -1,7 +1,9 @@
 import type { Action } from '../../functions/core/http/serve.ts';
+import { openHold } from '../../functions/core/mcp/later.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';
+import { openMemoryTable } from '../world/memory-table.ts';
 import type { Gate } from './gate.ts';
 
 const none: Action = async () => ({ status: 200, body: {} });
@@ -20,6 +22,7 @@ export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> 
   createAction({
     endpoints: toolEndpoints(gate),
     findPolicy: openPolicy(loadPolicyTemplate()),
+    hold: openHold(openMemoryTable()),
     isFreshRequired: false,
     isSignInOffered: false,
     allowedOrigins: [],

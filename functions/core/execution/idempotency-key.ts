@@ -6,13 +6,15 @@ import type { HeldCall } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
 import { notApproved, pending, unkept } from './pending.ts';
 
+export const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
+
 /**
  * The `Idempotency-Key` of a request: 1 to 255 visible ASCII characters.
  * @throws ApiError INVALID_PARAMETER
  */
 export function readIdempotencyKey(request: Pick<ApiRequest, 'header'>): string | undefined {
   const key = request.header('idempotency-key');
-  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  if (key === undefined || idempotencyKey.test(key)) return key;
   throw invalidParameter([{ path: '', problem: 'the header Idempotency-Key must have 1 to 255 visible ASCII characters' }]);
 }
 

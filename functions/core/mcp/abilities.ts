@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { idempotencyKey } from '../execution/idempotency-key.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { RpcError } from './json-rpc.ts';
 import { capabilitiesKey, type Era } from './revision.ts';
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
@@ -29,6 +31,7 @@ const urlSession = /^urls-[0-9a-f-]{36}$/;
 export const sessionHeaders = ({ capabilities }: JsonObject): Record<string, string> =>
   isObject(within(capabilities, 'elicitation', 'url')) ? { 'Mcp-Session-Id': `urls-${randomUUID()}` } : {};
 
+/** @throws RpcError if `requestState` cannot be the key of a call */
 export function readAbilities(era: Era, params: JsonObject, request: ApiRequest): Abilities {
   if (era === 'modern') {
     const declared = within(params._meta, capabilitiesKey);
@@ -37,7 +40,7 @@ export function readAbilities(era: Era, params: JsonObject, request: ApiRequest)
       era,
       tasks: isObject(within(declared, 'extensions', tasksExtension)),
       urls: isObject(within(declared, 'elicitation', 'url')),
-      key: typeof requestState === 'string' ? requestState : newKey(),
+      key: requestState === undefined ? newKey() : requireKey(requestState),
       answered: within(params.inputResponses, 'approval', 'action'),
     };
   }
@@ -49,6 +52,16 @@ export function readAbilities(era: Era, params: JsonObject, request: ApiRequest)
 }
 
 const newKey = (): string => `mcp-${randomUUID()}`;
+
+/** Clients send back what an earlier answer had, or anything. */
+function requireKey(requestState: JsonValue): string {
+  if (typeof requestState === 'string' && idempotencyKey.test(requestState)) return requestState;
+  throw new RpcError(
+    'invalidParams',
+    'requestState must have 1 to 255 visible ASCII characters. Send it exactly as the gate gave it, or leave it out.',
+    { status: 200 },
+  );
+}
 
 const within = (value: JsonValue | undefined, ...names: string[]): JsonValue | undefined =>
   names.reduce((found, name) => (isObject(found) ? found[name] : undefined), value);

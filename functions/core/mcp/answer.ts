@@ -10,7 +10,7 @@ import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type Abilities, isTaskOfLegacy, readAbilities, sessionHeaders, tasksExtension } from './abilities.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
-import { answerPending, hold } from './later.ts';
+import { answerPending, type Hold } from './later.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
 import { findEnd, readTask, relatedTo } from './tasks.ts';
@@ -54,7 +54,12 @@ type Method = (params: JsonObject, request: ApiRequest) => object | Promise<obje
  * bundle, execute batches, and echo parts of requests in its errors. The tests use the official client.
  * @param version - of the product
  */
-export function openAnswers(tools: readonly Tool[], getExecution: Action, version: string): (request: ApiRequest) => Promise<ApiResponse> {
+export function openAnswers(
+  tools: readonly Tool[],
+  getExecution: Action,
+  hold: Hold,
+  version: string,
+): (request: ApiRequest) => Promise<ApiResponse> {
   const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version };
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
 
@@ -68,7 +73,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
     const client = readAbilities(era, params, request);
     if (isTaskOfLegacy(client) && !tool.isDeferrable)
       throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.', { status: 200 });
-    return runTool(tool, args, request, client);
+    return runTool(tool, args, request, client, hold);
   };
 
   /** Reads the call that a task stands for. */
@@ -87,11 +92,15 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
     return readTask(era, taskId, answer, request.requestId);
   };
 
-  /** Answers with the result of a task; waits for it as long as one request can. */
+  /** Answers with the result of a task; waits for it only briefly. */
   const readTaskResult: Method = async (params, request) => {
     const read = async () => findEnd(await readCall(params, request), request.requestId);
     const ended = await hold(read, request);
-    if (!ended) throw new RpcError('internalError', 'The call has not ended yet. Ask for its task with tasks/get.', { status: 200 });
+    if (!ended) {
+      const message =
+        'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.';
+      throw new RpcError('internalError', message, { status: 200 });
+    }
     return {
       ...ended.result,
       _meta: { ...('_meta' in ended.result && (ended.result._meta as object)), ...relatedTo(String(params.taskId)) },
@@ -193,12 +202,12 @@ const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Recor
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
  * @throws RpcError with 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
  */
-async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: Abilities): Promise<object> {
+async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: Abilities, hold: Hold): Promise<object> {
   const entry = { request_id: request.requestId, tool: tool.name };
   try {
     const output = await tool.run(args, request, client);
     logAnswer('tool', entry, undefined);
-    return output.pending ? await answerPending(output.pending, client, request) : describeOutput(output);
+    return output.pending ? await answerPending(output.pending, client, request, hold) : describeOutput(output);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     logAnswer('tool', entry, error);

@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
+import type { JsonValue } from '../../../../functions/core/json.ts';
 import { openAnswers } from '../../../../functions/core/mcp/answer.ts';
+import type { Hold } from '../../../../functions/core/mcp/later.ts';
+import { nextCall } from '../../../../functions/core/mcp/next-call.ts';
 import type { Tool } from '../../../../functions/core/mcp/tool.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { invoke } from '../../../support/invoke.ts';
@@ -14,6 +17,9 @@ beforeEach(() => {
 afterEach(() => {
   process.env.LOG_LEVEL = previous;
 });
+
+/** looks once */
+const once: Hold = (read) => read();
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
 
@@ -52,7 +58,7 @@ test.each<[string, (() => never) | undefined, object]>([
   const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     const { status } = await invoke(
-      openAnswers([tool], async () => ok({}), '1'),
+      openAnswers([tool], async () => ok({}), once, '1'),
       {
         method: 'POST',
         path: '/mcp',
@@ -67,4 +73,62 @@ test.each<[string, (() => never) | undefined, object]>([
   } finally {
     written.mockRestore();
   }
+});
+
+test('who asks too early for the result of a task is told how to ask again', async () => {
+  const answer = openAnswers([], async () => ok({ status: 'waiting' }), once, '1');
+  const message = { jsonrpc: '2.0', id: 1, method: 'tasks/result', params: { taskId: '1' } };
+  const headers = { 'Content-Type': 'application/json', Authorization: 'Bearer x' };
+  const { body } = await invoke(answer, { method: 'POST', path: '/mcp', headers, body: JSON.stringify(message) });
+  expect(body.error).toEqual({
+    code: -32603,
+    message: 'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.',
+  });
+});
+
+test.each<[JsonValue | undefined, boolean]>([
+  [undefined, true],
+  ['mcp-1', true],
+  ['~'.repeat(255), true],
+  ['', false],
+  ['~'.repeat(256), false],
+  ['a\nb', false],
+  ['a b', false],
+  ['é', false],
+  [1, false],
+  [null, false],
+  [{}, false],
+])('requestState %j names a call: %j', async (requestState, isValid) => {
+  const keys: string[] = [];
+  const tool: Tool = {
+    ...{ name: 'execute_intent', title: 'Execute', description: 'Executes', annotations, input: z.object({}) },
+    run: async (_args, _request, { key }) => {
+      keys.push(key);
+      return { data: {} };
+    },
+  };
+  const revision = '2026-07-28';
+  const named = { 'MCP-Protocol-Version': revision, 'Mcp-Method': 'tools/call', 'Mcp-Name': tool.name };
+  const _meta = { 'io.modelcontextprotocol/protocolVersion': revision, 'io.modelcontextprotocol/clientCapabilities': {} };
+  const { body } = await invoke(
+    openAnswers([tool], async () => ok({}), once, '1'),
+    {
+      ...{ method: 'POST', path: '/mcp', headers: { 'Content-Type': 'application/json', ...named } },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, requestState, _meta } }),
+    },
+  );
+  if (isValid) expect(keys).toEqual([requestState ?? expect.stringMatching(/^mcp-/)]);
+  else {
+    expect(keys).toEqual([]);
+    expect(body.error).toEqual({
+      code: -32602,
+      message: expect.stringMatching(/^requestState must have 1 to 255 visible ASCII characters/),
+    });
+  }
+});
+
+test('the advice about a call that was made, whose answer was not kept, is not to make it again', () => {
+  expect(nextCall('execute_intent', new ApiError('CONFLICT', 'It was made.', { details: { reason: 'unkept' } }))).toBe(
+    'It was done. Do not make the same call again.',
+  );
 });
