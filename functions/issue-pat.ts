@@ -35,7 +35,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
 
   return async (request) => {
     const nowMs = Date.now();
-    const { agent_id: agentId, signed_policy, agent_public_key, agent_directory } = request.body(patRequest);
+    const { agent_id: agentId, signed_policy, agent_public_key, agent_directory: directory } = request.body(patRequest);
     const { baseUrl } = request;
     const policy = findPolicy(baseUrl);
     const key = await readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
@@ -52,9 +52,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
       thumbprint,
       hasProof: proof !== undefined,
       countedFor: 'key',
-      ...(agent_directory !== undefined && {
-        verifyDomain: (beforeRead) => directories.verify(agent_directory, thumbprint, baseUrl, beforeRead),
-      }),
+      ...(directory !== undefined && { verifyDomain: (count) => directories.verify(directory, thumbprint, baseUrl, count) }),
       useUp: async () => {
         await requireFirstUse(signed, key, usedJtis);
         await proof?.use();

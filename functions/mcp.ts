@@ -1,10 +1,10 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
+import { type Hold, openHold } from './core/execution/hold.ts';
 import { askFunction } from './core/http/ask-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
-import { type Hold, openHold } from './core/mcp/later.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';

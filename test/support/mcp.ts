@@ -1,5 +1,5 @@
+import { openHold } from '../../functions/core/execution/hold.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
-import { openHold } from '../../functions/core/mcp/later.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ApiError } from '../api-error.ts';
+import type { Hold } from '../execution/hold.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -10,7 +11,7 @@ import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type Abilities, isTaskOfLegacy, readAbilities, sessionHeaders, tasksExtension } from './abilities.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
-import { answerPending, type Hold } from './later.ts';
+import { answerPending } from './later.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
 import { findEnd, readTask, relatedTo } from './tasks.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
+import type { Hold } from '../../../../functions/core/execution/hold.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import type { JsonValue } from '../../../../functions/core/json.ts';
 import { openAnswers } from '../../../../functions/core/mcp/answer.ts';
-import type { Hold } from '../../../../functions/core/mcp/later.ts';
 import { nextCall } from '../../../../functions/core/mcp/next-call.ts';
 import type { Tool } from '../../../../functions/core/mcp/tool.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';

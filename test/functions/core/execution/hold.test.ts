@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { unavailable } from '../../../../functions/core/api-error.ts';
-import { openHold } from '../../../../functions/core/mcp/later.ts';
+import { openHold } from '../../../../functions/core/execution/hold.ts';
 import type { Ended } from '../../../../functions/core/mcp/tool.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
