@@ -58,7 +58,7 @@ export interface Endpoint extends EndpointRow {
 }
 
 /** An endpoint's own errors, and those that follow from its other members. */
-function errorsOf({ method, path, credential, query, body, others, errors = [] }: EndpointRow): ErrorCode[] {
+function errorsOf({ method, path, credential, query, body, others, errors = [], neverErrors = [] }: EndpointRow): ErrorCode[] {
   const when = (isSo: boolean, ...codes: ErrorCode[]): ErrorCode[] => (isSo ? codes : []);
   const [hasBody, hasPlace, isUsual] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
   return [
@@ -68,7 +68,7 @@ function errorsOf({ method, path, credential, query, body, others, errors = [] }
     ...errors,
     ...when(hasPlace, 'NOT_FOUND'),
     ...when(credential === 'admin' && method !== 'GET' && (hasPlace || hasBody), 'CONFLICT'),
-  ];
+  ].filter((code) => !neverErrors.includes(code));
 }
 
 /** The union of two parts' needs. Members other than tables and lists come from the second part. */

@@ -20,6 +20,8 @@ export interface EndpointRow {
   success?: 200 | 201 | 204 | 302;
   /** refusals besides those of every endpoint (404 for paths, 405, 500, 503), and those that follow from the other members */
   errors?: readonly ErrorCode[];
+  /** errors that usually follow from the other members, and that it never answers */
+  neverErrors?: readonly ErrorCode[];
   /** endpoints whose actions it runs in its own process, with their needs */
   runs?: readonly string[];
   query?: z.ZodObject;

@@ -160,11 +160,7 @@ describe('the page with the policy', () => {
 describe('clients', () => {
   const invalid = 'https://host.example';
   test.each<[string, string, RegExp]>([
-    [
-      'no address',
-      'some-client',
-      /^The client_id must be intent-gate-public, one that \/oauth\/register has answered, or the https address/,
-    ],
+    ['no address', 'some-client', /^The client_id must be intent-gate-public, one that \/oauth\/register returned, or the https address/],
     ['an address without a path', `${invalid}/`, /^The client_id must be/],
     ['an address with a fragment', `${invalid}/client.json#a`, /^The client_id must be/],
     ['an address with user information', 'https://user@host.example/client.json', /^The client_id must be/],

@@ -630,10 +630,8 @@ describe('credentials of services', () => {
     expect(await run(credential('show'))).toMatchObject({ code: 0, stdout: 'Recognised has no credential.\n' });
 
     const first = await run(credential('set', '--header', 'Authorization', '--query', 'key'), `Bearer ${secret}\n${secret}\n`);
-    expect(first).toMatchObject({ code: 0, stderr: '' });
-    expect(first.stdout).toMatch(
-      /^Calls to Recognised carry header Authorization, query key, only at https:\/\/known\.example\.\nCalls are signed with this key, which is shown only once: [\w-]{43}\n$/,
-    );
+    const stdout = 'Calls to Recognised carry header Authorization, query key, only at https://known.example.\n';
+    expect(first).toMatchObject({ code: 0, stderr: '', stdout });
     const set_at = expect.any(String);
     const shown = { headers: ['Authorization'], query: ['key'], origins: ['https://known.example'], set_at, set_by: expect.any(String) };
     expect(await succeedJson(...credential('show'))).toEqual(shown);
@@ -666,7 +664,7 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
     [['--header-from-env', `Authorization:${secret}`], 'takes a name and a variable, for example Authorization=TOKEN.'],
     [['--header-from-env', 'Authorization=NOWHERE'], 'The variable that --header-from-env names for Authorization is not set.'],
     [['--header', 'Authorization'], 'stdin has no line with the value of Authorization.'],
-    [['--header', 'Host', '--query', 'a'], '/headers/Host must not be a header field that calls carry anyway'],
+    [['--header', 'Host', '--query', 'a'], '/headers/Host must not be a header field that calls already carry'],
     [[], 'No values given. Name one, for example with --header Authorization'],
   ])('are refused in words for %j, which repeat no value', async (words, complaint) => {
     const input = words.includes('Host') ? `${secret}\n${secret}\n` : '';
