@@ -251,8 +251,8 @@ export const toSavedIntent = ({
 export const listedIntent = savedIntent
   .extend({
     tags: z.array(z.string()),
-    method: z.enum(methods),
-    url: z.string().describe('the address that is called, with its places'),
+    method: z.enum(methods).optional().describe('absent, like url, if an earlier version of the gate wrote the entry'),
+    url: z.string().optional().describe('the address that is called, with its places'),
     deprecated: z.boolean().optional().describe('left out if it is not'),
     draft: z.boolean().optional().describe('left out if it is none; only admins of the service see drafts'),
   })
@@ -299,13 +299,13 @@ export const briefPage = z
 
 /** What a list shows of an intent. */
 export type IntentOfList = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'> &
-  Pick<IntentEndpoint, 'method' | 'url'>;
+  Partial<Pick<IntentEndpoint, 'method' | 'url'>>;
 
 export const listIntent = (intent: IntentOfList): z.infer<typeof listedIntent> => ({
   ...toSavedIntent(intent),
   tags: intent.tags ?? [],
-  method: intent.method,
-  url: intent.url,
+  ...(intent.method && { method: intent.method }),
+  ...(intent.url !== undefined && { url: intent.url }),
   ...(intent.deprecated && { deprecated: true }),
   ...(intent.draft && { draft: true }),
 });

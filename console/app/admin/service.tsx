@@ -187,8 +187,8 @@ function Operations({ id }: { id: string }) {
       ),
       sortBy: ({ intent_name }) => intent_name,
     },
-    { head: 'Method', cell: ({ method }) => <MethodBadge method={method} />, sortBy: ({ method }) => method },
-    { head: 'Path', cell: ({ url }) => <code>{pathOf(url)}</code>, sortBy: ({ url }) => pathOf(url) },
+    { head: 'Method', cell: ({ method }) => method && <MethodBadge method={method} />, sortBy: ({ method }) => method },
+    { head: 'Path', cell: ({ url }) => url && <code>{pathOf(url)}</code>, sortBy: ({ url }) => url && pathOf(url) },
     {
       head: 'Status',
       cell: ({ deprecated, draft }) => (

@@ -28,9 +28,11 @@ test('docs/cost.md is that of the default settings: npm run cost -- --write', ()
 describe('a deployment', () => {
   test('is read with all that costs by itself', () => {
     expect(standard).toMatchObject({
-      keys: 1,
+      // of PATs, of calls, and two of receipts
+      keys: 4,
       dashboards: 1,
-      buckets: 1,
+      // of snapshots, and of the log of receipts
+      buckets: 2,
       firewalls: 0,
       firewallRules: 0,
       machineClients: 0,
@@ -39,6 +41,7 @@ describe('a deployment', () => {
       isTraced: true,
       schedules: [
         { functionId: expect.stringMatching(/^countusage/), everyMinutes: 1 },
+        { functionId: expect.stringMatching(/^sequencereceipts/), everyMinutes: 1 },
         { functionId: expect.stringMatching(/^snapshotsearchindex/), everyMinutes: 5 },
       ],
     });
@@ -48,7 +51,7 @@ describe('a deployment', () => {
 
   test('without traffic costs little', () => {
     const [idle] = costOf(standard);
-    expect(idle?.total).toBeLessThan(9);
+    expect(idle?.total).toBeLessThan(13);
     expect(idle?.parts['API Gateway']).toBe(0);
   });
 
@@ -65,7 +68,7 @@ describe('a setting costs', () => {
   test.each<[Record<string, unknown>, Record<string, number>]>([
     [{ signingKeys: 'a,b' }, { KMS: 1 }],
     [{ waf: true }, { WAF: 9 }],
-    [{ tracing: false }, { 'X-Ray': -0.04 }],
+    [{ tracing: false }, { 'X-Ray': -0.26 }],
     [{ alarmCallsPerAgent: 0 }, { 'CloudWatch alarms': -0.1, 'CloudWatch Contributor Insights': -0.5 }],
     [{ machineClient: true }, { Cognito: 7.64 }],
     [{ requireProofOfPossession: true, requireFreshSignature: true }, {}],
@@ -81,9 +84,10 @@ describe('a setting costs', () => {
     expect(production).toMatchObject({ [units]: 350.4, 'X-Ray': 0.18 });
     expect(changeOf({ search: 'opensearch', stage: 'test' })).toEqual({ ...production, [units]: 175.2 });
     expect(deploymentOf({ search: 'opensearch' })).toMatchObject({
-      buckets: 0,
+      buckets: 1,
       schedules: [
         { functionId: expect.stringMatching(/^countusage/), everyMinutes: 1 },
+        { functionId: expect.stringMatching(/^sequencereceipts/), everyMinutes: 1 },
         { functionId: expect.stringMatching(/^feedsearchcollection/), everyMinutes: 1 },
       ],
     });
@@ -92,10 +96,10 @@ describe('a setting costs', () => {
 
 describe('the estimate', () => {
   test.each([
-    // a month of 2,628,000 seconds, hardly ever two requests in one
-    [100_000, 0.59],
+    // a month of 2,628,000 seconds, hardly ever two requests in one; 0.22 of schedules
+    [100_000, 0.81],
     // 11,166,667 requests: one in 98.6 % of the seconds, and 5 % of the others
-    [10_000_000, 15.14],
+    [10_000_000, 15.36],
   ])('of traces at %i executions follows the sampling rule', (executions, expected) => {
     expect(estimate(standard, executions)['X-Ray']).toBeCloseTo(expected, 2);
   });
