@@ -223,7 +223,7 @@ describe('refusals', () => {
       'a log that has not begun',
       () => createGetLog({ log: other.log, table: gate.database.table }),
       '/log/checkpoint',
-      503,
+      404,
       /begins within/,
     ],
   ])('%s', async (_, open, path, status, message) => {

@@ -1,4 +1,4 @@
-import { ApiError, unavailable } from '../api-error.ts';
+import { ApiError } from '../api-error.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
@@ -6,10 +6,12 @@ import { inclusionNote } from './note.ts';
 import type { HeadItem, LoggedItem } from './sequencer.ts';
 import { type ReadObject, readInclusion } from './tiles.ts';
 
-/** @throws ApiError SERVICE_UNAVAILABLE in the first minute of a deployment */
+const soon = { details: { reason: 'waiting' }, headers: { 'Retry-After': '60' } };
+
+/** @throws ApiError NOT_FOUND in the first minute of a deployment */
 export async function requireHead(table: Pick<Table, 'get'>, origin: string): Promise<HeadItem> {
   const head = await table.get<HeadItem>(keys.receiptLog(origin));
-  if (!head) throw unavailable('The log of receipts begins within a minute of the deployment. Try again after Retry-After.');
+  if (!head) throw new ApiError('NOT_FOUND', 'The log of receipts begins within a minute of the deployment. Ask again then.', soon);
   return head;
 }
 
@@ -26,10 +28,7 @@ export async function proveInclusion(
   if (!logged) {
     const isWaiting = isUlid(executionId) && (await table.get(keys.newReceipt(executionId))) !== undefined;
     throw isWaiting
-      ? new ApiError('NOT_FOUND', 'The receipt is not in the log yet. Ask again in a minute; it takes five minutes at most.', {
-          details: { reason: 'waiting' },
-          headers: { 'Retry-After': '60' },
-        })
+      ? new ApiError('NOT_FOUND', 'The receipt is not in the log yet. Ask again in a minute; it takes five minutes at most.', soon)
       : new ApiError('NOT_FOUND', 'No execution with this id has a receipt in the log. Take the id from the receipt.');
   }
   const { size, checkpoint } = await requireHead(table, origin);
