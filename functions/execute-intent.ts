@@ -1,6 +1,7 @@
 import { attempt } from './core/execution/attempt.ts';
 import { openDeferral } from './core/execution/defer.ts';
 import { isDeferred } from './core/execution/deferral.ts';
+import { answerAsBefore } from './core/execution/earlier-answer.ts';
 import { noEvidence } from './core/execution/evidence.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { narrow } from './core/execution/narrow.ts';
@@ -8,7 +9,6 @@ import { once } from './core/execution/once.ts';
 import { type ExecutionParts, partsFromEnvironment } from './core/execution/parts.ts';
 import { record } from './core/execution/record.ts';
 import { openResolver } from './core/execution/resolve.ts';
-import { answerWithdrawn } from './core/execution/withdrawn.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
@@ -24,7 +24,7 @@ export const createAction = (parts: ExecutionParts): Action => {
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
     const run = async () => {
       const call = await resolve(execution, body).catch((refusal: unknown) => ({ refusal }));
-      if ('refusal' in call) return requireHolds(execution, await answerWithdrawn(calls, execution, body, call.refusal));
+      if ('refusal' in call) return requireHolds(execution, await answerAsBefore({ calls, intents }, execution, body, call.refusal));
       const make = () => evidence(execution, call, body, () => attempt(relay, execution, call));
       const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
       return requireHolds(execution, await narrow(call, outcome));

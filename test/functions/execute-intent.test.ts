@@ -57,6 +57,11 @@ const register = (more: Partial<IntentInput> = {}, version = 1) =>
       ...more,
     }),
   );
+const digest = async () => digestIntent((await gate.intents.find(uid()))?.intent as IntentInput);
+const change = async (more: Partial<IntentInput>) => {
+  const seen = await gate.intents.find(uid());
+  await gate.intents.replace(uid(), { ...intentOf(uid(), seen?.intent), ...more }, anyRevision);
+};
 const run = (parameters: unknown = { code: 'FR' }, headers: Record<string, string> = {}) => execute(steps, pat, uid(), parameters, headers);
 const refusal = (code: string, message: string, details: Record<string, unknown> = {}) => ({
   error: { code, message, details: { reference: expect.stringMatching(/^PROTO-[A-Z]{3}-[0-9]{3}$/), request_id: 'request-1', ...details } },
@@ -106,12 +111,6 @@ describe('with If-Match, executes only what its caller has read:', () => {
   });
 
   const described = { description: 'Answers what a country is called.' };
-  const digest = async () => digestIntent((await gate.intents.find(uid()))?.intent as IntentInput);
-  const change = async (more: Partial<IntentInput>) => {
-    const seen = await gate.intents.find(uid());
-    await gate.intents.replace(uid(), { ...intentOf(uid(), seen?.intent), ...more }, anyRevision);
-  };
-
   test.each<[string, () => Promise<string>]>([
     ['the digest', async () => `"${await digest()}"`],
     ['one of several digests', async () => `"another", "${await digest()}"`],
@@ -413,6 +412,36 @@ describe('the limit', () => {
 });
 
 describe('an Idempotency-Key', () => {
+  const prohibiting = () => {
+    const template = loadPolicyTemplate();
+    const prohibition = [...(template.prohibition ?? []), { target: `{base_url}/api/intents/${uid()}`, action: 'execute' }];
+    return { ...template, prohibition } as typeof template;
+  };
+  test.each<[string, () => Promise<unknown>]>([
+    ['its intent takes other parameters', () => change({ input_parameters: [{ name: 'name', type: 'string', required: true }] })],
+    ['its intent is not the one that was read', () => change({ description: 'Another' })],
+    [
+      'the policy prohibits it',
+      async () => {
+        const template = prohibiting();
+        steps = gate.openExecute({ template });
+        pat = await obtainPat(gate, agent, template);
+      },
+    ],
+  ])('answers a call that was made as before, although %s by now', async (_, alter) => {
+    await register();
+    const headers = { 'Idempotency-Key': 'made', 'If-Match': `"${await digest()}"` };
+    const first = await run({ code: 'FR' }, headers);
+    await alter();
+    const second = await run({ code: 'FR' }, headers);
+    expect(second).toMatchObject({ status: 200, body: first.body, headers: { 'Idempotent-Replayed': 'true' } });
+    for (const other of [{ ...headers, 'Idempotency-Key': 'other' }, { 'If-Match': '"other"' }])
+      expect((await run({ code: 'FR' }, other)).status).toBeGreaterThanOrEqual(400);
+    await gate.agents.block(operator, { agentId: agent.agentId }, 'Enough');
+    expect(await run({ code: 'FR' }, headers)).toMatchObject({ status: 403, body: { error: { details: { reason: 'agent_blocked' } } } });
+    expect(upstream.seen).toHaveLength(1);
+  });
+
   test('answers the same request again from the record, without call or quota', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k1' });

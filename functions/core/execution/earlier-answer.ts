@@ -2,33 +2,41 @@ import { executionRequest } from '../../../schemas/execution.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { type JsonValue, parse } from '../json.ts';
+import type { LiveIntents } from '../registry/live-intents.ts';
 import type { Execution } from './execution.ts';
 import { answerHeld, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { IdempotentCalls } from './idempotent-call.ts';
 import { narrow } from './narrow.ts';
 
-/** How the gate refuses an intent that it has no longer, or that is no longer executed. */
-const withdrawn = ['NOT_FOUND', 'VERSION_CONFLICT', 'INTENT_DEPRECATED'];
+export interface EarlierParts {
+  calls: Pick<IdempotentCalls, 'find'>;
+  intents: Pick<LiveIntents, 'findWith'>;
+}
+
+/** Whether a request is refused for what it asks, rather than for who asks. */
+const isOfCall = (refusal: unknown): boolean =>
+  refusal instanceof ApiError && refusal.code !== 'UNAUTHORIZED' && refusal.details.reason !== 'agent_blocked';
 
 /**
- * What the first request under this key was answered, although its intent has been withdrawn since: otherwise a retry would say of a call that was
- * made that it does not exist.
+ * What the first request under this key was answered, although it would be refused now: its intent may have changed or be gone, or the policy no longer
+ * permit it. Otherwise a retry would say of a call that was made that it was not.
  * @throws ApiError the refusal, if there was no such request
  */
-export async function answerWithdrawn(
-  calls: Pick<IdempotentCalls, 'find'>,
+export async function answerAsBefore(
+  { calls, intents }: EarlierParts,
   { request, caller, holder, logLine, nowMs }: Execution,
   body: JsonValue,
   refusal: unknown,
 ): Promise<ApiResponse> {
-  const key = readIdempotencyKey(request);
-  if (key === undefined || !(refusal instanceof ApiError && withdrawn.includes(refusal.code))) throw refusal;
+  const key = isOfCall(refusal) ? readIdempotencyKey(request) : undefined;
+  if (key === undefined) throw refusal;
   const { intent_uid, parameters, fields, max_bytes: maxBytes } = parse(executionRequest, body);
   const { executionId } = logLine;
   const fingerprint = fingerprintOf(intent_uid, parameters);
   const held = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
   if (held.state === 'free' || held.state === 'conflict') throw refusal;
   await caller.proof?.use();
+  const { found } = await intents.findWith(intent_uid, []);
   const answer = async () => answerHeld(held, request.baseUrl);
-  return narrow({ intent: {}, fields, maxBytes }, answer());
+  return narrow({ intent: found?.intent ?? {}, fields, maxBytes }, answer());
 }
