@@ -14,6 +14,7 @@ import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
+import { requireRunning } from './core/registry/require-intent.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -46,8 +47,11 @@ export const createAction = ({ verifyAdmin, approvals, decisions, deferred, inte
     if (named !== `"${approval.digest}"` && named !== approval.digest) throw shownElsewise(approval.digest);
     if (decision === 'approve' && call.item.state === 'waiting') {
       const policy = findPolicy(content.baseUrl).reference;
-      const change = findChange(content, { ...(await readCircumstances(intents, content)), policy });
+      const seen = await readCircumstances(intents, content);
+      const change = findChange(content, { ...seen, policy });
       if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
+      // the call would be refused, and the approval be used up
+      if (seen.found) requireRunning(seen.found);
     }
     const decided = await decisions.decide(admin, call, decision, reason);
     // if this fails, the agent's next question for the state starts it

@@ -443,6 +443,15 @@ const cases: Case[] = [
     seen: exactCall,
   },
   {
+    name: 'its service is paused before the decision',
+    play: async () => {
+      await pause(true);
+      await isRefused(approve(), 503, 'SERVICE_UNAVAILABLE', 'paused');
+      await pause(false);
+    },
+    state: waiting,
+  },
+  {
     name: 'its service is paused after the approval',
     play: async () => {
       await approve();
