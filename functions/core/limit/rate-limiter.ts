@@ -175,7 +175,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
 
   /*
    * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs. Time is
-   * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `clock.ts` for what that takes.
+   * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `counting-clock.ts` for what that takes.
    *
    * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
    *    call more in some windows, moves one that came too late to newer buckets, or gives back what a call took that is not made. None has a
