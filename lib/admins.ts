@@ -8,6 +8,7 @@ import {
   ResourceServerScope,
   UserPool,
   type UserPoolClient,
+  type UserPoolClientOptions,
   type UserPoolDomain,
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
@@ -52,14 +53,11 @@ export class Admins extends Construct {
     const poolId = userPool?.userPoolId ?? adopt?.userPoolId;
     // A given pool is imported, so that the gate's clients belong to the gate and not to the pool's own construct.
     this.pool = poolId ? UserPool.fromUserPoolId(this, 'Pool', poolId) : this.createPool(settings);
-    this.people = this.pool.addClient('People', {
+    this.people = this.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
       disableOAuth: true,
       preventUserExistenceErrors: true,
-      accessTokenValidity: Duration.hours(1),
       refreshTokenValidity: Duration.days(1),
-      // Users cannot write any attribute that grants rights.
-      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
     if (machineClient) this.machines = this.addMachines(machineNamespaces, server);
     if (machineClient || signIn || adminSignIn) {
@@ -68,6 +66,20 @@ export class Admins extends Construct {
       if (adminSignIn) this.console = { domain: domain.baseUrl(), clientId: this.addConsole(settings).userPoolClientId };
       if (signIn) this.signIn = { domain: domain.baseUrl(), clientId: this.addSignIn(settings).userPoolClientId };
     }
+  }
+
+  /** Users cannot write any attribute that grants rights. */
+  private addClient(id: string, options: UserPoolClientOptions): UserPoolClient {
+    const writeAttributes = new ClientAttributes().withStandardAttributes({ fullname: true });
+    return this.pool.addClient(id, { accessTokenValidity: Duration.hours(1), writeAttributes, ...options });
+  }
+
+  private addCodeClient(id: string, callbackUrl: string, lifetimes: UserPoolClientOptions): UserPoolClient {
+    return this.addClient(id, {
+      oAuth: { flows: { authorizationCodeGrant: true }, scopes: [OAuthScope.OPENID], callbackUrls: [callbackUrl] },
+      preventUserExistenceErrors: true,
+      ...lifetimes,
+    });
   }
 
   /** With retained data, the pool and the group with its members outlive the stack. */
@@ -104,29 +116,16 @@ export class Admins extends Construct {
 
   /** Its tokens never leave the gate, and are not admin tokens. */
   private addSignIn({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
-    return this.pool.addClient('SignIn', {
-      oAuth: {
-        flows: { authorizationCodeGrant: true },
-        scopes: [OAuthScope.OPENID],
-        callbackUrls: [`${publicBaseUrl}/oauth/signed-in`],
-      },
-      preventUserExistenceErrors: true,
+    return this.addCodeClient('SignIn', `${publicBaseUrl}/oauth/signed-in`, {
       accessTokenValidity: Duration.minutes(5),
       idTokenValidity: Duration.minutes(5),
       refreshTokenValidity: Duration.hours(1),
-      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
     });
   }
 
   /** Its tokens are admin tokens, which the console keeps in memory. */
   private addConsole({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
-    return this.pool.addClient('Console', {
-      oAuth: { flows: { authorizationCodeGrant: true }, scopes: [OAuthScope.OPENID], callbackUrls: [`${publicBaseUrl}/console`] },
-      preventUserExistenceErrors: true,
-      accessTokenValidity: Duration.hours(1),
-      refreshTokenValidity: Duration.hours(8),
-      writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
-    });
+    return this.addCodeClient('Console', `${publicBaseUrl}/console`, { refreshTokenValidity: Duration.hours(8) });
   }
 
   /** Client credentials are exchanged at the pool's domain. */
@@ -142,11 +141,9 @@ export class Admins extends Construct {
     ].map(({ id, ...scope }) => ({ id, scope: new ResourceServerScope(scope) }));
     const server = this.pool.addResourceServer('ResourceServer', { identifier, scopes: owners.map(({ scope }) => scope) });
     return owners.map(({ id, scope }) =>
-      this.pool.addClient(id, {
+      this.addClient(id, {
         generateSecret: true,
         oAuth: { flows: { clientCredentials: true }, scopes: [OAuthScope.resourceServer(server, scope)] },
-        accessTokenValidity: Duration.hours(1),
-        writeAttributes: new ClientAttributes().withStandardAttributes({ fullname: true }),
       }),
     );
   }

@@ -160,56 +160,52 @@ export interface BackgroundFunction {
   memoryMb: number;
 }
 
-const guardSigningKeys: BackgroundFunction = {
-  name: 'guard-signing-keys',
-  summary: 'Refuse a deployment that would fail in this account, or make every PAT invalid by mistake',
-  guardsDeployment: true,
-  needs: { accountLimits: true },
-  timeoutSeconds: 10,
-  memoryMb: 256,
-};
-
 /** The functions whose logs have a line for each execution. */
 export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
 
-const countUsage: BackgroundFunction = {
-  name: 'count-usage',
-  summary: 'Count executions from the log',
-  logLines: { message: 'executed', of: executing },
-  everyMinutes: 1,
-  isQuiet: true,
-  needs: { table: { usage: ['query', 'put', 'delete'], stats: ['query', 'put', 'delete'] } },
-  timeoutSeconds: 300,
-  memoryMb: 512,
-};
-
-const runDeferredCall: BackgroundFunction = {
-  name: 'run-deferred-call',
-  summary: 'Make a call that was approved, or whose caller does not wait for it',
-  isStarted: true,
-  needs: deferredCalling,
-  timeoutSeconds: longestRunSeconds,
-  memoryMb: 1024,
-};
-
-const sequenceReceipts: BackgroundFunction = {
-  name: 'sequence-receipts',
-  summary: 'Put receipts of executions into their log',
-  everyMinutes: 1,
-  isQuiet: true,
-  needs: {
-    table: { newReceipt: ['query', 'delete'], loggedReceipt: ['getAll', 'put'], receiptLog: ['get', 'put', 'update'] },
-    receipts: 'log',
+const always: readonly BackgroundFunction[] = [
+  {
+    name: 'guard-signing-keys',
+    summary: 'Refuse a deployment that would fail in this account, or make every PAT invalid by mistake',
+    guardsDeployment: true,
+    needs: { accountLimits: true },
+    timeoutSeconds: 10,
+    memoryMb: 256,
   },
-  timeoutSeconds: 300,
-  memoryMb: 512,
-};
+  {
+    name: 'run-deferred-call',
+    summary: 'Make a call that was approved, or whose caller does not wait for it',
+    isStarted: true,
+    needs: deferredCalling,
+    timeoutSeconds: longestRunSeconds,
+    memoryMb: 1024,
+  },
+  {
+    name: 'count-usage',
+    summary: 'Count executions from the log',
+    logLines: { message: 'executed', of: executing },
+    everyMinutes: 1,
+    isQuiet: true,
+    needs: { table: { usage: ['query', 'put', 'delete'], stats: ['query', 'put', 'delete'] } },
+    timeoutSeconds: 300,
+    memoryMb: 512,
+  },
+  {
+    name: 'sequence-receipts',
+    summary: 'Put receipts of executions into their log',
+    everyMinutes: 1,
+    isQuiet: true,
+    needs: {
+      table: { newReceipt: ['query', 'delete'], loggedReceipt: ['getAll', 'put'], receiptLog: ['get', 'put', 'update'] },
+      receipts: 'log',
+    },
+    timeoutSeconds: 300,
+    memoryMb: 512,
+  },
+];
 
 export const backgroundFunctions: readonly BackgroundFunction[] = [
-  guardSigningKeys,
-  runDeferredCall,
-  countUsage,
-  sequenceReceipts,
+  ...always,
   {
     name: 'snapshot-search-index',
     summary: 'Save the search index, so that a cold start need not rebuild it',
@@ -222,10 +218,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
 ];
 
 export const backgroundWithCollection: readonly BackgroundFunction[] = [
-  guardSigningKeys,
-  runDeferredCall,
-  countUsage,
-  sequenceReceipts,
+  ...always,
   {
     name: 'feed-search-collection',
     summary: 'Write what has changed in the registry to the search collection',

@@ -1,33 +1,9 @@
 import { variables } from '../functions/core/environment.ts';
-import type { TableName } from '../functions/core/table/keys.ts';
-import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs } from './endpoints/needs.ts';
 import type { Endpoint } from './endpoints.ts';
+import type { Resources } from './permissions.ts';
 import type { Settings } from './settings.ts';
 import { version } from './version.ts';
-
-export interface Parts {
-  tableNames: Record<TableName, string>;
-  /** the first signs, all verify */
-  signingKeyArns: readonly string[];
-  callKeyArn: string;
-  userPoolId: string;
-  adminClientIds: readonly string[];
-  /** with the setting `signIn` */
-  signIn?: { domain: string; clientId: string } | undefined;
-  /** with the setting `adminSignIn` */
-  console?: { domain: string; clientId: string } | undefined;
-  adminScope: string;
-  /** absent if the setting `receipts` is `off` */
-  receipts?: { receiptKeyArn: string; logKeyArn: string; logBucketName: string } | undefined;
-  /** absent if the setting `search` is `opensearch` */
-  snapshotBucketName?: string | undefined;
-  /** present only then */
-  searchCollectionEndpoint?: string | undefined;
-  credentialPrefix: string;
-  /** existing functions by the names of their rows */
-  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'lambda' | 'alias'>>;
-}
 
 /**
  * An environment handles one request at a time, of which little is alive at once: with Node's own bound for young objects it comes to hold
@@ -36,7 +12,13 @@ export interface Parts {
 export const nodeOptions = '--max-semi-space-size=8';
 
 /** The environment of a function: only what its needs require. */
-export function environmentOf(needs: Needs, credential: Endpoint['credential'], settings: Settings, parts: Parts): Record<string, string> {
+export function environmentOf(
+  needs: Needs,
+  credential: Endpoint['credential'],
+  settings: Settings,
+  made: Resources,
+): Record<string, string> {
+  const { snapshots, collection } = made;
   return {
     [variables.version]: version,
     [variables.protocol]: settings.protocol,
@@ -44,23 +26,29 @@ export function environmentOf(needs: Needs, credential: Endpoint['credential'], 
     ...(settings.stage !== 'local' && { NODE_OPTIONS: nodeOptions }),
     ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),
     ...(settings.corsOrigins.length > 0 && { [variables.allowedOrigins]: settings.corsOrigins.join(',') }),
-    ...(needs.table && { [variables.registryTable]: parts.tableNames.registry, [variables.activityTable]: parts.tableNames.activity }),
-    ...(needs.kms && { [variables.signingKeys]: parts.signingKeyArns.join(',') }),
-    ...(needs.callKey && { [variables.callKey]: parts.callKeyArn }),
+    ...(needs.table && {
+      [variables.registryTable]: made.tables.registry.tableName,
+      [variables.activityTable]: made.tables.activity.tableName,
+    }),
+    ...(needs.kms && { [variables.signingKeys]: made.signingKeys.map(({ keyArn }) => keyArn).join(',') }),
+    ...(needs.callKey && { [variables.callKey]: made.callKey.keyArn }),
     ...(needs.policy && settings.billing && { [variables.billing]: JSON.stringify(settings.billing) }),
-    ...(needs.snapshots && parts.snapshotBucketName && { [variables.snapshotBucket]: parts.snapshotBucketName }),
-    ...(needs.receipts && parts.receipts && receiptEnvironment(needs.receipts, settings, parts.receipts)),
-    ...(needs.collection && parts.searchCollectionEndpoint && { [variables.searchCollection]: parts.searchCollectionEndpoint }),
-    ...invokedEnvironment(needs, parts),
+    ...(needs.snapshots && snapshots && { [variables.snapshotBucket]: snapshots.bucketName }),
+    ...(needs.receipts && made.receipts && receiptEnvironment(needs.receipts, settings, made.receipts)),
+    ...(needs.collection && collection && { [variables.searchCollection]: collection.endpoint }),
+    ...invokedEnvironment(needs, made),
     ...(needs.announces && { [variables.approvalSeconds]: String(settings.approvalSeconds) }),
-    ...(needs.credentials && { [variables.credentialPrefix]: parts.credentialPrefix }),
+    ...(needs.credentials && { [variables.credentialPrefix]: made.credentialPrefix }),
     ...(needs.kms?.includes('sign') && issueEnvironment(settings)),
     ...(needs.kms && needs.policy && proofEnvironment(settings)),
-    ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(parts)),
-    ...(needs.signIn && parts.signIn && signInEnvironment(settings, parts.signIn, parts.userPoolId)),
+    ...((credential === 'admin' || needs.adminTokens) && adminEnvironment(made.admins)),
+    ...(needs.signIn && made.admins.signIn && signInEnvironment(settings, made.admins.signIn, made.admins.pool.userPoolId)),
     ...(needs.adminSignIn && settings.localUpstreams.length > 0 && { [variables.localUpstreams]: settings.localUpstreams.join(',') }),
     ...(needs.adminSignIn &&
-      parts.console && { [variables.signInDomain]: parts.console.domain, [variables.consoleClient]: parts.console.clientId }),
+      made.admins.console && {
+        [variables.signInDomain]: made.admins.console.domain,
+        [variables.consoleClient]: made.admins.console.clientId,
+      }),
     ...(needs.table?.log && { [variables.historyDays]: String(settings.historyDays) }),
     ...(needs.table?.log && { [variables.maxPerNamespace]: String(settings.maxPerNamespace) }),
     ...((needs.egress || needs.addressRules) && egressEnvironment(settings)),
@@ -74,7 +62,7 @@ const invokedVariables = {
   'run-deferred-call': variables.deferredFunction,
 } as const;
 
-const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Parts): Record<string, string> =>
+const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Resources): Record<string, string> =>
   Object.fromEntries(
     invokes.flatMap((name) => {
       const made = functions?.get(name);
@@ -85,10 +73,12 @@ const invokedEnvironment = ({ invokes = [] }: Needs, { functions }: Parts): Reco
 const receiptEnvironment = (
   need: NonNullable<Needs['receipts']>,
   { receipts }: Settings,
-  { receiptKeyArn, logKeyArn, logBucketName }: NonNullable<Parts['receipts']>,
+  { receiptKey, logKey, bucket }: NonNullable<Resources['receipts']>,
 ) => ({
-  [variables.receiptKey]: receiptKeyArn,
-  ...(need === 'give' ? { [variables.receipts]: receipts } : { [variables.logKey]: logKeyArn, [variables.logBucket]: logBucketName }),
+  [variables.receiptKey]: receiptKey.keyArn,
+  ...(need === 'give'
+    ? { [variables.receipts]: receipts }
+    : { [variables.logKey]: logKey.keyArn, [variables.logBucket]: bucket.bucketName }),
 });
 
 const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds }: Settings) => ({
@@ -104,15 +94,18 @@ const proofEnvironment = ({ requireFreshSignature, requireProofOfPossession }: S
   [variables.requireProofOfPossession]: String(requireProofOfPossession),
 });
 
-const adminEnvironment = ({ userPoolId, adminClientIds, adminScope }: Parts) => ({
-  [variables.userPool]: userPoolId,
-  [variables.adminClients]: adminClientIds.join(','),
-  [variables.adminScope]: adminScope,
+const adminEnvironment = ({ pool, people, machines, console, scope }: Resources['admins']) => ({
+  [variables.userPool]: pool.userPoolId,
+  [variables.adminClients]: [
+    ...[people, ...machines].map(({ userPoolClientId }) => userPoolClientId),
+    ...(console ? [console.clientId] : []),
+  ].join(','),
+  [variables.adminScope]: scope,
 });
 
 const signInEnvironment = (
   { signInRedirectUris, signInSeconds, patLifeSeconds }: Settings,
-  { domain, clientId }: NonNullable<Parts['signIn']>,
+  { domain, clientId }: NonNullable<Resources['admins']['signIn']>,
   userPoolId: string,
 ) => ({
   [variables.signInDomain]: domain,

@@ -26,7 +26,7 @@ import {
   endpointsWith,
   hasFunction,
 } from './endpoints.ts';
-import { environmentOf, type Parts } from './environment.ts';
+import { environmentOf } from './environment.ts';
 import { aliasNameOf, GradualDeployment, gradualFunctions } from './gradual-deployment.ts';
 import { passLogLines } from './log-lines.ts';
 import type { GateNames } from './names.ts';
@@ -91,30 +91,7 @@ export class Gate extends Construct {
     const admins = new Admins(this, 'Admins', settings, slug, given);
     const credentialPrefix = `intent-gate/${slug}/services/`;
     const functions = this.createFunctions(
-      {
-        tableNames: { registry: tables.registry.tableName, activity: tables.activity.tableName },
-        signingKeyArns: signingKeys.map(({ keyArn }) => keyArn),
-        callKeyArn: callKey.keyArn,
-        snapshotBucketName: snapshots?.bucketName,
-        searchCollectionEndpoint: collection?.endpoint,
-        ...(receipts && {
-          receipts: {
-            receiptKeyArn: receipts.receiptKey.keyArn,
-            logKeyArn: receipts.logKey.keyArn,
-            logBucketName: receipts.bucket.bucketName,
-          },
-        }),
-        credentialPrefix,
-        userPoolId: admins.pool.userPoolId,
-        adminClientIds: [
-          ...[admins.people, ...admins.machines].map((client) => client.userPoolClientId),
-          ...(admins.console ? [admins.console.clientId] : []),
-        ],
-        console: admins.console,
-        adminScope: admins.scope,
-        signIn: admins.signIn,
-      },
-      { tables, signingKeys, callKey, credentialPrefix, snapshots, collection, receipts },
+      { tables, admins, signingKeys, callKey, credentialPrefix, snapshots, collection, receipts },
       [tables.registry, tables.activity, admins, ...signingKeys, callKey, ...(receipts ? [receipts.receiptKey, receipts.logKey] : [])],
       this.bundle(policy, readTryPolicy(settings), build, name),
       aliasNameOf(policy, settings),
@@ -155,13 +132,13 @@ export class Gate extends Construct {
 
   /** @param data - must not be created before a refused deployment */
   private createFunctions(
-    parts: Parts,
     resources: Resources,
     data: readonly IConstruct[],
     codeOf: (name: string) => Code,
     aliasName: string,
   ): Map<string, EndpointFunction> {
     const { settings } = this;
+    const { receipts } = resources;
     const network = createNetwork(this, settings);
     const functions = new Map<string, EndpointFunction>();
     const create = (row: Endpoint | BackgroundFunction, credential: Endpoint['credential']) => {
@@ -170,7 +147,7 @@ export class Gate extends Construct {
         ...row,
         code: codeOf(row.name),
         environment: {
-          ...environmentOf(row.needs, credential, settings, { ...parts, functions }),
+          ...environmentOf(row.needs, credential, settings, { ...resources, functions }),
           ...(reserved > 0 && { [variables.reservedConcurrency]: String(reserved) }),
         },
         settings,
@@ -182,8 +159,8 @@ export class Gate extends Construct {
       if (settings.gradualDeployment && gradualFunctions[row.name]) made.publish(aliasName);
       if (row.needs.kms?.includes('sign')) allowSigning(resources.signingKeys, made.role);
       if (row.needs.callKey) allowCallKey(resources.callKey, made.role);
-      if (resources.receipts && row.needs.receipts === 'give') allowSigning([resources.receipts.receiptKey], made.role);
-      if (resources.receipts && row.needs.receipts === 'log') allowSigning([resources.receipts.logKey], made.role);
+      if (receipts && row.needs.receipts === 'give') allowSigning([receipts.receiptKey], made.role);
+      if (receipts && row.needs.receipts === 'log') allowSigning([receipts.logKey], made.role);
       return made;
     };
     // Endpoints know the functions that they start.

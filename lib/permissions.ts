@@ -4,6 +4,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { partitions, type RecordKind, type TableName } from '../functions/core/table/keys.ts';
 import { acknowledge } from './acknowledge.ts';
+import type { Admins } from './admins.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Needs, TableOperation } from './endpoints/needs.ts';
 import type { ReceiptResources } from './receipts.ts';
@@ -73,8 +74,10 @@ const verbs: Record<TableOperation, string> = {
 /** The prefix of snapshots in their bucket. */
 const snapshotKeys = 'search-index/*';
 
+/** What functions are given access to, and what their environments name. */
 export interface Resources {
   tables: Tables;
+  admins: Admins;
   signingKeys: readonly IKey[];
   /** from which the keys follow that sign calls */
   callKey: IKey;
@@ -86,7 +89,7 @@ export interface Resources {
   receipts?: ReceiptResources | undefined;
   credentialPrefix: string;
   /** existing functions by the names of their rows */
-  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn'>>;
+  functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn' | 'lambda' | 'alias'>>;
 }
 
 export interface Permission {

@@ -1,13 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
-import { PolicyDocument } from 'aws-cdk-lib/aws-iam';
-import { type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
-import { BlockPublicAccess, Bucket, BucketEncryption } from 'aws-cdk-lib/aws-s3';
+import { type IKey, type Key, KeySpec } from 'aws-cdk-lib/aws-kms';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
-import { acknowledge } from './acknowledge.ts';
+import { createBucket } from './bucket.ts';
 import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
-import { administrationOfAccount } from './signing-keys.ts';
-import { ownEmptyingLogs } from './snapshots.ts';
+import { createKey } from './signing-keys.ts';
 
 /** What receipts take. */
 export interface ReceiptResources {
@@ -22,28 +20,16 @@ export interface ReceiptResources {
 /** Functions that give receipts cannot sign checkpoints, and the one that signs checkpoints cannot give receipts. */
 export function createReceiptResources(scope: Construct, settings: Settings, gateName: string, dataKey?: IKey): ReceiptResources {
   const keyFor = (id: string, alias: string, purpose: string) =>
-    new Key(scope, id, {
+    createKey(scope, id, {
       description: `Intent Gate: ${purpose}`,
       alias: `${gateName}/${alias}`,
       keySpec: KeySpec.ECC_NIST_EDWARDS25519,
-      keyUsage: KeyUsage.SIGN_VERIFY,
-      pendingWindow: Duration.days(7),
       removalPolicy: removalPolicyOf(settings),
-      policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
     });
-  const bucket = new Bucket(scope, 'ReceiptLog', {
-    ...(dataKey
-      ? { encryption: BucketEncryption.KMS, encryptionKey: dataKey, bucketKeyEnabled: true }
-      : { encryption: BucketEncryption.S3_MANAGED }),
-    blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-    enforceSSL: true,
-    versioned: true,
-    lifecycleRules: [{ noncurrentVersionExpiration: Duration.days(7), abortIncompleteMultipartUploadAfter: Duration.days(1) }],
-    removalPolicy: removalPolicyOf(settings),
-    autoDeleteObjects: !settings.retainData,
+  const bucket = createBucket(scope, 'ReceiptLog', settings, dataKey, {
+    lifecycle: { noncurrentVersionExpiration: Duration.days(7) },
+    unlogged: 'What the bucket holds is public at /log, and any change of it shows.',
   });
-  acknowledge(bucket, { 'AwsSolutions-S1': 'What the bucket holds is public at /log, and any change of it shows.' });
-  if (!settings.retainData) ownEmptyingLogs(bucket, settings);
   return {
     receiptKey: keyFor('ReceiptKey', 'receipts', 'certifies the keys that sign receipts'),
     logKey: keyFor('LogKey', 'log', 'signs checkpoints of the log of receipts'),

@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { AccountRootPrincipal, type IRole, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { type IKey, Key, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
+import { type IKey, Key, type KeyProps, KeySpec, KeyUsage } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
 import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
@@ -37,16 +37,13 @@ export const createSigningKeys = (scope: Construct, settings: Settings, gateName
   settings.signingKeys.map((name) => {
     const adoptedArn = settings.adopt?.signingKeys?.[name];
     if (adoptedArn) return Key.fromKeyArn(scope, `SigningKey-${name}`, adoptedArn);
-    return new Key(scope, `SigningKey-${name}`, {
+    return createKey(scope, `SigningKey-${name}`, {
       description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
       alias: `${gateName}/${name}`,
       keySpec: KeySpec.ECC_NIST_P256,
-      keyUsage: KeyUsage.SIGN_VERIFY,
       // A key cannot be made multi-Region later. Administrators may replicate it, as when a stage moves to another region.
       multiRegion: true,
-      pendingWindow: Duration.days(7),
       removalPolicy: removalPolicyOf(settings),
-      policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
     });
   });
 
@@ -55,18 +52,25 @@ export const createSigningKeys = (scope: Construct, settings: Settings, gateName
  * longer than a minute, so it goes with its stack.
  */
 export const createCallKey = (scope: Construct, { callKey }: Settings, gateName: string): IKey =>
-  new Key(scope, `CallKey-${callKey}`, {
+  createKey(scope, `CallKey-${callKey}`, {
     description: `Intent Gate: from it follow the keys that sign calls (${callKey})`,
     alias: `${gateName}/calls/${callKey}`,
     keySpec: KeySpec.HMAC_256,
     keyUsage: KeyUsage.GENERATE_VERIFY_MAC,
-    pendingWindow: Duration.days(7),
     removalPolicy: RemovalPolicy.DESTROY,
+  });
+
+/** A key that nothing signs with until its policy allows it. */
+export const createKey = (scope: Construct, id: string, props: KeyProps): Key =>
+  new Key(scope, id, {
+    keyUsage: KeyUsage.SIGN_VERIFY,
+    pendingWindow: Duration.days(7),
     policy: new PolicyDocument({ statements: [administrationOfAccount()] }),
+    ...props,
   });
 
 /** Its people and roles may do with a key what they are allowed, except signing. */
-export const administrationOfAccount = () =>
+const administrationOfAccount = () =>
   new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] });
 
 const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });
