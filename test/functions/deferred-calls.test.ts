@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import { openHold } from '../../functions/core/execution/hold.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -8,7 +7,6 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openLog } from '../../functions/core/registry/log.ts';
 import { openRelay } from '../../functions/core/relay/call.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
-import { keys } from '../../functions/core/table/keys.ts';
 import { createAction as createMcp } from '../../functions/mcp.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';
@@ -122,21 +120,6 @@ describe('a call that a person has to approve', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('is not made if it is denied, and the agent is told why', async () => {
-    const id = idOf(await ask());
-    const { digest } = await shown();
-    expect(await decide(id, digest, { decision: 'deny', reason: 'Too much' })).toMatchObject({ status: 200, body: { decision: 'deny' } });
-    await worker(id);
-    expect((await read(id)).body).toMatchObject({ status: 'denied', reason: 'Too much' });
-    expect(refusalOf(await ask())).toEqual({
-      status: 403,
-      code: 'FORBIDDEN',
-      message: 'An admin denied this call: Too much',
-      details: { reason: 'denied', outcome: 'not_sent' },
-    });
-    expect(upstream.seen).toEqual([]);
-  });
-
   test('may have as many arguments as a request holds, and as large an answer beside them as is kept', async () => {
     const noise = randomBytes(190_000).toString('base64');
     const url = `http://127.0.0.1:${upstream.port}/countries`;
@@ -158,21 +141,12 @@ describe('a call that a person has to approve', () => {
     });
   });
 
-  test('of another code is made at once', async () => {
-    expect(await ask('DE')).toMatchObject({ status: 200, body: { name: 'France' } });
-  });
-
   test('needs an idempotency key', async () => {
     expect(refusalOf(await execute(steps, pat, uid(), { code: 'FR' }))).toMatchObject({
       status: 400,
       code: 'INVALID_PARAMETER',
       details: { issues: [{ path: '', problem: 'the header Idempotency-Key is required' }] },
     });
-  });
-
-  test('conflicts with other arguments under its key', async () => {
-    await ask();
-    expect(refusalOf(await ask('DE'))).toMatchObject({ status: 409, details: { reason: 'other_request' } });
   });
 
   test('is entered in the log when it is decided', async () => {
@@ -187,17 +161,6 @@ describe('a call that a person has to approve', () => {
         changes: [{ kind: 'execution', id, action: 'approve', digest_before: digest }],
       },
     ]);
-  });
-
-  test('is made once, however many approve it', async () => {
-    const id = idOf(await ask());
-    const { digest } = await shown();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => decide(id, digest)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    for (const refused of answers.filter(({ status }) => status !== 200))
-      expect(refusalOf(refused)).toMatchObject({ status: 409, details: { reason: 'decided', decision: 'approve', decided_by: 'ann' } });
-    await Promise.all(answers.map(() => worker(id)));
-    expect(upstream.seen).toHaveLength(1);
   });
 
   test('is counted when it is made, not while it waits', async () => {
@@ -230,71 +193,6 @@ describe('a call that a person has to approve', () => {
     const again = await ask();
     expect(again).toMatchObject({ status: 202, body: { status: 'waiting' } });
     expect(idOf(again)).not.toBe(id);
-  });
-});
-
-describe('what makes an approval void:', () => {
-  test.each<[string, string, () => Promise<unknown>]>([
-    [
-      'the intent changes',
-      'The intent has changed since this call was requested',
-      async () =>
-        gate.intents.replace(
-          uid(),
-          intentOf(uid(), {
-            description: 'Another',
-            endpoint: { url: `http://127.0.0.1:${upstream.port}/x`, method: 'POST', content_type: 'application/json' },
-          }),
-          () => true,
-        ),
-    ],
-    ['the agent is blocked', 'The agent has been blocked', () => gate.agents.block(operator, { agentId: agent.agentId }, 'Enough')],
-    ['its PATs are revoked', "The agent's PATs have been revoked", () => gate.agents.revoke(operator, { agentId: agent.agentId })],
-    ['the intent is removed', 'The intent has been withdrawn', () => gate.intents.remove(uid(), () => true)],
-  ])('%s', async (_, message, change) => {
-    const id = idOf(await ask());
-    const { digest } = await shown();
-    await change();
-    expect(refusalOf(await decide(id, digest))).toMatchObject({
-      status: 409,
-      code: 'CONFLICT',
-      message: expect.stringContaining(message),
-      details: { reason: 'no_longer_holds' },
-    });
-    await worker(id);
-    expect(upstream.seen).toEqual([]);
-  });
-
-  test.each<[string, () => Promise<unknown>, number]>([
-    ['the agent is blocked', () => gate.agents.block(operator, { agentId: agent.agentId }, 'Enough'), 403],
-    ['its PATs are revoked', () => gate.agents.revoke(operator, { agentId: agent.agentId }), 401],
-  ])('%s after the approval', async (_, change) => {
-    const id = idOf(await ask());
-    await approve(id);
-    await change();
-    await worker(id);
-    expect(upstream.seen).toEqual([]);
-  });
-
-  test('the policy changes after the approval', async () => {
-    const id = idOf(await ask());
-    await approve(id);
-    await parts.openWorker({ policy: template({ rate: 7 }) })(id);
-    expect(upstream.seen).toEqual([]);
-    expect((await read(id)).body).toMatchObject({
-      status: 'done',
-      outcome: { status: 409, body: { error: { details: { reason: 'no_longer_holds' } } } },
-    });
-  });
-
-  test('an hour passes', async () => {
-    const id = idOf(await ask());
-    const { digest } = await shown();
-    const late = () => Date.now() + 3_600_000;
-    expect((await read(id, await obtainPat(gate, agent, template()), Date.now)).body).toMatchObject({ status: 'waiting' });
-    await parts.openWorker({ policy: template(), now: late })(id);
-    expect(upstream.seen).toEqual([]);
-    expect(digest).toMatch(/^sha-256=/);
   });
 });
 
@@ -335,44 +233,6 @@ describe('a decision', () => {
   });
 });
 
-test("another holder's call is not there", async () => {
-  const id = idOf(await ask());
-  const other = await newAgent();
-  expect(refusalOf(await read(id, await obtainPat(gate, other, template())))).toMatchObject({ status: 404, code: 'NOT_FOUND' });
-});
-
-test('at most 1,000 calls wait in all, and those in the background take none of their places', async () => {
-  const { table } = gate.database;
-  const taken = (queue: 'approval' | 'callQueue', at: number) => keys.place(queue, '', at);
-  const until = Date.now() + 3_600_000;
-  const fill = (queue: 'approval' | 'callQueue') =>
-    Promise.all(
-      Array.from({ length: 1_000 }, (_, at) =>
-        table.put({ ...taken(queue, at), execution_id: 'x', account: `${at}`, place: { among_all: at, among_own: 0 }, until }),
-      ),
-    );
-  const empty = (queue: 'approval' | 'callQueue') => Promise.all(Array.from({ length: 1_000 }, (_, at) => table.delete(taken(queue, at))));
-  const later = { Prefer: 'respond-async' };
-  try {
-    await fill('approval');
-    expect(refusalOf(await ask())).toMatchObject({
-      status: 429,
-      message: expect.stringMatching(/^Too many calls are waiting for approval/),
-    });
-    expect(await ask('DE', later)).toMatchObject({ status: 202 });
-    await table.update(taken('approval', 7), { set: { until: Date.now() - 1 } });
-    expect(await ask('FR', { 'Idempotency-Key': `${key}-2` })).toMatchObject({ status: 202 });
-    await fill('callQueue');
-    expect(refusalOf(await ask('DE', { ...later, 'Idempotency-Key': `${key}-3` }))).toMatchObject({
-      status: 429,
-      message: expect.stringMatching(/^Too many calls are being made in the background/),
-    });
-    expect(await ask('DE', { 'Idempotency-Key': `${key}-3` })).toMatchObject({ status: 200 });
-  } finally {
-    await Promise.all([empty('approval'), empty('callQueue')]);
-  }
-}, 60_000);
-
 test('a holder has at most 20 calls in the background, and each leaves its place when it ends', async () => {
   const later = (at: number | string) => ask('DE', { Prefer: 'respond-async', 'Idempotency-Key': `${key}-${at}` });
   const asked: string[] = [];
@@ -393,25 +253,8 @@ test('a holder has at most 20 calls in the background, and each leaves its place
   expect(await ask()).toMatchObject({ status: 202, body: { status: 'waiting' } });
 });
 
-test('a holder has at most 20 waiting calls, however many ask at once', async () => {
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => ask('FR', { 'Idempotency-Key': `${key}-${at}` })));
-  const waiting = answers.filter(({ status }) => status === 202);
-  expect(waiting.length).toBeLessThanOrEqual(20);
-  for (let at = 30; (await ask('FR', { 'Idempotency-Key': `${key}-${at}` })).status === 202; at++) expect(at).toBeLessThan(60);
-  expect(refusalOf(await ask('FR', { 'Idempotency-Key': `${key}-last` }))).toEqual({
-    status: 429,
-    code: 'TOO_MANY_REQUESTS',
-    message: '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided.',
-    details: { reason: 'waiting_calls', outcome: 'not_sent' },
-  });
-  // a decision makes room
-  const { digest, id } = await shown();
-  expect(await decide(id, digest, { decision: 'deny' })).toMatchObject({ status: 200 });
-  expect(await ask('FR', { 'Idempotency-Key': `${key}-last` })).toMatchObject({ status: 202 });
-});
-
 describe('Prefer: respond-async', () => {
-  test.each(['respond-async', 'Respond-Async, wait=10', 'return=minimal, respond-async; x=1'])(
+  test.each(['Respond-Async, wait=10', 'return=minimal, respond-async; x=1'])(
     '%s is answered at once, and the call is made',
     async (Prefer) => {
       const asked = await ask('DE', { Prefer });
@@ -469,20 +312,6 @@ describe('Prefer: respond-async', () => {
     await Promise.all([worker(id), relay.close()]);
     expect(refusalOf(await ask('DE'))).toMatchObject({ status: 504, details: { outcome: 'unknown' } });
     expect(upstream.seen).toHaveLength(1);
-  });
-
-  test('a worker that dies after it has claimed the call leaves it unknown', async () => {
-    const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
-    const dying = parts.openWorker({
-      policy: template(),
-      over: { ...gate.database.table, getAll: () => Promise.reject(new Error('killed')) },
-    });
-    await expect(dying(id)).rejects.toThrow('killed');
-    await worker(id);
-    expect(upstream.seen).toEqual([]);
-    expect((await read(id)).body).toMatchObject({ status: 'working' });
-    const eleven = () => Date.now() + 12 * 60_000;
-    expect((await read(id, pat, eleven)).body).toMatchObject({ status: 'unknown' });
   });
 
   test('a question for its state starts a worker that has not begun', async () => {

@@ -123,11 +123,8 @@ describe('with If-Match, executes only what its caller has read:', () => {
   });
 
   test.each<[string, Partial<IntentInput>, string[]]>([
-    ['the description', { description: 'Deletes a country.' }, ['description']],
     ['name and tags', { intent_name: 'Delete a country', tags: ['new'] }, ['intent_name', 'tags']],
-    ['the category', { category: 'geography' }, ['category']],
     ['an input', { input_parameters: [{ name: 'code', type: 'string', required: true, maxLength: 2 }] }, ['input_parameters']],
-    ['an output', { output_parameters: [{ name: 'name', type: 'string' }] }, ['output_parameters']],
     ['the endpoint', { endpoint: { url: 'https://elsewhere.example/', method: 'GET', content_type: 'application/json' } }, ['endpoint']],
   ])('not after a change of %s: no call, no quota, and what has changed', async (_, more, changed) => {
     await register(described);
@@ -172,7 +169,6 @@ describe('with If-Match, executes only what its caller has read:', () => {
 describe('refuses, and calls no upstream:', () => {
   test.each<[string, unknown, { path: string; problem: string }[]]>([
     ['a missing parameter', {}, [{ path: '/parameters/code', problem: 'is required and must be a string' }]],
-    ['a number for a string', { code: 1 }, [{ path: '/parameters/code', problem: 'must be a string' }]],
     [
       'unknown and wrong at once',
       { code: null, toString: 1, constructor: {} },
@@ -200,7 +196,6 @@ describe('refuses, and calls no upstream:', () => {
     ['no members', '{}', 'is required'],
     ['an unknown member', JSON.stringify({ intent_uid: 'a:b:v1', parameters: {}, more: 1 }), 'is not a known member; remove it'],
     ['a uid that is none', JSON.stringify({ intent_uid: 'x', parameters: {} }), 'must have the form'],
-    ['parameters that are a list', JSON.stringify({ intent_uid: 'a:b:v1', parameters: [] }), 'must be an object'],
   ])('a body with %s', async (_, body, problem) => {
     const refused = await post(steps, '/api/intents/execute', body, { Authorization: `Bearer ${pat}` });
     expect(refused).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
@@ -305,17 +300,10 @@ describe('refuses, and calls no upstream:', () => {
     });
   });
 
-  test.each([
-    ['another uid', 'other'],
-    ['a slug of which it is the beginning', 'suffix'],
-  ])('an intent when %s is permitted', async (_, permitted) => {
+  test('an intent when a slug of which it is the beginning is permitted', async () => {
     await register();
-    const target = permitted === 'other' ? 'test.example:another:v1' : `test.example:execute-${slug}-more:v1`;
-    const template = {
-      ...loadPolicyTemplate(),
-      permission: [{ target: `{base_url}/api/intents/${target}`, action: 'execute' }],
-      prohibition: [],
-    };
+    const target = `{base_url}/api/intents/test.example:execute-${slug}-more:v1`;
+    const template = { ...loadPolicyTemplate(), permission: [{ target, action: 'execute' }], prohibition: [] };
     pat = await obtainPat(gate, agent, template);
     steps = gate.openExecute({ template });
     expectRefusal(await run(), {
@@ -326,33 +314,15 @@ describe('refuses, and calls no upstream:', () => {
     });
   });
 
-  test('an expired PAT', async () => {
-    await register();
-    const now = Date.now();
-    const at = (seconds: number) => execute(gate.openExecute({ now: () => now + seconds * 1000 }), pat, uid(), { code: 'FR' });
-    expect(await at(3_590)).toMatchObject({ status: 200 });
-    expect(await at(3_601)).toMatchObject({
-      status: 401,
-      body: { error: { code: 'UNAUTHORIZED', message: 'The PAT has expired. Get a new one with POST /api/pat/issue.' } },
-    });
-  });
-
-  test('no token, two tokens, an admin token', async () => {
-    const request = { intent_uid: uid(), parameters: {} };
-    const none = await post(steps, '/api/intents/execute', request);
-    expectRefusal(none, {
+  test('a request without a token', async () => {
+    const refused = await post(steps, '/api/intents/execute', { intent_uid: uid(), parameters: {} });
+    expectRefusal(refused, {
       status: 401,
       code: 'UNAUTHORIZED',
       message:
         'Executing an intent needs a PAT. Sign what GET /api/policy answers, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
     });
-    expect(none.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
-    const two = await post(steps, '/api/intents/execute', request, { Authorization: [`Bearer ${pat}`, `Bearer ${pat}`] });
-    expectRefusal(two, {
-      status: 401,
-      code: 'UNAUTHORIZED',
-      message: 'The Authorization header must be sent once and have the form Bearer <token>.',
-    });
+    expect(refused.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
   });
 });
 
@@ -360,41 +330,22 @@ describe('the limit', () => {
   /** 60 an hour: a call has 90 seconds from being counted to being made, so that a busy machine gives none up. */
   const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll('vocabulary/minute', 'vocabulary/hour'));
 
-  test('lets exactly 60 of 200 parallel calls through, whatever the number of instances and PATs', async () => {
+  test('lets exactly 60 of 100 parallel calls through, whatever the number of instances and PATs, and then costs no write', async () => {
     await register();
     const pats = [await obtainPat(gate, agent, template), await obtainPat(gate, agent, template)];
     const instances = [1, 2, 3].map(() => gate.openExecute({ template }));
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => execute(instances[index % 3] ?? steps, pats[index % 2] ?? pat, uid(), { code: 'FR' })),
-    );
-    const made = answers.filter(({ status }) => status === 200).length;
-    const refused = answers.filter(({ status, body }) => status === 429 && body.error.code === 'TOO_MANY_REQUESTS');
+    const call = (at: number) => execute(instances[at % 3] ?? steps, pats[at % 2] ?? pat, uid(), { code: 'FR' });
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, at) => call(at)));
     // If the table does not answer in time, a call is refused with 503, never let through; it may have taken a place.
-    const uncounted = answers.filter(({ status, body }) => status === 503 && body.error.code === 'SERVICE_UNAVAILABLE').length;
-    expect([upstream.seen.length, made + refused.length + uncounted]).toEqual([made, 200]);
-    expect(made).toBeLessThanOrEqual(60);
-    expect(made).toBeGreaterThanOrEqual(60 - uncounted);
-    for (const { headers } of refused) {
-      expect(Number(headers['Retry-After'])).toBeGreaterThan(0);
-      expect(headers.RateLimit).toBe(`"execute";r=0;t=${headers['Retry-After']}`);
-    }
+    const [made, refused, uncounted] = [200, 429, 503].map((wanted) => answers.filter(({ status }) => status === wanted).length);
+    expect([upstream.seen.length, Number(made) + Number(refused) + Number(uncounted)]).toEqual([made, 100]);
     // on a busy machine, all others may have been uncounted
-    const once = () => execute(instances[0] ?? steps, pats[0] ?? pat, uid(), { code: 'FR' });
-    while ((await once()).status === 200) expect(upstream.seen.length).toBeLessThanOrEqual(60);
-    expect(await once()).toMatchObject({ status: 429 });
-  });
-
-  test('costs no write and no call once the quota is known to be used up', async () => {
-    await register();
-    const [hourly, instance] = [await obtainPat(gate, agent, template), gate.openExecute({ template })];
-    const call = () => execute(instance, hourly, uid(), { code: 'FR' });
-    await Promise.all(Array.from({ length: 60 }, call));
-    let answer = await call();
-    // on a busy machine, some of them were not counted in time
-    while (answer.status !== 429) answer = await call();
+    while ((await call(0)).status !== 429) expect(upstream.seen.length).toBeLessThanOrEqual(60);
+    expect(upstream.seen.length).toBeGreaterThanOrEqual(60 - Number(uncounted));
     gate.database.operations.length = 0;
-    await Promise.all(Array.from({ length: 20 }, call));
-    expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem']));
+    const { headers } = await call(0);
+    expect(headers.RateLimit).toBe(`"execute";r=0;t=${headers['Retry-After']}`);
+    expect(gate.database.operations).toEqual(['BatchGetItem']);
   });
 
   test('is never passed for free when the counter cannot be reached', async () => {
@@ -481,15 +432,6 @@ describe('an Idempotency-Key', () => {
     expect(refused).toMatchObject({
       status: 400,
       body: { error: { details: { issues: [{ path: '/fields/0', problem: 'must be a JSON pointer, for example /name' }] } } },
-    });
-  });
-
-  test('with another request is a conflict', async () => {
-    await register();
-    await run({ code: 'FR' }, { 'Idempotency-Key': 'k2' });
-    expect(await run({ code: 'DE' }, { 'Idempotency-Key': 'k2' })).toMatchObject({
-      status: 409,
-      body: { error: { code: 'CONFLICT', details: { reason: 'other_request' } } },
     });
   });
 

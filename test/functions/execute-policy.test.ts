@@ -63,7 +63,7 @@ const when = (leftOperand: string, operator: Constraint['operator'], rightOperan
 const rate = (most: number, unit: string) => ({ ...when('v:rateLimit', 'lte', most), unit: `v:${unit}` });
 const countOf = (most: number) => when('v:count', 'lte', most);
 const permit = (target: string, more: Partial<PolicyPermission> = {}): PolicyPermission => ({ target, action: 'execute', ...more });
-const amount = (operator: 'lt' | 'gte', value: number) => when(`${intents}/${refund}/parameters/amount`, operator, value);
+const amount = (operator: 'lt', value: number) => when(`${intents}/${refund}/parameters/amount`, operator, value);
 const budget = (price: number, most: number) => ({
   duty: [{ action: 'pay', amount: { price, budget: most }, unit: 'v:EUR', timeInterval: 'P1D' }],
 });
@@ -121,8 +121,6 @@ describe('limits of their own', () => {
 });
 
 describe('conditions', () => {
-  const template = policyOf([permit(intents)], [{ target: `${intents}/${refund}`, action: 'execute', constraint: [amount('gte', 500)] }]);
-
   test('are judged after the parameters, and before idempotency key and quota', async () => {
     const run = await under(policyOf([permit(intents, { constraint: [amount('lt', 500), rate(60, 'day')] })]));
     expect(await run(refund, { amount: 499.99 })).toMatchObject({ status: 200 });
@@ -142,19 +140,6 @@ describe('conditions', () => {
     expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem', 'GetItem']));
     expect(await run(refund, { amount: 1 }, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200 });
     expect(upstream.seen).toHaveLength(2);
-  });
-
-  test('of a prohibition win, and a parameter that is left out does not get round them', async () => {
-    const run = await under(template);
-    for (const parameters of [{ amount: 500 }, {}]) {
-      expect(refusalOf(await run(refund, parameters)).details).toEqual({
-        reason: 'condition',
-        rule: '/prohibition/0/constraint/0',
-        words: `You must not execute the intent ${refund} if parameter amount is at least 500.`,
-      });
-    }
-    expect(await run(refund, { amount: 1 })).toMatchObject({ status: 200 });
-    expect(await run(lookup)).toMatchObject({ status: 200 });
   });
 
   test('on time are those of the moment of the call', async () => {
@@ -214,8 +199,7 @@ describe('a budget', () => {
     const run = await under(policyOf([permit(intents, budget(3, 10))]));
     expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200 });
     expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
-    for (let call = 0; call < 3; call++)
-      expect(await run(closed)).toMatchObject({ status: 503, body: { error: { details: { outcome: 'not_sent' } } } });
+    expect(await run(closed)).toMatchObject({ status: 503, body: { error: { details: { outcome: 'not_sent' } } } });
     expect(await run(lookup)).toMatchObject({ status: 200 });
     const last = await run(lookup);
     expect(last).toMatchObject({ status: 200, headers: { 'Budget-Warning': '"execute";used="9.00";budget="10.00";unit="EUR"' } });
@@ -226,30 +210,17 @@ describe('a budget', () => {
     expect(upstream.seen).toHaveLength(3);
   });
 
-  describe('of which many calls are made at once, by four instances', () => {
-    /** What an instance is asked: in turn. */
-    async function underMany(price: number, most: number) {
-      const template = policyOf([permit(intents, budget(price, most))]);
-      const pat = await obtainPat(gate, agent, template);
-      const instances = Array.from({ length: 4 }, () => gate.openExecute({ template }));
-      const run = (uid: string, at = 0) => execute(instances[at % 4] as (typeof instances)[0], pat, uid, {});
-      // what an empty counter costs in attempts is not what is measured
-      expect(await run(lookup)).toMatchObject({ status: 200 });
-      return run;
-    }
-
-    test.each([
-      ['40 calls that cannot be sent cost nothing', 40, () => closed],
-      ['60 calls are paid for and 60 that cannot be sent are not', 120, (at: number) => (at % 2 ? lookup : closed)],
-    ])('%s', async (_, calls, uidOf) => {
-      const run = await underMany(1, 70);
-      const answers = await Promise.all(Array.from({ length: calls }, (__, at) => run(uidOf(at), at >> 1)));
-      for (const { status, body } of answers) if (status !== 200) expect(body.error.details.outcome).toBe('not_sent');
-      expect(answers.filter(({ status }) => status === 200).length).toBe(upstream.seen.length - 1);
-      // the rest of the budget is there, and not more
-      const left = 70 - upstream.seen.length;
-      expect((await run(lookup)).headers.RateLimit).toMatch(`"execute";r=${left - 1};`);
-    });
+  test('pays for the calls of many at once that are sent, by four instances, and for no other', async () => {
+    const template = policyOf([permit(intents, budget(1, 70))]);
+    const pat = await obtainPat(gate, agent, template);
+    const instances = Array.from({ length: 4 }, () => gate.openExecute({ template }));
+    const run = (uid: string, at = 0) => execute(instances[at % 4] as (typeof instances)[0], pat, uid, {});
+    // what an empty counter costs in attempts is not what is measured
+    expect(await run(lookup)).toMatchObject({ status: 200 });
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, at) => run(at % 2 ? lookup : closed, at >> 1)));
+    expect(answers.filter(({ status }) => status === 200).length).toBe(upstream.seen.length - 1);
+    // the rest of the budget is there, and not more
+    expect((await run(lookup)).headers.RateLimit).toMatch(`"execute";r=${70 - upstream.seen.length};`);
   });
 
   test('that is used up refuses without connecting, also by an instance that knows nothing of it', async () => {
@@ -321,17 +292,6 @@ describe('a call whose upstream is connected late', () => {
     expect(counted.lines()[1]).not.toHaveProperty('upstream_host');
     world.nowMs += 2_000;
     expect(await run(lookup, {}, key)).toMatchObject({ status: 200 });
-  });
-
-  test('gets its money back if it is not made', async () => {
-    const { world, run } = await underSlow({ ...everySecond, ...budget(3, 6) });
-    world.meanwhile = async () => {
-      world.nowMs += 2_000;
-      expect(await run(lookup)).toMatchObject({ status: 200 });
-    };
-    expect(refusalOf(await run(lookup))).toMatchObject({ status: 429, details: { limit: { rate: 1, period: 1 } } });
-    world.nowMs += 2_000;
-    expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
   });
 
   test('frees its key and gives its money back, too, if the gate fails at that', async () => {
@@ -461,12 +421,9 @@ describe('people who sign in', () => {
 
   const people = () => [`first-${++count}`, `second-${count}`];
 
-  test.each<[string, Partial<PolicyPermission>, number]>([
-    ['count', { constraint: [countOf(7)] }, 7],
-    ['budget', budget(3, 10), 3],
-  ])('have one %s each, whatever clients they use', async (reason, terms, most) => {
-    const made = [most, 0, 0];
-    expect(await useUp(policyOf([permit(intents, terms)]), people())).toEqual({ made: [made, made], reasons: [reason] });
+  test('have one budget each, whatever clients they use', async () => {
+    const made = [3, 0, 0];
+    expect(await useUp(policyOf([permit(intents, budget(3, 10))]), people())).toEqual({ made: [made, made], reasons: ['budget'] });
   });
 
   test('have a rate with each client, counted with the count of the person in one write', async () => {

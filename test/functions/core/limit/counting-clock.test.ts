@@ -45,7 +45,7 @@ const limits = [
 
 describe('four instances, a fifth of the answers lost', () => {
   test.each(limits)('clocks that are five seconds ahead and behind: never more than $rate in $period s', async (limit) => {
-    for (let seed = 1; seed <= 3; seed++) {
+    for (let seed = 1; seed <= 2; seed++) {
       const { most, total, admitted, doubted } = await hammer(limit, { skewsMs: [0, 5_000, -5_000, 0], lost: 0.2, seed });
       expect(most).toBeLessThanOrEqual(limit.rate);
       expect(total).toBeGreaterThan(5 * limit.rate);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from '../../../../functions/core/limit/packed-counts.ts';
 import { liveBuckets } from '../../../../functions/core/limit/window.ts';
 
-const mosts = [1, 9, 10, 99, 100, 999, 1_000, 99_999, 100_000, Number.MAX_SAFE_INTEGER];
+const mosts = [1, 9, 10, 100_000, Number.MAX_SAFE_INTEGER];
 
 test.each(mosts)('counts of at most %d are packed without loss, and each can be added to where it is', (most) => {
   const digits = digitsFor(most);
