@@ -7,8 +7,8 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { revalidated, withPolicy } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
-import { openCallerPolicy, patVerifierFromEnvironment } from './core/pat/caller-policy.ts';
-import type { VerifyPat } from './core/pat/verify.ts';
+import { openCallerPolicy } from './core/pat/caller-policy.ts';
+import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';

@@ -38,7 +38,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
     const { agent_id: agentId, signed_policy, agent_public_key, agent_directory: directory } = request.body(patRequest);
     const { baseUrl } = request;
     const policy = findPolicy(baseUrl);
-    const key = await readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
+    const key = readAgentKey(agent_public_key, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
     const { thumbprint } = key;
     const { isFreshRequired, protocol } = settings;
     const signed = verifySignedPolicy(signed_policy, key, policy, { baseUrl, nowMs, agentId, isFreshRequired });

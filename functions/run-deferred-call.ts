@@ -9,7 +9,7 @@ import { serveSchedule } from './core/http/serve.ts';
 import { openRateLimiter } from './core/limit/rate-limiter.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { openLiveIntents } from './core/registry/live-intents.ts';
-import { relayFromEnvironment } from './core/relay/relay-from-environment.ts';
+import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 /** The event that starts it. */

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import { egressRulesFromEnvironment } from '../relay/egress.ts';
-import { type DocumentOptions, openDocumentReader, type ReadDocument } from '../relay/fetch-document.ts';
+import { type DocumentOptions, openDocumentReader } from '../relay/fetch-document.ts';
 import { directoryPath } from '../relay/signature.ts';
 
 /** The domain that an agent is verified for. */
@@ -43,7 +43,12 @@ interface Known {
   readMs: number;
 }
 
-export function openAgentDirectories(readDocument: ReadDocument, now: () => number = Date.now): AgentDirectories {
+/** Directories on the network, read under the same rules as client metadata documents. */
+export function agentDirectories(
+  options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>,
+  now: () => number = Date.now,
+): AgentDirectories {
+  const readDocument = openDocumentReader({ ...options, ...documentLimits });
   const cache = new QuickLRU<string, Known>({ maxSize: maxCached });
 
   async function read(origin: string, baseUrl: string): Promise<Known['found']> {
@@ -75,11 +80,5 @@ export function openAgentDirectories(readDocument: ReadDocument, now: () => numb
     },
   };
 }
-
-/** Directories on the network, read under the same rules as client metadata documents. */
-export const agentDirectories = (
-  options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>,
-  now?: () => number,
-): AgentDirectories => openAgentDirectories(openDocumentReader({ ...options, ...documentLimits }), now);
 
 export const agentDirectoriesFromEnvironment = (): AgentDirectories => agentDirectories({ rules: egressRulesFromEnvironment() });

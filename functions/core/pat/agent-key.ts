@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject, type PublicKeyInput } from 'node:crypto';
 import type { ApiError } from '../api-error.ts';
 import { isObject, parseJson } from '../json.ts';
 import { thumbprintOf } from './thumbprint.ts';
@@ -27,42 +27,23 @@ const sequenceTag = 0x30;
  * Reads `agent_public_key`, ignoring surrounding white space and the kind of line ends.
  * @throws the error of `refuse` if the key is unreadable, private, too weak or of another kind
  */
-export async function readAgentKey(text: string, refuse: RefuseKey): Promise<AgentKey> {
+export function readAgentKey(text: string, refuse: RefuseKey): AgentKey {
   const trimmed = text.trim();
-  if (trimmed.startsWith('{')) return importJwk(parseJwk(trimmed, refuse), refuse);
-  if (trimmed.startsWith('-----BEGIN')) return importPem(trimmed, refuse);
+  if (trimmed.startsWith('{') || trimmed.startsWith('-----BEGIN')) return importText(trimmed, refuse);
   const compact = trimmed.replace(/\s/g, '');
   if (!base64.test(compact)) throw refuse(forms);
   const bytes = Buffer.from(compact, 'base64');
-  if (bytes[0] === sequenceTag) return importDer(bytes, refuse);
-  const inner = bytes.toString('utf8').trim();
-  if (inner.startsWith('{')) return importJwk(parseJwk(inner, refuse), refuse);
-  return importPem(inner, refuse);
+  return bytes[0] === sequenceTag ? importDer(bytes, refuse) : importText(bytes.toString('utf8').trim(), refuse);
 }
 
-/**
- * Reads a public JWK (RFC 7517) with coordinates of full length that is not marked for another use.
- * @throws the error of `refuse`
- */
-export async function importJwk(jwk: unknown, refuse: RefuseKey): Promise<AgentKey> {
-  if (!isObject(jwk)) throw refuse(forms);
-  const { kty, crv, x, y, n, e, use, key_ops } = jwk;
-  if (['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].some((member) => Object.hasOwn(jwk, member))) throw refuse(isPrivateProblem);
-  if (use !== undefined && use !== 'sig') throw refuse('must be a key for signatures: its use must be sig or left out');
-  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
-    throw refuse('must be a key for signatures: its key_ops must contain verify or be left out');
-  }
-  if (kty === 'EC' && crv === 'P-256' && isBase64Url(x, 32) && isBase64Url(y, 32)) return importFrom({ kty, crv, x, y }, refuse);
-  if (kty === 'EC' && crv === 'P-384' && isBase64Url(x, 48) && isBase64Url(y, 48)) return importFrom({ kty, crv, x, y }, refuse);
-  if (kty === 'OKP' && crv === 'Ed25519' && isBase64Url(x, 32)) return importFrom({ kty, crv, x }, refuse);
-  if (kty === 'RSA' && isBase64Url(n) && isBase64Url(e)) return importFrom({ kty, n, e }, refuse);
-  throw refuse(forms);
+/** A JWK or PEM. */
+function importText(text: string, refuse: RefuseKey): AgentKey {
+  if (text.startsWith('{')) return importJwk(parseJwk(text, refuse), refuse);
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refuse(isPrivateProblem);
+  const [, body] = pem.exec(text) ?? [];
+  if (body === undefined) throw refuse(forms);
+  return importDer(Buffer.from(body, 'base64'), refuse);
 }
-
-const isBase64Url = (value: unknown, byteLength?: number): value is string => {
-  if (typeof value !== 'string' || !/^[A-Za-z0-9_-]+$/.test(value)) return false;
-  return byteLength === undefined || Buffer.from(value, 'base64url').length === byteLength;
-};
 
 function parseJwk(text: string, refuse: RefuseKey): unknown {
   try {
@@ -72,16 +53,36 @@ function parseJwk(text: string, refuse: RefuseKey): unknown {
   }
 }
 
-async function importPem(text: string, refuse: RefuseKey): Promise<AgentKey> {
-  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refuse(isPrivateProblem);
-  const [, body] = pem.exec(text) ?? [];
-  if (body === undefined) throw refuse(forms);
-  return importDer(Buffer.from(body, 'base64'), refuse);
+/** Lengths of coordinates, in bytes. */
+const coordinateBytes: Record<string, number> = { 'P-256': 32, 'P-384': 48 };
+
+/**
+ * Reads a public JWK (RFC 7517) with coordinates of full length that is not marked for another use.
+ * @throws the error of `refuse`
+ */
+export function importJwk(jwk: unknown, refuse: RefuseKey): AgentKey {
+  if (!isObject(jwk)) throw refuse(forms);
+  const { kty, crv, x, y, n, e, use, key_ops } = jwk;
+  if (['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].some((member) => Object.hasOwn(jwk, member))) throw refuse(isPrivateProblem);
+  if (use !== undefined && use !== 'sig') throw refuse('must be a key for signatures: its use must be sig or left out');
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
+    throw refuse('must be a key for signatures: its key_ops must contain verify or be left out');
+  }
+  if (kty === 'EC' && (crv === 'P-256' || crv === 'P-384') && isBase64Url(x, coordinateBytes[crv]) && isBase64Url(y, coordinateBytes[crv]))
+    return importFrom({ key: { kty, crv, x, y }, format: 'jwk' }, refuse);
+  if (kty === 'OKP' && crv === 'Ed25519' && isBase64Url(x, 32)) return importFrom({ key: { kty, crv, x }, format: 'jwk' }, refuse);
+  if (kty === 'RSA' && isBase64Url(n) && isBase64Url(e)) return importFrom({ key: { kty, n, e }, format: 'jwk' }, refuse);
+  throw refuse(forms);
 }
 
-async function importDer(bytes: Buffer, refuse: RefuseKey): Promise<AgentKey> {
+const isBase64Url = (value: unknown, byteLength?: number): value is string => {
+  if (typeof value !== 'string' || !/^[A-Za-z0-9_-]+$/.test(value)) return false;
+  return byteLength === undefined || Buffer.from(value, 'base64url').length === byteLength;
+};
+
+function importDer(bytes: Buffer, refuse: RefuseKey): AgentKey {
   if (isPrivateDer(bytes)) throw refuse(isPrivateProblem);
-  return importFrom(bytes, refuse);
+  return importFrom({ key: bytes, format: 'der', type: 'spki' }, refuse);
 }
 
 const isPrivateDer = (bytes: Buffer): boolean =>
@@ -94,19 +95,14 @@ const isPrivateDer = (bytes: Buffer): boolean =>
     }
   });
 
-function importFrom(source: Buffer | JsonWebKey, refuse: RefuseKey): AgentKey {
-  const key = openKey(source, refuse);
-  const kind = kindOf(key, refuse);
-  return { kind, key, thumbprint: thumbprintOf(key) };
-}
-
-function openKey(source: Buffer | JsonWebKey, refuse: RefuseKey): KeyObject {
+function importFrom(source: JsonWebKeyInput | PublicKeyInput, refuse: RefuseKey): AgentKey {
+  let key: KeyObject;
   try {
-    if (!Buffer.isBuffer(source)) return createPublicKey({ key: source, format: 'jwk' });
-    return createPublicKey({ key: source, format: 'der', type: 'spki' });
+    key = createPublicKey(source);
   } catch {
     throw refuse(forms);
   }
+  return { kind: kindOf(key, refuse), key, thumbprint: thumbprintOf(key) };
 }
 
 function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
@@ -123,13 +119,11 @@ function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
     case 'ec':
       if (namedCurve === 'prime256v1') return 'P-256';
       if (namedCurve === 'secp384r1') return 'P-384';
-      throw refuse(forms);
+      break;
     case 'ed25519':
-      if (hasSmallOrder(key)) throw refuse(forms);
-      return 'Ed25519';
-    default:
-      throw refuse(forms);
+      if (!hasSmallOrder(key)) return 'Ed25519';
   }
+  throw refuse(forms);
 }
 
 /** The y coordinates of the small-order points of edwards25519 in all encodings, without the sign of x. */

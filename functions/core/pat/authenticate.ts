@@ -9,8 +9,7 @@ import type { Table } from '../table/table.ts';
 import { judgedAgent } from './holder.ts';
 import { openPolicyRefusals, type PolicyRefusals } from './policy-refusals.ts';
 import { type CheckedProof, openProofs, type Proofs } from './proof.ts';
-import { signingKeysFromEnvironment } from './signing-keys.ts';
-import { openPatVerifier, type VerifyPat } from './verify.ts';
+import { patVerifierFromEnvironment, type VerifyPat } from './verify.ts';
 
 export interface Authenticated {
   claims: PatClaims;
@@ -47,7 +46,7 @@ export const openAuthenticator =
 export function authenticatorFromEnvironment(table: Table, findPolicy: FindPolicy): Authenticate {
   const { requireProofOfPossession } = readEnvironment([], ['requireProofOfPossession']);
   return openAuthenticator({
-    verifyPat: openPatVerifier({ findKey: signingKeysFromEnvironment().find }),
+    verifyPat: patVerifierFromEnvironment(),
     proofs: openProofs(openUsedJtis(table), requireProofOfPossession === 'true'),
     findPolicy,
     refusals: openPolicyRefusals(openPolicyArchive(table)),

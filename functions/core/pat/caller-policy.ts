@@ -2,8 +2,7 @@ import { bearerToken } from '../http/bearer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type CurrentPolicy, type FindPolicy, policyFor } from '../policy/policy.ts';
 import { judgedAgent } from './holder.ts';
-import { signingKeysFromEnvironment } from './signing-keys.ts';
-import { openPatVerifier, type VerifyPat } from './verify.ts';
+import type { VerifyPat } from './verify.ts';
 
 /**
  * The policy as it applies to whoever sends a request that needs no PAT: to the holder of its PAT, if it has a valid one of this policy, else to an agent
@@ -21,5 +20,3 @@ export const openCallerPolicy =
       return policy;
     }
   };
-
-export const patVerifierFromEnvironment = (): VerifyPat => openPatVerifier({ findKey: signingKeysFromEnvironment().find });

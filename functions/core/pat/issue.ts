@@ -38,7 +38,7 @@ export interface Applicant<T> {
   hasProof: boolean;
   /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
-  /** Finds the domain that the agent is verified for, before anything is read or written for it but `beforeRead`, which counts a request for it. */
+  /** Finds the domain that the agent is verified for. Nothing is read or written for the agent before, except that `beforeRead` counts the request. */
   verifyDomain?(beforeRead: () => Promise<void>): Promise<string>;
   countedFor: string;
   /** Last check before anything is written, with the agent's current generation. */

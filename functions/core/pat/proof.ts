@@ -104,7 +104,7 @@ async function verifyProof(
   if (typ !== 'dpop+jwt' || typeof alg !== 'string' || crit !== undefined) {
     throw refuse(`The header of the ${what} must have the typ dpop+jwt, an alg and a jwk, and no crit. Make it again.`);
   }
-  const key = await importJwk(jwk, (problem) => refuse(`The jwk of the ${what} ${problem}.`));
+  const key = importJwk(jwk, (problem) => refuse(`The jwk of the ${what} ${problem}.`));
   if (!verifyJwsSignature(alg, key, Buffer.from(`${headerSegment}.${payloadSegment}`), signature)) {
     throw refuse(`The signature of the ${what} does not verify with the jwk in its header. Make it again.`);
   }

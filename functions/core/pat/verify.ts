@@ -6,12 +6,8 @@ import { invalidToken } from '../http/bearer.ts';
 import { isObject } from '../json.ts';
 import { isCanonicalSignature } from './ecdsa.ts';
 import { decodeCanonical, readJson } from './jws.ts';
+import { type SigningKeys, signingKeysFromEnvironment } from './signing-keys.ts';
 import { headerSegment, maxPatBytes } from './token.ts';
-
-export interface PatVerifierParts {
-  /** finds one of the deployment's keys; see {@link ./signing-keys.ts} */
-  findKey(kid: string): Promise<KeyObject | undefined>;
-}
 
 /** Verifies the signature and claims of a PAT; the caller checks revocation and the policy in force. */
 export type VerifyPat = (token: string, at: { baseUrl: string; nowMs: number }) => Promise<PatClaims>;
@@ -31,7 +27,7 @@ const maxRemembered = 500;
  * a token is verified once per key; that the key still belongs to the deployment, and the claims, are checked every time.
  * @returns a function that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE if the key cannot be read
  */
-export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
+export function openPatVerifier({ findKey }: { findKey: SigningKeys['find'] }): VerifyPat {
   const remembered = new QuickLRU<string, { kid: string; key: KeyObject; claims: PatClaims }>({ maxSize: maxRemembered });
 
   async function readSigned(token: string): Promise<PatClaims> {
@@ -57,6 +53,8 @@ export function openPatVerifier({ findKey }: PatVerifierParts): VerifyPat {
     return claims;
   };
 }
+
+export const patVerifierFromEnvironment = (): VerifyPat => openPatVerifier({ findKey: signingKeysFromEnvironment().find });
 
 function readKid(token: string): string {
   if (token.length > maxPatBytes || !grammar.test(token)) throw notOurs();

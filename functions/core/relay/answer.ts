@@ -1,21 +1,14 @@
 import type { ErrorCode, Issue } from '../../../schemas/errors.ts';
 import type { Intent } from '../../../schemas/intent.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, type ApiErrorOptions } from '../api-error.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
 import { type Content, readContent, redact, toBody } from './content.ts';
 import type { LostContent } from './content-coding.ts';
-import { narrowShownBody } from './narrow-refusal.ts';
-import { selectAllowed } from './select-fields.ts';
+import { narrowShownBody, selectAllowed } from './select-fields.ts';
 
 type Outputs = Pick<Intent, 'output_parameters' | 'fields' | 'strict'>;
-
-/** What the agent gets of a 2xx answer. */
-export interface MappedAnswer {
-  body: JsonObject;
-  issues: Issue[];
-}
 
 const maxShownBytes = 4096;
 
@@ -30,7 +23,7 @@ const usualRetryAfterSeconds = 5;
  * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED, SERVICE_UNAVAILABLE or, if an answer in the 200s did not end
  * in time, GATEWAY_TIMEOUT
  */
-export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): MappedAnswer {
+export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): { body: JsonObject; issues: Issue[] } {
   if (answer.status < 200 || answer.status > 299) throw describeRefusal(answer, intent);
   if (answer.lost !== undefined) throw describeLoss(answer, answer.lost);
   const content = read(answer, intent);
@@ -39,10 +32,7 @@ export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): MappedAnswer
   return { body: selectAllowed(body, intent) as JsonObject, issues };
 }
 
-const brokenJson: Issue = {
-  path: '/value',
-  problem: 'is text, because it is not unambiguous JSON with at most 200 levels',
-};
+const brokenJson: Issue = { path: '/value', problem: 'is text, because it is not unambiguous JSON with at most 200 levels' };
 
 /** The refusal of an answer that a strict intent does not allow. */
 export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: Outputs): ApiError =>
@@ -61,70 +51,46 @@ const losses: Record<LostContent, string> = {
 const describeLoss = (answer: UpstreamAnswer, reason: LostContent): ApiError =>
   executed(answer, losses[reason], { reason }, reason === 'deadline' ? 'GATEWAY_TIMEOUT' : 'INTENT_EXECUTION_FAILED');
 
-const executed = (
-  answer: UpstreamAnswer,
-  problem: string,
-  details: Record<string, unknown>,
-  code: ErrorCode = 'INTENT_EXECUTION_FAILED',
-): ApiError =>
+const executed = (answer: UpstreamAnswer, problem: string, details: Record<string, unknown>, code: ErrorCode = 'INTENT_EXECUTION_FAILED') =>
   refused(answer, code, `The call was executed, but the answer of the intent's endpoint ${problem}. Do not send the call again.`, {
     details: { outcome: 'executed', ...details },
   });
 
 function describeRefusal(answer: UpstreamAnswer, intent: Outputs): ApiError {
   const { status } = answer;
-  if (status === 429) {
-    return refused(
-      answer,
-      'SERVICE_UNAVAILABLE',
-      "The intent's endpoint is not accepting calls at the moment. Try again after Retry-After.",
-      {
-        headers: { 'Retry-After': String(retryAfterSeconds(answer.retryAfter)) },
-      },
-    );
+  switch (status) {
+    case 429: {
+      const message = "The intent's endpoint is not accepting calls at the moment. Try again after Retry-After.";
+      return refused(answer, 'SERVICE_UNAVAILABLE', message, { headers: { 'Retry-After': String(retryAfterSeconds(answer.retryAfter)) } });
+    }
+    case 405:
+    case 501:
+      return refused(answer, 'INTENT_NOT_SUPPORTED', "The intent's endpoint does not support the operation. Tell the service's operators.");
+    case 410:
+      return refused(answer, 'INTENT_DEPRECATED', "The intent's endpoint no longer exists. Search for another intent.");
+    case 401:
+    case 403:
+      return failed(answer, "The intent's endpoint denied access to this gate. Tell the service's operators.");
   }
-  if (status === 405 || status === 501) {
-    return refused(answer, 'INTENT_NOT_SUPPORTED', "The intent's endpoint does not support the operation. Tell the service's operators.");
-  }
-  if (status === 410) return refused(answer, 'INTENT_DEPRECATED', "The intent's endpoint no longer exists. Search for another intent.");
-  if (status >= 400 && status < 500 && status !== 401 && status !== 403) {
-    return refused(
-      answer,
-      'INTENT_EXECUTION_FAILED',
-      "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.",
-      {
-        status: 422,
-        details: shownBody(answer, intent),
-      },
-    );
-  }
-  if (status === 401 || status === 403) {
-    return failed(answer, "The intent's endpoint denied access to this gate. Tell the service's operators.");
+  if (status >= 400 && status < 500) {
+    const message = "The intent's endpoint refused the parameters. details.upstream_body says why, if the endpoint gave a reason.";
+    return failed(answer, message, { status: 422, details: shownBody(answer, intent) });
   }
   if (status >= 300 && status < 400) {
     const message =
       "The intent's endpoint sent a redirect, which the gate does not follow. It may have acted on the call; check this before you send it again, and tell the service's operators.";
-    return failed(answer, message, { outcome: 'unknown', ...shownLocation(answer) });
+    return failed(answer, message, { details: { outcome: 'unknown', ...shownLocation(answer) } });
   }
   const message =
     "The intent's endpoint failed. It may have acted on the call; check this before you send it again, or tell the service's operators.";
-  return failed(answer, message, { outcome: 'unknown' });
+  return failed(answer, message, { details: { outcome: 'unknown' } });
 }
 
-const refused = (
-  { status: upstreamStatus }: UpstreamAnswer,
-  code: ErrorCode,
-  message: string,
-  { status, details = {}, headers = {} }: { status?: number; details?: Record<string, unknown>; headers?: Record<string, string> } = {},
-) =>
-  new ApiError(code, message, {
-    ...(status !== undefined && { status }),
-    headers,
-    details: { upstream_status: upstreamStatus, ...details },
-  });
+const refused = ({ status }: UpstreamAnswer, code: ErrorCode, message: string, options: ApiErrorOptions = {}) =>
+  new ApiError(code, message, { ...options, details: { upstream_status: status, ...options.details } });
 
-const failed = (answer: UpstreamAnswer, message: string, details: Record<string, unknown> = {}) =>
-  refused(answer, 'INTENT_EXECUTION_FAILED', message, { details });
+const failed = (answer: UpstreamAnswer, message: string, options: ApiErrorOptions = {}) =>
+  refused(answer, 'INTENT_EXECUTION_FAILED', message, options);
 
 /** The answer inside a refusal, as far as it may leave the gate. */
 function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: JsonValue } {

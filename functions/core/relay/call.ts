@@ -1,15 +1,15 @@
 import { ApiError } from '../api-error.ts';
-import type { Credential, Credentials, CredentialValues } from '../credentials/credentials.ts';
+import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
 import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
-import type { CallKey, CallKeys } from './call-keys.ts';
+import { type CallKey, type CallKeys, callKeysFromEnvironment } from './call-keys.ts';
 import type { LostContent } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
-import { type DialOptions, dial, type Resolve, resolveBySystem } from './dial.ts';
-import { checkOrigin, type EgressRules, type Target, targetOf, withOwnHost } from './egress.ts';
+import { dial, type Resolve, resolveBySystem } from './dial.ts';
+import { checkOrigin, type EgressRules, egressRulesFromEnvironment, targetOf, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
-import { type HeldRequest, openHttpClient } from './http-client.ts';
+import { openHttpClient } from './http-client.ts';
 import { openRedactor, type Redactor } from './redact.ts';
 import type { UpstreamCall } from './request.ts';
 
@@ -46,13 +46,6 @@ export interface ConnectedCall {
   drop(): void;
 }
 
-interface Holding {
-  values: CredentialValues | undefined;
-  key: CallKey;
-  signal: AbortSignal;
-  isNew?: boolean;
-}
-
 interface Sending {
   signal: AbortSignal;
   beforeResend: () => Promise<void>;
@@ -82,17 +75,6 @@ export interface RelayOptions {
 const connectTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
 
-/** Whether a failure shows that the host answers; the others do not tell. */
-const answers: Partial<Record<CallFailure, boolean>> = {
-  no_address: false,
-  unreachable: false,
-  tls_failed: false,
-  deadline: false,
-  broken_answer: true,
-  encoded_answer: true,
-  answer_too_large: true,
-};
-
 export function openRelay({
   rules,
   resolve = resolveBySystem,
@@ -102,14 +84,7 @@ export function openRelay({
   trustedCertificate,
   maxDeadlineMs = 20_000,
 }: RelayOptions): Relay {
-  const dialOptions: DialOptions = {
-    rules,
-    resolve,
-    connectTimeoutMs,
-    ...(trustedCertificate !== undefined && { trustedCertificate }),
-  };
-
-  const client = openHttpClient((target) => dial(target, dialOptions), maxAnswerBytes);
+  const client = openHttpClient((target) => dial(target, { rules, resolve, connectTimeoutMs, trustedCertificate }), maxAnswerBytes);
 
   /** Credentials whose next values were accepted first. */
   const switched = new WeakSet<Credential>();
@@ -130,7 +105,8 @@ export function openRelay({
       throw new CallFailed('no_key', error);
     });
 
-  async function hold(call: UpstreamCall, { values, key, signal, isNew = false }: Holding): Promise<HeldRequest> {
+  /** Opens a connection for a call with these values of its credential. */
+  async function hold(call: UpstreamCall, values: CredentialValues | undefined, key: CallKey, signal: AbortSignal, isNew = false) {
     signal.throwIfAborted();
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
@@ -154,7 +130,8 @@ export function openRelay({
       const startedMs = performance.now();
       const url = new URL(call.request.url);
       if (checkOrigin(url.origin, withOwnHost(rules, call.baseUrl)).length > 0) throw new CallFailed('refused_address');
-      const host = hostOf(targetOf(url));
+      const { hostname, port } = targetOf(url);
+      const host = `${hostname}:${port}`;
       const waitSeconds = breaker.secondsToWait(host, call);
       if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
       const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
@@ -169,7 +146,7 @@ export function openRelay({
           return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
         } catch (error) {
           const failure = describeCallError(error, timeUp);
-          const hasAnswered = failure instanceof CallFailed ? answers[failure.reason] : undefined;
+          const hasAnswered = failure instanceof CallFailed ? failure.hasAnswered : undefined;
           if (hasAnswered === undefined) breaker.release(host, call);
           else breaker.record(host, hasAnswered);
           throw failure;
@@ -178,14 +155,14 @@ export function openRelay({
 
       const { held, key, credential, first, second } = await run(async (signal) => {
         const [found, key] = await Promise.all([credentialsOf(call, url), signingKey()]);
-        return { ...found, key, held: await hold(call, { values: found.first, key, signal }) };
+        return { ...found, key, held: await hold(call, found.first, key, signal) };
       });
       const connectedMs = performance.now() - startedMs;
 
       /** Sends the call over another connection; undefined if the agent may no longer call. */
       async function sendAgain(values: typeof first, { signal, beforeResend, isNew = false }: Sending & { isNew?: boolean }) {
         timeUp = 'late';
-        const other = await hold(call, { values, key, signal, isNew });
+        const other = await hold(call, values, key, signal, isNew);
         try {
           await beforeResend();
         } catch (error) {
@@ -260,4 +237,11 @@ export function openRelay({
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
 
-const hostOf = ({ hostname, port }: Target): string => `${hostname}:${port}`;
+/** What calls the endpoints of intents in a deployment. */
+export const relayFromEnvironment = (more: Pick<RelayOptions, 'maxDeadlineMs'> = {}): Relay =>
+  openRelay({
+    rules: egressRulesFromEnvironment(),
+    credentials: credentialsFromEnvironment(),
+    callKeys: callKeysFromEnvironment(),
+    ...more,
+  });

@@ -30,7 +30,7 @@ export interface DialOptions {
   rules: EgressRules;
   resolve: Resolve;
   /** additional certificates in PEM, for tests and local development */
-  trustedCertificate?: string;
+  trustedCertificate?: string | undefined;
   /** limit for look-up, connection and TLS together, in milliseconds */
   connectTimeoutMs: number;
 }

@@ -93,7 +93,7 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   else if (!isCallableHost(parsed.hostname, isNamed, rules))
     problems.push('must name its host by a full public domain name, not by an address or a local name');
   if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this gate');
-  const port = Number(parsed.port || (parsed.protocol === 'https:' ? 443 : 80));
+  const { port } = targetOf(parsed);
   if (port === 0 || (!isLocal && !rules.ports.includes(port))) problems.push(`must use port ${rules.ports.join(' or ')}`);
   return problems;
 }

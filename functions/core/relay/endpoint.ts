@@ -2,7 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentEndpoint } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
-import { parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
+import { parseUrlTemplate, placedNames, type UrlTemplate } from './url-template.ts';
 
 /** Characters of URLs (RFC 3986), and the braces of places. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
@@ -26,7 +26,7 @@ export const sendsBodyAnyway = ({ method, body }: IntentEndpoint): boolean => bo
 export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
   const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
   const template = parseUrlTemplate(endpoint.url);
-  const placed = new Set(typeof template === 'string' ? [] : placesOf(template).flatMap(({ names }) => names));
+  const placed = typeof template === 'string' ? new Set<string>() : placedNames(template);
   return [...issues, ...checkBody(endpoint, inputs, placed), ...inputs.flatMap((input, at) => checkCarrier(input, at, endpoint, placed))];
 }
 
@@ -89,7 +89,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
 
 function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
   const known = new Map(inputs.map((input) => [input.name, input]));
-  const names = placesOf(template).flatMap((place) => place.names);
+  const names = [...placedNames(template)];
   if (!names.every((name) => known.has(name))) return ['must name an input parameter in each of its places'];
   return names.some((name) => known.get(name)?.in === 'header') ? ['must not name a header field in its places'] : [];
 }

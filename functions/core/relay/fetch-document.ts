@@ -2,7 +2,9 @@ import { bounded } from '../invocation.ts';
 import { type JsonValue, parseJson } from '../json.ts';
 import { type DialOptions, dial, resolveBySystem } from './dial.ts';
 import { checkOrigin, withOwnHost } from './egress.ts';
+import { isJsonType } from './endpoint.ts';
 import { openHttpClient } from './http-client.ts';
+import { essenceOf } from './media-type.ts';
 
 export interface DocumentOptions extends Pick<DialOptions, 'rules'>, Partial<Pick<DialOptions, 'resolve' | 'trustedCertificate'>> {
   maxBytes: number;
@@ -23,9 +25,8 @@ export function openDocumentReader({ maxBytes, timeoutMs, resolve = resolveBySys
     if (checkOrigin(url.origin, withOwnHost(options.rules, baseUrl)).length > 0) throw new TypeError('the address may not be called');
     const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'intent-gate' };
     const answer = await bounded(timeoutMs, (signal) => client.send({ method: 'GET', url, headers, signal }));
-    const mediaType = String(answer.headers['content-type']).split(';')[0]?.trim().toLowerCase() ?? '';
     if (answer.status !== 200) throw new TypeError('the answer is not 200');
-    if (!/^application\/([a-z0-9.-]+\+)?json$/.test(mediaType)) throw new TypeError('the answer is not JSON');
+    if (!isJsonType(essenceOf(answer.headers['content-type']) ?? '')) throw new TypeError('the answer is not JSON');
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(answer.body));
   };
 }

@@ -8,7 +8,7 @@ import { decodeFiles, formEncode, writeBody } from './body.ts';
 import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
 import { encode, fieldsOf, itemsOf, type NameValuePair, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
-import { type Place, parseUrlTemplate, placesOf, type UrlTemplate } from './url-template.ts';
+import { type Place, parseUrlTemplate, placedNames, placesOf, type UrlTemplate } from './url-template.ts';
 
 export interface UpstreamRequest {
   method: IntentEndpoint['method'];
@@ -59,7 +59,7 @@ export function buildRequest(
 ): UpstreamRequest {
   const template = parseUrlTemplate(endpoint.url);
   if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
-  const placed = new Set(placesOf(template).flatMap((place) => place.names));
+  const placed = placedNames(template);
   const remaining = input_parameters.filter(({ name }) => !placed.has(name) && Object.hasOwn(values, name));
   const {
     query = [],
@@ -160,9 +160,8 @@ export function writtenNames(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
   template: UrlTemplate,
 ): string[] {
-  const places = placesOf(template);
-  const expanded = places.filter(({ operator }) => operator !== '').flatMap(({ names }) => names);
-  const placed = new Set(places.flatMap(({ names }) => names));
+  const expanded = placesOf(template).flatMap(({ operator, names }) => (operator === '' ? [] : names));
+  const placed = placedNames(template);
   const isJson = isJsonType(endpoint.content_type);
   const others = input_parameters.filter((input) => {
     const carrier = carrierOf(input, endpoint);

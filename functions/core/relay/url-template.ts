@@ -40,3 +40,6 @@ export function parseUrlTemplate(url: string): UrlTemplate | string {
 }
 
 export const placesOf = ({ parts }: UrlTemplate): Place[] => parts.filter((part) => typeof part !== 'string');
+
+/** The parameters that have a place in the URL. */
+export const placedNames = (template: UrlTemplate): Set<string> => new Set(placesOf(template).flatMap(({ names }) => names));

@@ -6,7 +6,7 @@ import { ApiError, invalidParameter } from '../../../../functions/core/api-error
 import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { keyForms, kinds, makeAgent } from '../../../support/agents.ts';
 
-const read = (text: string) => readAgentKey(text, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
+const read = async (text: string) => readAgentKey(text, (problem) => invalidParameter([{ path: '/agent_public_key', problem }]));
 
 const agents = await Promise.all(kinds.map((kind) => makeAgent(kind)));
 const p256 = await makeAgent('P-256');
