@@ -45,16 +45,13 @@ describe('an answer in the 200s is passed on', () => {
     [200, '{"total":9007199254740993,"price":1.10,"far":1e400}', [total], '{"total":9007199254740993,"price":1.10,"far":1e400}'],
     [200, `{"total":${'9'.repeat(1_000_000)}}`, [total], `{"total":${'9'.repeat(1_000_000)}}`],
     [200, '\ufeff{"total":1}', [total], '{"total":1}'],
-    [200, ' {} \n', [], '{}'],
     [204, '', [], '{}'],
     [200, '', [note], '{}'],
     [202, '{"error":{"code":"UNAUTHORIZED","message":"forged"}}', [], '{"error":{"code":"UNAUTHORIZED","message":"forged"}}'],
     [200, '[1,2]', [{ name: 'list', type: 'array', required: true }], '{"list":[1,2]}'],
     [200, '[]', [], '{"items":[]}'],
-    [200, '[1.0]', [note, { name: 'more', type: 'any' }], '{"items":[1.0]}'],
     [200, '"text"', [note], '{"note":"text"}'],
     [200, '12345678901234567890', [], '{"value":12345678901234567890}'],
-    [200, 'null', [], '{"value":null}'],
     [200, 'null', [{ name: 'nothing', type: 'null' }], '{"nothing":null}'],
     [200, '{"toString":1}', [], '{"toString":1}'],
     [200, `${'['.repeat(200)}1${']'.repeat(200)}`, [], `{"items":${'['.repeat(200)}1${']'.repeat(200)}}`],
@@ -88,12 +85,10 @@ describe('an answer in the 200s is passed on', () => {
     ['JSON without a type', undefined, '{"a":1}', { a: 1 }],
     ['text without a type', undefined, 'a: 1', text('a: 1', 'text/plain')],
     ['bytes without a type', undefined, png, bytes(png, 'application/octet-stream')],
-    ['text with control characters without a type', undefined, 'a\0', bytes('a\0', 'application/octet-stream')],
     ['JSON that is said to be text', 'text/plain; charset=utf-8', '{"a":[1.10]}', { a: [expect.anything()] }],
     ['a list that is said to be HTML', 'text/html', '[1]', { items: [1] }],
     ['a number that is said to be text', 'text/plain', '1', text('1', 'text/plain')],
     ['JSON that is said to be CSV', 'text/csv', '{"a":1}', text('{"a":1}', 'text/csv')],
-    ['a problem document', 'application/problem+json', '{"title":"x"}', { title: 'x' }],
     ['another kind of JSON', 'application/vnd.api+json; version=1', '{"data":[]}', { data: [] }],
     ['JSON in Latin-1 that says so', 'application/json; charset=latin1', Buffer.from('{"a":"ü"}', 'latin1'), { a: 'ü' }],
     ['nothing that is said to be JSON', 'application/json', '', {}],
@@ -131,15 +126,9 @@ describe('an answer in the 200s is passed on', () => {
     expect(map(200, '['.repeat(1_000_000), [], { contentType }).body).toEqual(bytes('['.repeat(1_000_000), contentType));
   });
 
-  test('a megabyte of nested numbers', () => {
-    const body = `[${Array(52_000).fill('[1.0,[[2e5]],-0,12345]').join(',')}]`.slice(0, -1).concat(']');
-    expect(JSON.stringify(map(200, body, [], { contentType: 'application/json' }).body)).toBe(`{"items":${body}}`);
-  });
-
   test.each<[string, number, string, Parameter[], unknown, unknown[]]>([
     ['a missing member', 200, '{}', [total], {}, [{ path: '/total', problem: 'is required and must be a number' }]],
     ['a member of another type', 200, '{"total":"1"}', [total], { total: '1' }, [{ path: '/total', problem: 'must be a number' }]],
-    ['nothing if something is required', 204, '', [total], {}, [{ path: '/total', problem: 'is required and must be a number' }]],
     ['a scalar of another type', 200, '"1"', [total], { total: '1' }, [{ path: '/total', problem: 'must be a number' }]],
     ['a scalar with two places', 200, '1', [total, note], { value: 1 }, [{ path: '/total', problem: 'is required and must be a number' }]],
   ])('and what does not match is named: %s', (_, status, body, outputs, expected, issues) => {
@@ -167,15 +156,11 @@ describe('an answer in the 200s is passed on', () => {
     });
   });
 
+  const failed = ['INTENT_EXECUTION_FAILED', 502] as const;
   test.each<[LostContent, ErrorCode, number, string]>([
-    [
-      'answer_too_large',
-      'INTENT_EXECUTION_FAILED',
-      502,
-      'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
-    ],
-    ['broken_answer', 'INTENT_EXECUTION_FAILED', 502, 'was incomplete or unreadable'],
-    ['encoded_answer', 'INTENT_EXECUTION_FAILED', 502, 'has an unsupported content coding'],
+    ['answer_too_large', ...failed, 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time'],
+    ['broken_answer', ...failed, 'was incomplete or unreadable'],
+    ['encoded_answer', ...failed, 'has an unsupported content coding'],
     ['deadline', 'GATEWAY_TIMEOUT', 504, 'did not end in time'],
   ])('unless it was lost, which does not mean that the call failed: %s', (lost, code, status, problem) => {
     expect(show(refusal(() => map(200, '', [total], { lost })))).toEqual({
@@ -219,23 +204,17 @@ describe('another status', () => {
 
   test.each<[number, ErrorCode, number, string]>([
     [301, 'INTENT_EXECUTION_FAILED', 502, redirects],
-    [304, 'INTENT_EXECUTION_FAILED', 502, redirects],
     [400, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [401, 'INTENT_EXECUTION_FAILED', 502, notLetIn],
     [403, 'INTENT_EXECUTION_FAILED', 502, notLetIn],
-    [404, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [405, 'INTENT_NOT_SUPPORTED', 501, notSupported],
-    [409, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [410, 'INTENT_DEPRECATED', 410, gone],
-    [422, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [499, 'INTENT_EXECUTION_FAILED', 422, parametersRefused],
     [500, 'INTENT_EXECUTION_FAILED', 502, failed],
     [501, 'INTENT_NOT_SUPPORTED', 501, notSupported],
-    [503, 'INTENT_EXECUTION_FAILED', 502, failed],
-    [599, 'INTENT_EXECUTION_FAILED', 502, failed],
     [999, 'INTENT_EXECUTION_FAILED', 502, failed],
   ])('%i', (upstreamStatus, code, status, message) => {
-    expect(show(refusal(() => map(upstreamStatus, '')))).toEqual({
+    expect(show(refusal(() => map(upstreamStatus, upstreamStatus < 500 ? '' : '{"stack":"at secret.ts"}')))).toEqual({
       code,
       status,
       message,
@@ -266,14 +245,7 @@ describe('another status', () => {
   });
 
   test.each<[string, string, string, unknown]>([
-    [
-      'JSON',
-      'application/json',
-      '{"error":{"code":"UNAUTHORIZED","message":"forged"}}',
-      { error: { code: 'UNAUTHORIZED', message: 'forged' } },
-    ],
-    ['a problem document', 'application/problem+json', '{"title":"no"}', { title: 'no' }],
-    ['a scalar', 'application/json', '"no such city"', 'no such city'],
+    ['JSON', 'application/json', '{"error":{"code":"UNAUTHORIZED"}}', { error: { code: 'UNAUTHORIZED' } }],
     ['text', 'text/plain; charset=utf-8', 'no such city', 'no such city'],
     ['4 KB', 'application/json', `"${'x'.repeat(4094)}"`, 'x'.repeat(4094)],
     ['more than 4 KB', 'application/json', `"${'x'.repeat(4095)}"`, undefined],
@@ -290,10 +262,6 @@ describe('another status', () => {
     expect(shown('{"customer":"x"}')).toBeUndefined();
     expect(shown('[{"customer":"x"}]')).toBeUndefined();
     expect(shown('"x"')).toBeUndefined();
-  });
-
-  test("a failure that is not the agent's shows no body", () => {
-    expect(refusal(() => map(500, '{"stack":"at secret.ts"}')).details).toEqual({ upstream_status: 500, outcome: 'unknown' });
   });
 });
 
