@@ -65,7 +65,6 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
-  await client?.remove();
 });
 
 describe('in TypeScript', () => {
@@ -156,16 +155,7 @@ ${call}
 
   async function check(call: string, typings: string | undefined): Promise<string> {
     await writeFile(inFolder('program.py'), program(call));
-    const args = [
-      '-m',
-      'mypy',
-      '--strict',
-      '--cache-dir',
-      '/dev/null',
-      '--python-executable',
-      `${client?.folder}/bin/python`,
-      'program.py',
-    ];
+    const args = ['-m', 'mypy', '--strict', '--cache-dir', '/dev/null', '--python-executable', `${client}/bin/python`, 'program.py'];
     const env = { ...process.env, MYPYPATH: typings === undefined ? '' : inFolder(typings) };
     return run(mypy ?? '', args, { cwd: folder, env }).then(
       () => '',

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { errorTable } from '../../schemas/errors.ts';
 import { installPythonClient, installTools } from '../support/python.ts';
 
@@ -14,7 +14,6 @@ test("the codes of the Python client are those of the gate's table", () => {
 
 const before = globSync('client/python/**');
 const client = await installPythonClient();
-afterAll(() => client?.remove());
 const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Python client are not checked'));
 
 (client ? describe : describe.skip)('as pip installs it', () => {
@@ -26,13 +25,13 @@ const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Py
 
   test('says that it has types', async () => {
     const where = 'import os, intent_gate; print(os.path.exists(os.path.join(os.path.dirname(intent_gate.__file__), "py.typed")))';
-    expect((await run(`${client?.folder}/bin/python`, ['-c', where])).stdout).toBe('True\n');
+    expect((await run(`${client}/bin/python`, ['-c', where])).stdout).toBe('True\n');
   });
 });
 
 (mypy ? describe : describe.skip)('for mypy', () => {
   test('is completely annotated', async () => {
-    const args = ['-m', 'mypy', '--strict', '--cache-dir', '/dev/null', '--python-executable', `${client?.folder}/bin/python`];
+    const args = ['-m', 'mypy', '--strict', '--cache-dir', '/dev/null', '--python-executable', `${client}/bin/python`];
     const { stdout } = await run(mypy ?? '', [...args, 'client/python/intent_gate']).catch((error) => error);
     expect(stdout).toMatch(/^Success: no issues found in \d+ source files\n$/);
   });

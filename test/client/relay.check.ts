@@ -26,7 +26,6 @@ afterAll(async () => {
   await relay.stop();
   await stack.stop();
   await rm(folder, { recursive: true, force: true });
-  await python?.remove();
 });
 
 const run = (program: string, words: readonly string[], environment: Record<string, string> = {}) =>
@@ -75,7 +74,7 @@ test('the MCP program accepts nothing', async () => {
 
 (python ? test : test.skip)('the Python client signs nothing', async () => {
   const words = ['--url', relay.url, '--key', join(folder, 'python.key'), '--accept-policy', 'execute', country, '{"code":"JP"}'];
-  const { code, stderr } = await run(join(python?.folder ?? '', 'bin', 'intent-gate-agent'), words);
+  const { code, stderr } = await run(join(python ?? '', 'bin', 'intent-gate-agent'), words);
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr: expect.stringContaining(`FOREIGN_POLICY: The policy is not that of ${relay.url} but of ${stack.base_url}`),

@@ -97,10 +97,9 @@ describe('in Node', () => {
 
 const environment = await installPythonClient();
 const python = (...args: string[]) =>
-  run(join(environment?.folder ?? '', 'bin', 'python'), args, {
+  run(join(environment ?? '', 'bin', 'python'), args, {
     env: { ...process.env, HOME: folder, INTENT_GATE_HOME: '', BASE_URL: baseUrl, PYTHONDONTWRITEBYTECODE: '1' },
   });
-afterAll(() => environment?.remove());
 
 (environment ? describe : describe.skip)('in Python, as a package that is installed', () => {
   test('signs as Node verifies', async () => {

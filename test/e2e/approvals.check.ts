@@ -202,22 +202,17 @@ asyncio.run(main())
 test('the client in Python waits, too', async () => {
   const environment = await installPythonClient();
   if (!environment) return;
-  try {
-    const python = join(environment.folder, 'bin', 'python');
-    const running = promisify(execFile)(python, ['-c', script, api.stack.base_url, uid]);
-    await decide('approve');
-    await decide('deny');
-    expect((await running).stdout.split('\n')).toEqual([
-      "{'refunded': True} waiting",
-      'DEFERRED waiting waiting',
-      'FORBIDDEN: An admin denied this call: Too much',
-      '429',
-      "{'refunded': True} ['working']",
-      '',
-    ]);
-  } finally {
-    await environment.remove();
-  }
+  const running = promisify(execFile)(join(environment, 'bin', 'python'), ['-c', script, api.stack.base_url, uid]);
+  await decide('approve');
+  await decide('deny');
+  expect((await running).stdout.split('\n')).toEqual([
+    "{'refunded': True} waiting",
+    'DEFERRED waiting waiting',
+    'FORBIDDEN: An admin denied this call: Too much',
+    '429',
+    "{'refunded': True} ['working']",
+    '',
+  ]);
 });
 
 test('the command line waits when it tries an intent, and says who decides', async () => {

@@ -42,11 +42,9 @@ const { stack } = api;
 const folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
 for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'samples', 'schemas', 'package.json'])
   symlinkSync(resolve(entry), join(folder, entry));
-if (python) symlinkSync(python.folder, join(folder, '.venv'));
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await api.stop();
-  await python?.remove();
 });
 
 const { runScript } = await openCommandLine(folder, { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token });

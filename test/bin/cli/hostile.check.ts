@@ -160,7 +160,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await new Promise((resolve) => server.close(resolve));
   await rm(folder, { recursive: true, force: true });
-  await python?.remove();
 });
 
 const commands: [string, string[]][] = [
@@ -230,7 +229,7 @@ describe.each([
     [['execute', uid, '{}']],
     [['--accept-policy', 'execute', uid, '{}']],
   ])('nothing speaks to the terminal: Python %j', async (words) => {
-    const program = join(python?.folder ?? '', 'bin', 'intent-gate-agent');
+    const program = join(python ?? '', 'bin', 'intent-gate-agent');
     const started = promisify(execFile)(program, ['--url', url, '--key', join(folder, 'python.key'), ...words]);
     started.child.stdin?.end('n\n');
     const { stdout, stderr } = await started.catch((error) => error);
