@@ -56,7 +56,7 @@ const joinWithOr = (names: string[]): string => new Intl.ListFormat('en-GB', { t
 export function nextCall(tool: string, error: ApiError): string {
   const { code, details } = error;
   if (details.reason === 'pat_missing' || details.reason === 'pat_of_connection') return withoutPat(error);
-  if (details.outcome === 'executed' || details.reason === 'unkept') return 'It was done. Do not make the same call again.';
+  if (details.outcome === 'executed') return 'It was done. Do not make the same call again.';
   if (details.reason === 'policy_changed') return `The policy has changed. ${acceptPolicy}`;
   if (details.reason === 'agent_blocked') return `Stop: this agent is blocked. ${tellPerson} to ask the operators of this gate.`;
   if (details.reason === 'paused') return `${tellPerson} that this service is paused, or search_intents for another intent.`;
