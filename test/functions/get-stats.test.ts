@@ -140,10 +140,7 @@ test('hours and days are kept apart, also over the end of months', async () => {
 
 test.each([
   [200, 0],
-  [404, 0],
-  [422, 0],
   [401, 1],
-  [403, 1],
   [429, 1],
   [500, 1],
   [undefined, 1],
@@ -192,12 +189,9 @@ describe('by service, intent and agent', () => {
   test.each<[string, Record<string, string>, (() => Headers | Promise<Headers>)[], object]>([
     ['services', { by: 'service' }, [admin], { services: [ofService(looked), ofService(paid), row({}, 1, { NOT_FOUND: 1 }, 0)] }],
     ['services', { by: 'service' }, [ofNamespace], { services: [ofService(paid)] }],
-    ['services', { service_id: own }, asAnybody, { services: [ofService(paid)] }],
     ['services', { service_id: foreign }, [ofNamespace], { services: [] }],
     ['intents', { by: 'intent' }, [admin], { intents: [looked, paid] }],
-    ['intents', { by: 'intent' }, [ofNamespace], { intents: [paid] }],
     ['intents', { by: 'intent', service_id: own }, asAnybody, { intents: [paid] }],
-    ['intents', { by: 'intent', service_id: foreign }, [ofNamespace], { intents: [] }],
     [
       'agents',
       { by: 'agent' },
@@ -212,7 +206,6 @@ describe('by service, intent and agent', () => {
     ['agents', { by: 'agent' }, [ofNamespace], { agents: [bob, eve] }],
     ['agents', { by: 'agent', service_id: own }, asAnybody, { agents: [bob, eve] }],
     ['agents', { by: 'agent', service_id: foreign }, [ofNamespace], { agents: [] }],
-    ['agents', { by: 'agent', service_id: 'no-such-service' }, asAnybody, { agents: [] }],
   ])('%s as %p says', async (_, query, roles, expected) => {
     if (nowMs !== at) {
       nowMs = at;

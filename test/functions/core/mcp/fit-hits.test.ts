@@ -18,7 +18,6 @@ test('hits that fit stay as they are', () => {
 });
 
 test.each([
-  [20, 10],
   [20, 200],
   [100, 200],
   [5, 4_000],

@@ -34,12 +34,4 @@ describe('wordsOf', () => {
       }),
     );
   });
-
-  test('ignores case', () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^[a-z0-9 _-]*$/), (text) => {
-        expect(wordsOf(text.toUpperCase())).toEqual(wordsOf(text));
-      }),
-    );
-  });
 });

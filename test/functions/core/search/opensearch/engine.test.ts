@@ -1,64 +1,30 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openIntents } from '../../../../../functions/core/registry/intents.ts';
-import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
-import { openServices } from '../../../../../functions/core/registry/services.ts';
-import { indexName, type OpenSearchDocument, toBulkBodies } from '../../../../../functions/core/search/opensearch/documents.ts';
+import {
+  indexName,
+  type OpenSearchDocument,
+  toBulkBodies,
+  toOpenSearchDocument,
+} from '../../../../../functions/core/search/opensearch/documents.ts';
 import { type OpenSearchEngine, openOpenSearchEngine } from '../../../../../functions/core/search/opensearch/engine.ts';
-import { openFeedState } from '../../../../../functions/core/search/opensearch/feed-state.ts';
-import { createAction } from '../../../../../functions/feed-search-collection.ts';
 import { toIntentDetails } from '../../../../../schemas/intent.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
-import { startTable, type TestTable } from '../../../../support/table.ts';
 
-/**
- * The part of a collection that the gate uses: it stores documents by version, finds those of a service, and gives prepared answers to
- * searches. `npm run test:opensearch` does the same with a real node.
- */
-const documents = new Map<string, { version: number; document: Partial<OpenSearchDocument> }>();
-let hasIndex = false;
-let next: { status: number; body: string } | undefined;
+/** What the collection answers next. `npm run test:opensearch` tests with a real node. */
+let next: { status: number; body: string };
 const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
-
-function answer(line: string, body: string): { status: number; body: string } {
-  if (next) return next;
-  if (line === `PUT /${indexName}`) hasIndex = true;
-  if (!hasIndex) return { status: 404, body: '{}' };
-  if (line === `POST /${indexName}/_bulk`) return { status: 200, body: JSON.stringify({ items: takeIn(body) }) };
-  const { term } = JSON.parse(body || '{}').query ?? {};
-  const found = [...documents].filter(([, { document }]) => term && document.service_id === term.service_id);
-  const hits = found.map(([_id]) => ({ _id, _score: null }));
-  return { status: 200, body: JSON.stringify({ hits: { total: { value: hits.length }, hits } }) };
-}
-
-function takeIn(body: string): object[] {
-  const lines = body
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-  return lines.flatMap((line, at): object[] => {
-    if (at % 2 === 1) return [];
-    const { _id, version } = line.index;
-    if ((documents.get(_id)?.version ?? 0) >= version) return [{ index: { _id, status: 409 } }];
-    documents.set(_id, { version, document: lines[at + 1] });
-    return [{ index: { _id, status: 201 } }];
-  });
-}
+const answerOf = (body: object) => ({ status: 200, body: JSON.stringify(body) });
 
 let server: Server;
 let engine: OpenSearchEngine;
-let started: TestTable;
 
 beforeAll(async () => {
-  started = await startTable();
   server = createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
-    const line = `${request.method} ${request.url}`;
-    requests.push({ line, headers: request.headers, body });
-    const { status, body: sent } = answer(line, body);
-    response.writeHead(status).end(request.method === 'HEAD' ? '' : sent);
+    requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+    response.writeHead(next.status).end(next.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   engine = openOpenSearchEngine({
@@ -69,66 +35,50 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   requests.length = 0;
-  next = undefined;
 });
-afterAll(async () => {
+afterAll(() => {
   server.closeAllConnections();
   server.close();
-  await started.stop();
 });
 
-test('the first run writes everything, later ones what has changed, each change once', async () => {
-  const services = openServices(started.table);
-  const intents = openIntents(started.table);
-  const feed = createAction({ source: openRegistry(started.table), engine, state: openFeedState(started.table, 'https://one.example') });
-  const held = () =>
-    [...documents].flatMap(([uid, { document }]) => (document.service_name ? [`${uid} of ${document.service_name}`] : [])).sort();
-  const written = () =>
-    requests
-      .filter(({ line }) => line === `POST /${indexName}/_bulk`)
-      .flatMap(({ body }) => [...body.matchAll(/"_id":"([^"]+)"/g)].map(([, uid]) => uid))
-      .sort();
-  const { service_id } = await services.create(serviceNamed('First'));
-  await intents.create(service_id, intentOf('a.example:one:v1'));
-  await intents.create(service_id, intentOf('a.example:two:v1', { tags: ['Big One'], deprecated: true }));
+test('an index is made if there is none, and lists the intents of a service in pages', async () => {
+  next = { status: 404, body: '' };
+  expect(await engine.hasIndex()).toBe(false);
+  expect(await engine.uidsOf('s')).toEqual([]);
+  await expect(engine.write([['a', undefined]], 1)).rejects.toThrow(`OpenSearch has no index "${indexName}": the next run makes it`);
+  next = answerOf({ hits: { total: { value: 1 }, hits: [{ _id: 'a', _score: null }] } });
+  await engine.createIndex();
+  expect(await engine.hasIndex()).toBe(true);
+  expect(await engine.uidsOf('s')).toEqual(['a']);
+  expect(requests.slice(-3).map(({ line }) => line)).toEqual([`PUT /${indexName}`, `HEAD /${indexName}`, `POST /${indexName}/_search`]);
+  expect(JSON.parse(requests.at(-1)?.body ?? '')).toMatchObject({ query: { term: { service_id: 's' } } });
+});
 
-  await feed();
-  expect(held()).toEqual(['a.example:one:v1 of First', 'a.example:two:v1 of First']);
-  expect(documents.get('a.example:two:v1')?.document).toMatchObject({
+test('a document holds what searches ask for', () => {
+  const intent = {
+    ...intentOf('A.example:two:v1', { tags: ['Big One'], deprecated: true }),
+    kind: 'intent',
+    service_id: 's',
+    rev: 1,
+  } as const;
+  const service = { ...serviceNamed('First'), kind: 'service', service_id: 's', rev: 1, intents: 1, drafts: 0 } as const;
+  expect(toOpenSearchDocument(intent, service)).toMatchObject({
     exact_tags: ['big one'],
     namespace: 'a.example',
     deprecated: true,
-    service_id,
+    service_id: 's',
+    service_name: 'First',
+    method: 'POST',
+    record: JSON.stringify(intent),
   });
-  expect(requests.map(({ line }) => line)).toContain(`PUT /${indexName}`);
-
-  requests.length = 0;
-  await services.replace(service_id, serviceNamed('Second'), () => true);
-  await intents.remove('a.example:two:v1', () => true);
-  await feed();
-  expect(held()).toEqual(['a.example:one:v1 of Second']);
-  expect(written()).toEqual(['a.example:one:v1', 'a.example:two:v1']);
-
-  requests.length = 0;
-  await feed();
-  expect(requests.map(({ line }) => line)).toEqual([`HEAD /${indexName}`]);
-
-  await services.remove(service_id, () => true);
-  await feed();
-  expect(held()).toEqual([]);
-  expect(documents.size).toBe(2);
 });
 
 describe('a search', () => {
-  const hits = (total: number, ...found: object[]) => ({
-    status: 200,
-    body: JSON.stringify({ hits: { total: { value: total }, hits: found } }),
-  });
-
   test('is signed, and its answer is a page of intents', async () => {
     const intent = intentOf('a.example:one:v1');
     const _source = { record: JSON.stringify(intent), service_name: 'First' };
-    next = hits(7, { _id: intent.intent_uid, _score: 1.5, _source, matched_queries: ['country'] });
+    const hit = { _id: intent.intent_uid, _score: 1.5, _source, matched_queries: ['country'] };
+    next = answerOf({ hits: { total: { value: 7 }, hits: [hit] } });
     const query = searchQuery.parse({ query: 'a country', explain: 'true' });
     expect(await engine.search(query)).toEqual({
       total: 7,
@@ -163,7 +113,7 @@ describe('a search', () => {
 
 test('a refused document fails the run, so that the next one writes it again', async () => {
   const refused = { _id: 'b', status: 400, error: { type: 'mapper_parsing_exception', reason: 'failed to parse' } };
-  next = { status: 200, body: JSON.stringify({ items: [{ index: { _id: 'a', status: 201 } }, { index: refused }] }) };
+  next = answerOf({ items: [{ index: { _id: 'a', status: 201 } }, { index: refused }] });
   const entries = ['a', 'b'].map((uid) => [uid, undefined] as const);
   await expect(engine.write(entries, 1)).rejects.toThrow(
     'OpenSearch refused 1 documents: b (400, mapper_parsing_exception: failed to parse)',

@@ -1,11 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { requireFullTextSearch } from '../../../../../functions/core/search/sqlite/database.ts';
-
-test('this Node.js has what search needs', () => {
-  expect(requireFullTextSearch).not.toThrow();
-});
 
 test('a Node.js without it is told what it lacks', async () => {
   const code = `(await import('./functions/core/search/sqlite/database.ts')).requireFullTextSearch()`;
