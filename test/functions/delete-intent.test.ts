@@ -3,7 +3,7 @@ import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { createAction } from '../../functions/delete-intent.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
-import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownIntentUids } from '../support/registry.ts';
+import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -35,13 +35,4 @@ testIfMatch(204, async () => {
     call: (headers) => remove(uid, { ...registry.asAdmin, ...headers }),
     read: () => registry.intents.find(uid),
   };
-});
-
-test('takes the tag of the full view, too', async () => {
-  const { uid, ...found } = await registry.createIntent();
-  expect((await remove(uid, { ...registry.asAdmin, 'If-Match': intentTag(found, 'full') })).status).toBe(204);
-});
-
-test.each(unknownIntentUids)('refuses the intent %j, which does not exist', async (uid) => {
-  expect(refusalOf(await remove(uid))).toEqual(refusals.noSuchIntent);
 });

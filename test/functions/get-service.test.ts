@@ -4,7 +4,7 @@ import { createAction } from '../../functions/get-service.ts';
 import { createAction as createList } from '../../functions/list-services.ts';
 import { service as serviceSchema } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
-import { type Headers, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
+import { type Headers, refusals, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -22,14 +22,6 @@ test('shows what was registered, and no other part of the record', async () => {
   });
   serviceSchema.parse(body);
   expect(headers).toMatchObject({ ETag: `"${rev}"`, 'Cache-Control': 'no-cache' });
-});
-
-test('shows what an earlier release accepted', async () => {
-  const { service_id } = await registry.createService({ description: 'Facts\u{e0041}', policy_url: 'https://world.example/\u2064' });
-  expect(await get(service_id)).toMatchObject({
-    status: 200,
-    body: { description: 'Facts\u{e0041}', policy_url: 'https://world.example/\u2064' },
-  });
 });
 
 test('says that a copy is still current, until the service changes', async () => {
@@ -77,8 +69,4 @@ test('refuses a service that has been deleted', async () => {
   const { service_id } = await registry.createService();
   await registry.services.remove(service_id, () => true);
   expect(refusalOf(await get(service_id))).toEqual(refusals.noSuchService);
-});
-
-test.each(unknownServiceIds)('refuses the service %j, which does not exist', async (id) => {
-  expect(refusalOf(await get(id))).toEqual(refusals.noSuchService);
 });

@@ -21,7 +21,7 @@ testAdminsAlone(registry, (headers) => list({ kind: 'nothing' }, headers));
 
 const by = { actor: { subject: 'one', user_name: 'bob' }, requestId: 'request-2' };
 const service = await registry.services.as(by).create({ ...serviceNamed('First'), namespace: 'pay.example' });
-const { uid } = await registry.createIntent();
+await registry.createIntent();
 
 test('shows who changed what, newest first, with a link to the next page', async () => {
   const { status, headers, body } = await list({ page_size: '2' });
@@ -50,11 +50,8 @@ test('shows who changed what, newest first, with a link to the next page', async
 
 test.each<[Record<string, string>, number]>([
   [{ kind: 'intent' }, 1],
-  [{ kind: 'agent' }, 0],
-  [{ id: uid }, 1],
   [{ id: service.service_id, kind: 'intent' }, 0],
   [{ actor: 'bob' }, 1],
-  [{ actor: 'one' }, 1],
   [{ actor: 'operator' }, 2],
   [{ actor: 'bo' }, 0],
   [{ since: '2020-01-01T00:00:00Z' }, 3],

@@ -3,7 +3,7 @@ import { createAction } from '../../functions/update-service.ts';
 import { savedService, toService } from '../../schemas/service.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch, unknownServiceIds } from '../support/registry.ts';
+import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -31,17 +31,6 @@ test('replaces the whole record: members that the body leaves out are gone', asy
   expect(record).not.toHaveProperty('policy_url');
   expect(record?.rev).not.toBe(rev);
   expect(headers).toMatchObject({ ETag: `"${record?.rev}"`, 'Cache-Control': 'no-store' });
-});
-
-test('refuses a name that another service has', async () => {
-  const { service_id } = await registry.createService();
-  const other = await registry.createService();
-  expect(refusalOf(await update(service_id, serviceNamed(other.service_name.toUpperCase())))).toEqual({
-    status: 409,
-    code: 'CONFLICT',
-    message: 'Another service has this name (letter case and surrounding white space do not count). Choose another service_name.',
-    details: { issues: [{ path: '/service_name', problem: 'must be unique' }], service_id: other.service_id },
-  });
 });
 
 describe('header fields that every call carries', () => {
@@ -92,10 +81,6 @@ testIfMatch(200, async () => {
     call: (headers) => update(service_id, { ...serviceNamed(service_name), description: 'Changed' }, { ...registry.asAdmin, ...headers }),
     read: () => registry.services.find(service_id),
   };
-});
-
-test.each(unknownServiceIds)('refuses the service %j, which does not exist', async (id) => {
-  expect(refusalOf(await update(id, serviceNamed('Nobody')))).toEqual(refusals.noSuchService);
 });
 
 test('refuses a body with which no service could be registered, and leaves the record', async () => {
