@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { region } from '../../../bin/local/json-service.ts';
 import { localCredentials } from '../../../bin/local/parts.ts';
 import { startStack } from '../../../bin/local/stack.ts';
-import { startDynamo } from '../../../bin/local/table.ts';
 import { variables } from '../../../functions/core/environment.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
@@ -22,14 +21,11 @@ let stack: Awaited<ReturnType<typeof startStack>>;
 let run: CommandLine['run'];
 
 const most = 50;
-const start = async () => {
-  stack = await startStack({ port: 0, quiet: true, demo: false, dataFolder: join(folder, 'data'), context: { maxPerNamespace: most } });
-  ({ run } = await openCommandLine(folder, { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token }));
-};
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-changes-'));
-  await start();
+  stack = await startStack({ port: 0, quiet: true, demo: false, context: { maxPerNamespace: most } });
+  ({ run } = await openCommandLine(folder, { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token }));
 }, 60_000);
 afterAll(async () => {
   await stack.stop();
@@ -196,7 +192,7 @@ describe('the history', () => {
     );
   });
 
-  test('is verified, and an entry that was changed on disk is named', async () => {
+  test('is verified, and an entry that was changed in the table is named', async () => {
     const verify = async (...words: string[]) => {
       const { code, stdout, stderr } = await run(['history', 'verify', ...words]);
       return [code, stdout, stderr];
@@ -213,9 +209,7 @@ describe('the history', () => {
     });
 
     const table = stack.definitionOf('get-intent').environment[variables.registryTable] ?? '';
-    await stack.stop();
-    const dynamo = await startDynamo(join(folder, 'data', 'table'));
-    const client = new DynamoDBClient({ endpoint: dynamo.endpoint, region, credentials: localCredentials() });
+    const client = new DynamoDBClient({ endpoint: stack.dynamodb_endpoint, region, credentials: localCredentials() });
     const rename = (seq: number) =>
       client.send(
         new UpdateCommand({
@@ -229,8 +223,6 @@ describe('the history', () => {
     await rename(4);
     await rename(6);
     client.destroy();
-    await dynamo.stop();
-    await start();
 
     expect(await verify()).toEqual([
       1,

@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -10,6 +9,7 @@ import { AdminCreateUserCommand, CognitoIdentityProviderClient } from '@aws-sdk/
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { renewTokens, signIn } from '../../../bin/cli/cognito.ts';
+import { close, listen } from '../../../bin/local/http.ts';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
 import { openCommandLine } from './command-line.ts';
 
@@ -61,51 +61,30 @@ test('a temporary password has to be replaced', async () => {
   expect(await signIn(as('new'), chosen, asks)).toHaveProperty('access_token');
 });
 
+const gate = 'http://127.0.0.1:9';
+const login = () => {
+  const pool = ['--region', 'eu-west-1', '--client-id', identity.clientId, '--endpoint', identity.endpoint];
+  return ['--url', gate, 'login', ...pool, '--username', 'admin', '--password-stdin'];
+};
+
 test('login keeps the tokens in a file that only its owner can read, and prints none of them', async () => {
   const { run, home } = await openCommandLine(folder);
-  const words = [
-    '--url',
-    'http://127.0.0.1:9',
-    'login',
-    '--region',
-    'eu-west-1',
-    '--client-id',
-    identity.clientId,
-    '--endpoint',
-    identity.endpoint,
-  ];
-  const { code, stdout, stderr } = await run([...words, '--username', 'admin', '--password-stdin'], `${passwordOf('admin')}\n`);
-  const file = join(home, 'sessions.json');
-  expect({ code, stdout, stderr }).toEqual({
-    code: 0,
-    stdout: `Signed in to http://127.0.0.1:9. The tokens are stored in ${file}, which only you can read.\n`,
-    stderr: '',
-  });
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(JSON.parse(readFileSync(file, 'utf8'))['http://127.0.0.1:9']).toMatchObject({ kind: 'cognito', username: 'admin' });
-  expect(await run(['--url', 'http://127.0.0.1:9', 'logout', '--json'])).toMatchObject({
-    code: 0,
-    stdout: '{\n  "base_url": "http://127.0.0.1:9",\n  "was_signed_in": true\n}\n',
-  });
-});
-
-test('a wrong password is refused in one sentence', async () => {
-  const { run } = await openCommandLine(folder);
-  const words = [
-    '--url',
-    'http://127.0.0.1:9',
-    'login',
-    '--region',
-    'eu-west-1',
-    '--client-id',
-    identity.clientId,
-    '--endpoint',
-    identity.endpoint,
-  ];
-  expect(await run([...words, '--username', 'admin', '--password-stdin'], 'wrong')).toEqual({
+  expect(await run(login(), 'wrong')).toEqual({
     code: 4,
     stdout: '',
     stderr: 'The user pool rejected the name, password or refresh token. Sign in again with: npx intent-gate login\n',
+  });
+  const file = join(home, 'sessions.json');
+  expect(await run(login(), `${passwordOf('admin')}\n`)).toEqual({
+    code: 0,
+    stdout: `Signed in to ${gate}. The tokens are stored in ${file}, which only you can read.\n`,
+    stderr: '',
+  });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(readFileSync(file, 'utf8'))[gate]).toMatchObject({ kind: 'cognito', username: 'admin' });
+  expect(await run(['--url', gate, 'logout', '--json'])).toMatchObject({
+    code: 0,
+    stdout: `{\n  "base_url": "${gate}",\n  "was_signed_in": true\n}\n`,
   });
 });
 
@@ -151,9 +130,8 @@ describe('a pool that requires a second factor', () => {
       response.writeHead('__type' in answer ? 400 : 200, { 'Content-Type': 'application/x-amz-json-1.1' });
       response.end(JSON.stringify({ Session: session, ...answer }));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    return { steps, identity: { region: 'eu-west-1', client_id: 'client', endpoint, username: 'ada' }, stop: () => server.close() };
+    const endpoint = `http://127.0.0.1:${await listen(server)}`;
+    return { steps, identity: { region: 'eu-west-1', client_id: 'client', endpoint, username: 'ada' }, stop: () => close(server) };
   }
 
   test('enrols it at the first sign-in, with an address that authenticators read', async () => {
@@ -177,7 +155,7 @@ describe('a pool that requires a second factor', () => {
       'VerifySoftwareToken',
       'RespondToAuthChallenge MFA_SETUP',
     ]);
-    pool.stop();
+    await pool.stop();
   });
 
   test('refuses a wrong code in one sentence', async () => {
@@ -186,6 +164,6 @@ describe('a pool that requires a second factor', () => {
     await expect(signIn(pool.identity, 'Temporary-1', answers)).rejects.toThrow(
       'The user pool rejected the code. Check the clock of your device, then sign in again with: npx intent-gate login',
     );
-    pool.stop();
+    await pool.stop();
   });
 });

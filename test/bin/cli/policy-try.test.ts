@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { newUlid } from '../../../functions/core/ulid.ts';
 import { openCommandLine } from './command-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'policy-try-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-let run: Awaited<ReturnType<typeof openCommandLine>>['run'];
-beforeAll(async () => {
-  ({ run } = await openCommandLine(folder));
-});
+const { run } = await openCommandLine(folder);
 
 const refund = 'payments.example:refund:v1';
 const noRefunds = resolve('samples/policies/no-large-refunds.json');
@@ -97,7 +94,6 @@ test.each([
   [[resolve('README.md')], /README\.md does not contain a valid policy/],
   [[noRefunds, '--log', 'nowhere.log'], /The file nowhere\.log cannot be read\./],
   [[noRefunds, '--since', '40d'], /--since takes a time such as 90m, 12h or 7d, of at most 31d\./],
-  [[noRefunds, '--since', 'soon'], /--since takes a time/],
 ])('%j is a mistake', async (args, stderr) => {
   expect(await run(['policy', 'try', ...args])).toMatchObject({ code: 3, stderr: expect.stringMatching(stderr) });
 });

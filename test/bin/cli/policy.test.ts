@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { openCommandLine } from './command-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'policy-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-let run: Awaited<ReturnType<typeof openCommandLine>>['run'];
-beforeAll(async () => {
-  ({ run } = await openCommandLine(folder));
-});
+const { run } = await openCommandLine(folder);
 
 const sample = (name: string) => resolve('samples/policies', `${name}.json`);
 

@@ -1,33 +1,36 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { chooseBaseUrl } from '../../../bin/cli/context.ts';
+import { close, listen } from '../../../bin/local/http.ts';
 import { startStack } from '../../../bin/local/stack.ts';
-import { openApi } from '../../../registry/api.ts';
-import { applyChanges } from '../../../registry/apply.ts';
-import { compareService } from '../../../registry/compare.ts';
-
 import { maxChangedIntents } from '../../../schemas/intent.ts';
-
 import { type CommandLine, type Outcome, openCommandLine } from './command-line.ts';
 
 const stack = await startStack({ port: 0, quiet: true });
 let folder: string;
 let home: string;
-let runScript: (script: string) => Promise<Outcome>;
 let run: CommandLine['run'];
 let runAlone: CommandLine['runAlone'];
+/** an agent of its own: what it accepts, no other test has accepted */
+let someone: CommandLine;
+/** with a token that the gate does not accept */
+let stranger: CommandLine;
+const secret = 'canary-s3cr3t';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-stack-'));
   await mkdir(join(folder, '.local'));
   await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
-  ({ run, runAlone, runScript, home } = await openCommandLine(folder));
+  ({ run, runAlone, home } = await openCommandLine(folder, { TOKEN: `Bearer ${secret}`, NEW: `Bearer ${secret} new` }));
+  someone = await openCommandLine(folder);
+  stranger = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'x.y.z' });
   expect((await run(['login', '--local'])).code).toBe(0);
 }, 60_000);
 afterAll(async () => {
@@ -52,10 +55,24 @@ async function writeTo(name: string, content: unknown): Promise<string> {
   return file;
 }
 const rewrite = async (file: string, change: (text: string) => string) => writeFile(file, change(await readFile(file, 'utf8')));
-const listen = async (server: Server): Promise<number> => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
-};
+async function serve(answer: RequestListener) {
+  const server = createServer(answer);
+  return { address: `http://127.0.0.1:${await listen(server)}`, stop: () => close(server) };
+}
+
+// first, while there is little to export and to compare
+test.each(['command-line.md', 'import.md'])('the commands in %s work', async (name) => {
+  const page = await readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
+  const { runScript } = await openCommandLine(folder, { INTENT_GATE_TOKEN: stack.admin_token });
+  const outcome = await runScript(
+    blocks
+      .join('\n')
+      .replaceAll('/tmp/', `${folder}/`)
+      .replaceAll(' samples/', ` ${fileURLToPath(new URL('../../../samples', import.meta.url))}/`),
+  );
+  expect(outcome).toMatchObject({ code: 0 });
+});
 
 describe('import', () => {
   const namespace = 'bakery.example';
@@ -101,12 +118,11 @@ describe('import', () => {
       extra: [`${namespace}:pay-for-an-order:v2`],
       unchanged: 6,
     });
-    expect(JSON.parse((await run(words)).stdout).applied).toMatchObject({ updated: 1, removed: 0, failed: [] });
     expect(await run([...words, '--prune'])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('Remove this intent of Bakery orders? There is no terminal to confirm on; use --yes.'),
     });
-    expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 0, removed: 1, failed: [] });
+    expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 1, removed: 1, failed: [] });
   });
 
   test('does not take the intents of another service', async () => {
@@ -121,28 +137,6 @@ describe('import', () => {
     expect(code).toBe(1);
     expect(stdout).toContain('! bakery.example:create-order:v2: Another service has this intent_uid.');
     expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
-  });
-
-  test('changes no service that took the name after the plan was made', async () => {
-    const api = openApi(stack.base_url, { get: async () => stack.admin_token });
-    const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
-    const service = { service_name: 'Raced API', service_url: 'https://raced.example', description: 'As the document has it' };
-    const changes = await compareService(context, { service, intents: [] }, 1, true);
-    const { service_id } = await createService('raced api', 'https://raced.example', 'By hand', '--header', 'Api-Version: 7');
-    await expect(applyChanges(context, changes, false)).rejects.toMatchObject({
-      name: 'Refusal',
-      status: 409,
-      code: 'CONFLICT',
-      message: expect.stringMatching(/^Another service has taken this name since the plan was made, so nothing was changed\./),
-    });
-    expect(await succeedJson('services', 'show', service_id)).toMatchObject({
-      service_name: 'raced api',
-      description: 'By hand',
-      headers: { 'Api-Version': '7' },
-    });
-    const again = await compareService(context, { service, intents: [] }, 1, true);
-    expect(again).toMatchObject({ serviceId: service_id, service: { kind: 'update' } });
-    expect(again.service.differences.map(({ path }) => path)).toContain('/headers');
   });
 
   /** A document with an operation for each slug, and as many that cannot be taken. */
@@ -188,8 +182,6 @@ describe('import', () => {
       })),
       extra: ['releases.example:b:v1'],
     });
-    // from now on, v2 is what is registered
-    expect(await succeedJson('import', await writeDocument('releases', '3.0', ['a', 'c']))).toMatchObject({ create: [], unchanged: 2 });
   });
 
   test('names what is no longer in the document, before and after, and keeps older versions that have a successor', async () => {
@@ -229,28 +221,6 @@ describe('import', () => {
     expect((await run(['import', join(api, 'openapi.json'), '--dry-run', '--json'])).code).toBe(1);
   });
 
-  test('keeps what only an admin sets: what may leave the gate, and whether answers are refused', async () => {
-    await succeed('import', await writeDocument('settings', '1', ['a', 'b']));
-    const uid = 'settings.example:a:v1';
-    const settings = { fields: ['/name'], strict: true, draft: true };
-    const file = await writeTo('settings-a.json', { ...(await succeedJson('intents', 'show', uid)), ...settings });
-    await succeed('intents', 'update', uid, '--file', file);
-    const kept = await writeTo('settings-kept.json', await succeed('export', '--service', 'settings', '--json'));
-    expect(JSON.parse(await readFile(kept, 'utf8')).services[0].intents[0]).toMatchObject({ intent_uid: uid, ...settings });
-
-    const again = await writeDocument('settings', '1', ['a', 'b']);
-    expect(await succeedJson('import', again)).toMatchObject({ update: [], unchanged: 2 });
-    // another summary, so that both intents are written again
-    await rewrite(again, (text) => text.replaceAll('"operationId"', '"summary":"Do it","operationId"'));
-    expect((await succeedJson('import', again)).applied).toMatchObject({ updated: 2, failed: [] });
-    expect(await succeedJson('intents', 'show', uid)).toMatchObject({ ...settings, intent_name: expect.stringContaining('Do it') });
-    expect(await succeedJson('intents', 'show', 'settings.example:b:v1')).not.toHaveProperty('fields');
-
-    // a file says everything: what it leaves out goes, and that is shown before
-    await rewrite(kept, (text) => text.replace(/"fields": \[[^\]]*\],/, ''));
-    expect((await run(['diff', kept])).stdout).toContain('/fields: ["/name"] -> nothing');
-  });
-
   test('keeps what people have set and the document leaves open, and says so', async () => {
     const file = await writeDocument('by-hand', '1', ['a', 'b']);
     const { applied } = await succeedJson('import', file);
@@ -265,7 +235,8 @@ describe('import', () => {
       limit: { rate: 5, period: 60 },
       headers: { 'X-Own': '7' },
     };
-    const ofIntent = { description: 'By hand', deprecated: true, tags: ['own'], category: 'Own' };
+    const decided = { fields: ['/name'], strict: true, draft: true };
+    const ofIntent = { description: 'By hand', deprecated: true, tags: ['own'], category: 'Own', ...decided };
     await edit('services', applied.service_id, ofService);
     await edit('intents', 'by-hand.example:a:v1', ofIntent);
 
@@ -278,7 +249,7 @@ describe('import', () => {
     const told =
       'Kept as they are, because you decide them or the document does not set them:\n  service_name of the service\n  description of the service\n';
     expect(await succeed('import', file, '--dry-run')).toContain(told);
-    expect(await succeedJson('import', file)).toMatchObject({ service: { change: 'same' }, update: [], unchanged: 2, kept });
+    expect(await succeedJson('import', file, '--dry-run')).toMatchObject({ service: { change: 'same' }, update: [], unchanged: 2, kept });
     // another summary, so that all of it is written again
     await rewrite(file, (text) => text.replaceAll('"operationId"', '"summary":"Do it","operationId"'));
     const again = await succeed('import', file);
@@ -364,50 +335,21 @@ describe('import', () => {
     ]);
   });
 
-  test.each<[string, string | Buffer, RegExp]>([
-    ['empty', '', /^The document is empty\./],
-    ['cut', '{"openapi": "3.1.0", "paths": {', /^The document is neither JSON nor YAML: /],
-    ['in Latin-1', Buffer.from('openapi: 3.1.0 # Caf\u00e9', 'latin1'), /^The document is not in UTF-8\./],
-    ['in UTF-16', Buffer.from('\ufeffopenapi: 3.1.0', 'utf16le'), /^The document is not in UTF-8\./],
-    ['of 20,000 lists', `openapi: 3.1.0\nx: ${'['.repeat(20_000)}${']'.repeat(20_000)}`, /nested (more than 500 deep|too deeply)/],
-    [
-      'of 20,000 levels',
-      Array.from({ length: 20_000 }, (_, at) => `${' '.repeat(at)}a:`).join('\n'),
-      /nested (more than 500 deep|too deeply)/,
-    ],
-    ['a web page', '<!doctype html><p>Sign in', /^The document cannot be imported\./],
-  ])('refuses a document that is %s in a sentence', async (_, content, message) => {
-    const file = join(folder, 'bad.yaml');
-    await writeFile(file, content);
-    const { code, stdout, stderr } = await run(['import', file]);
-    expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(message);
-    expect(stderr.split('\n').length).toBeLessThan(8);
-  });
-
   test('reads stdin, and an address only under the rules of egress', async () => {
     const document = await readFile(join(documents, 'warehouse.yaml'), 'utf8');
-    const server = createServer((request, response) => {
-      if (request.url === '/moved') response.writeHead(302, { Location: '/spec.yaml' }).end();
-      else response.end(document);
-    });
-    const address = `http://127.0.0.1:${await listen(server)}`;
+    const { address, stop } = await serve((_, response) => response.end(document));
     try {
       const planned = ['get-items', 'get-report', 'items-post', 'post-items-by-id-image', 'post-legacy', 'put-items-by-id'].map(
         (slug) => `stock.example:${slug}:v1`,
       );
       expect(JSON.parse((await run(['import', '-', '--dry-run', '--json'], document)).stdout).create).toEqual(planned);
       expect((await succeedJson('import', `${address}/spec.yaml`, '--dry-run')).create).toEqual(planned);
-      expect(await run(['import', `${address}/moved`])).toMatchObject({
-        code: 1,
-        stderr: 'The document was answered with status 302. It leads to /spec.yaml; give that address if you trust it.\n',
-      });
       expect(await run(['import', 'https://10.0.0.1/spec.yaml'])).toMatchObject({
         code: 3,
         stderr: 'The address of the document must name its host by a full public domain name, not by an address or a local name.\n',
       });
     } finally {
-      server.close();
+      await stop();
     }
   });
 });
@@ -519,7 +461,6 @@ describe('drafts and changes', () => {
       registry: 1,
       services: [{ ...service, intents: [{ ...intent, draft: true }] }],
     });
-    expect(await runScript(`INTENT_GATE_TOKEN=none npx intent-gate intents show draft.example:act:v1`)).toMatchObject({ code: 1 });
 
     await write({});
     expect((await run(['diff', file])).stdout).toContain('/draft: true -> nothing');
@@ -570,32 +511,23 @@ describe('services and intents', () => {
     });
     const [{ applied }] = await succeedJson('apply', file);
     const { service_id } = applied;
-    const isPaused = async () => (await succeedJson('services', 'show', service_id)).paused === true;
     expect(await succeed('services', 'pause', 'pausable')).toBe('Paused Pausable: its intents are no longer executed.\n');
-    expect(await isPaused()).toBe(true);
     expect(await succeed('services', 'list', '--name', 'Pausable')).toContain('  paused');
     await succeed('services', 'update', service_id, '--description', 'Pauses');
     expect((await run(['diff', file])).code).toBe(0);
-    await succeed('apply', file);
-    expect(await isPaused()).toBe(true);
     expect((await succeedJson('export', '--service', service_id)).services[0]).toMatchObject({ paused: true });
 
     await rewrite(file, (text) => text.replace('"intents"', '"paused":false,"intents"'));
     expect((await run(['diff', file])).stdout).toContain('/paused: true -> nothing');
     await succeed('apply', file);
-    expect(await isPaused()).toBe(false);
-    expect((await run(['diff', file])).code).toBe(0);
+    expect(await succeedJson('export', '--service', service_id)).not.toHaveProperty('services.0.paused');
 
     expect(await succeedJson('services', 'pause', service_id)).toEqual({ service_id, paused: true });
     expect(await succeed('services', 'resume', service_id)).toBe('Resumed Pausable.\n');
-    expect(await isPaused()).toBe(false);
-    expect(await succeedJson('export', '--service', service_id)).not.toHaveProperty('services.0.paused');
     expect(await run(['services', 'pause', 'Nothing of this name'])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^No service has this name or id/),
     });
-    const entries = (await succeed('history', '--id', service_id, '--json')).trimEnd().split('\n');
-    expect(entries.map((line) => JSON.parse(line).changes[0].action)).toEqual([...Array.from({ length: 5 }, () => 'update'), 'create']);
     await succeed('services', 'delete', service_id, '--yes');
   });
 
@@ -620,8 +552,6 @@ describe('services and intents', () => {
 });
 
 describe('credentials of services', () => {
-  const secret = 'canary-s3cr3t';
-
   test('are set from stdin, variables and files, shown without values, and removed', async () => {
     const fixed = ['--header', 'Notion-Version: 2022-06-28'];
     const { service_id } = await createService('Recognised', 'https://known.example/v1', 'Knows its callers', ...fixed);
@@ -636,10 +566,9 @@ describe('credentials of services', () => {
     const shown = { headers: ['Authorization'], query: ['key'], origins: ['https://known.example'], set_at, set_by: expect.any(String) };
     expect(await succeedJson(...credential('show'))).toEqual(shown);
 
-    const outcome = await runScript(
-      `export TOKEN='Bearer ${secret}' NEW='Bearer ${secret} new'
-npx intent-gate services credential set ${service_id} --header-from-env Authorization=TOKEN --next-header-from-env Authorization=NEW --origin https://a.example --origin https://b.example:443 --json`,
-    );
+    const variables = ['--header-from-env', 'Authorization=TOKEN', '--next-header-from-env', 'Authorization=NEW'];
+    const origins = ['--origin', 'https://a.example', '--origin', 'https://b.example:443'];
+    const outcome = await run([...credential('set', ...variables, ...origins), '--json']);
     expect(JSON.parse(outcome.stdout)).toEqual({
       service_id,
       headers: ['Authorization'],
@@ -675,9 +604,10 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
   });
 
   test('are not shown to somebody who is no admin', async () => {
-    const { code, stderr } = await runScript('INTENT_GATE_TOKEN=x.y.z npx intent-gate services credential show "World facts"');
-    expect(code).toBe(4);
-    expect(stderr).toContain("The gate does not accept the token as an admin's. Sign in with: npx intent-gate login\n");
+    expect(await stranger.run(['services', 'credential', 'show', 'World facts'])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining("The gate does not accept the token as an admin's. Sign in with: npx intent-gate login\n"),
+    });
   });
 
   test('are asked for at the end of an import, with the command, and other origins are noted', async () => {
@@ -716,15 +646,15 @@ npx intent-gate services credential set ${service_id} --header-from-env Authoriz
 describe('credentials on this machine', () => {
   const pasted = async (scheme: object, input: string, ...options: string[]) => {
     const seen: (string | undefined)[] = [];
-    const upstream = createServer((request, response) => {
+    const { address, stop } = await serve((request, response) => {
       seen.push(request.headers.authorization);
       response.setHeader('Content-Type', 'application/json').end('{"is":"well"}');
     });
-    const port = await listen(upstream);
+    const port = new URL(address).port;
     const document = {
       openapi: '3.1.0',
       info: { title: `At home ${port}`, version: '1' },
-      servers: [{ url: `http://127.0.0.1:${port}` }],
+      servers: [{ url: address }],
       paths: { '/health': { get: { operationId: 'askAtHome', responses: { 200: { description: 'Done' } } } } },
       components: { securitySchemes: { key: scheme } },
     };
@@ -733,10 +663,8 @@ describe('credentials on this machine', () => {
     const [, command = ''] = /\nSet the credential of the service with: npx intent-gate (.+)\n$/.exec(stdout) ?? [];
     const set = await run([...command.split(' '), ...options], input);
     const uid = `home-${port}.example:ask-at-home:v1`;
-    // of an agent of its own: what it accepts, no later test has accepted
-    const someone = await openCommandLine(folder);
     const tried = await someone.run(['try', '--intent', uid, '--accept-policy', '--json', '--url', stack.base_url]);
-    upstream.close();
+    await stop();
     return { command, set, seen, tried };
   };
 
@@ -773,18 +701,14 @@ describe('credentials on this machine', () => {
 });
 
 describe('what a person does', () => {
-  test.each<[string[]]>([
-    [['--help']],
-    [['services', 'list']],
-    [['intents', 'list', 'country', '--json']],
-    [['export']],
-    [['policy', 'show']],
-    [['history', '--json']],
-  ])('closing the pipe that %j writes to is no error', async (words) => {
-    const { code, stderr } = await runAlone(words, '', true);
-    expect(code).toBe(0);
-    expect(stderr).not.toMatch(/EPIPE|\n {4}at /);
-  });
+  test.each<[string[]]>([[['--help']], [['services', 'list']], [['export']]])(
+    'closing the pipe that %j writes to is no error',
+    async (words) => {
+      const { code, stderr } = await runAlone(words, '', true);
+      expect(code).toBe(0);
+      expect(stderr).not.toMatch(/EPIPE|\n {4}at /);
+    },
+  );
 
   test('blocking an id that no agent has says so, and needs --yes', async () => {
     const words = ['agents', 'block', 'nobody-like-this', '--reason', 'misspelt'];
@@ -816,30 +740,39 @@ describe('what a person does', () => {
     }
   });
 
-  test('the address of a page of the gate is understood', async () => {
-    for (const page of ['/console', '/console/services', '/docs', '/mcp', '/openapi.json?x#y'])
-      expect(await run(['services', 'list', '--url', stack.base_url + page])).toMatchObject({ code: 0, stderr: '' });
+  test.each(['/console', '/console/services', '/docs', '/mcp', '/openapi.json?x#y'])('the address of the page %s is understood', (page) => {
+    expect(chooseBaseUrl(stack.base_url + page)).toBe(stack.base_url);
   });
 
-  test.each<['SIGINT' | 'SIGKILL']>([['SIGINT'], ['SIGKILL']])(
+  test.each(['SIGINT', 'SIGKILL'] as const)(
     'an import stopped by %s leaves whole batches, and the same command makes the rest',
     async (signal) => {
-      const count = 1_200;
+      const count = 4 * maxChangedIntents;
       const operation = (at: number) => ({ get: { operationId: `op${at}`, responses: { 200: { description: 'Done' } } } });
       const paths = Object.fromEntries(Array.from({ length: count }, (_, at) => [`/op${at}`, operation(at)]));
       const servers = [{ url: 'https://many.example' }];
       const file = await writeTo('many.json', { openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths });
-      const words = ['import', file];
-      const isBegun = async () => {
-        const found = await fetch(`${stack.base_url}/api/intents/search?namespace=many.example`);
-        return ((await found.json()) as { intents: unknown[] }).intents.length > 0;
-      };
-      const stopped = await runAlone(words, '', false, async (child) => {
-        while (!(await isBegun())) await new Promise((resolve) => setTimeout(resolve, 50));
-        child.kill(signal);
+      // Ctrl-C comes while the gate makes the second batch, the other signal before its answer is sent
+      let stop = () => {};
+      let batches = 0;
+      const proxy = await serve(async (request, response) => {
+        const { method = 'GET', url = '', headers } = request;
+        const { 'content-type': contentType, authorization } = headers;
+        const named = { ...(contentType && { 'Content-Type': contentType }), ...(authorization && { Authorization: authorization }) };
+        const body = method === 'GET' ? null : await buffer(request);
+        const isSecond = url.endsWith('/changes') && ++batches === 2;
+        if (isSecond && signal === 'SIGINT') stop();
+        const answer = await fetch(stack.base_url + url, { method, headers: named, body });
+        if (isSecond && signal === 'SIGKILL') stop();
+        response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(await answer.text());
       });
+      const { runAlone } = await openCommandLine(folder, { INTENT_GATE_TOKEN: stack.admin_token });
+      const stopped = await runAlone(['import', file, '--url', proxy.address], '', false, async (child) => {
+        stop = () => child.kill(signal);
+      });
+      await proxy.stop();
       const [{ intents: made }] = await succeedJson('services', 'list', '--name', 'Many');
-      expect([made % maxChangedIntents, made > 0, made < count]).toEqual([0, true, true]);
+      expect(made).toBe(2 * maxChangedIntents);
       expect(stopped).toMatchObject(
         signal === 'SIGKILL'
           ? { code: null, stderr: '' }
@@ -848,7 +781,7 @@ describe('what a person does', () => {
               stderr: `Finishing the requests in progress. Press Ctrl-C again to stop immediately.\nStopped: ${made} of ${count} changes to Many were made, ${count - made} remain. Run the same command again to finish.\n`,
             },
       );
-      expect(await succeed(...words)).toContain(`Many: ${count - made} created, 0 changed, 0 removed\n`);
+      expect(await succeed('import', file)).toContain(`Many: ${count - made} created, 0 changed, 0 removed\n`);
       await succeed('services', 'delete', 'Many', '--yes');
     },
   );
@@ -856,11 +789,10 @@ describe('what a person does', () => {
 
 test('"try" hands on every digit, and services tell that answers are not as described', async () => {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const { address, stop } = await serve((request, response) => {
     asked.push(request.url ?? '');
     response.setHeader('Content-Type', 'application/json').end('{"id":12345678901234567890,"price":1.10}');
   });
-  const port = await listen(server);
   try {
     const file = join(folder, 'echo.json');
     const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
@@ -868,14 +800,12 @@ test('"try" hands on every digit, and services tell that answers are not as desc
     const document = {
       openapi: '3.1.0',
       info: { title: 'Echo', version: '1' },
-      servers: [{ url: `http://127.0.0.1:${port}` }],
+      servers: [{ url: address }],
       paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } },
     };
     await writeFile(file, JSON.stringify(document));
     const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
     const params = await writeTo('echo-params.yaml', 'amount: 2.50');
-    // by an agent of its own: what it accepts, no later test has accepted
-    const someone = await openCommandLine(folder);
     const execute = async (...options: string[]) =>
       (await someone.run(['try', '--intent', uid, ...options, '--json', '--url', stack.base_url])).stdout;
     const answers = [await execute('-p', 'amount=1.10', '--accept-policy'), await execute('--params', params)];
@@ -891,9 +821,9 @@ test('"try" hands on every digit, and services tell that answers are not as desc
     expect(shown.stderr).toMatch(told);
     expect(shown.stderr).toContain('. Import its document again to see what has changed.\n');
     expect(JSON.parse(shown.stdout)).not.toHaveProperty('drift');
-    expect((await runScript('INTENT_GATE_HOME=/nowhere npx intent-gate services show Echo')).stderr).not.toMatch(told);
+    expect((await stranger.run(['services', 'show', 'Echo'])).stderr).not.toMatch(told);
   } finally {
-    server.close();
+    await stop();
   }
 });
 
@@ -936,27 +866,17 @@ describe('try', () => {
   });
 });
 
-test.each(['command-line.md', 'import.md'])('the commands in %s work', async (name) => {
-  const page = await readFile(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
-  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
-  const outcome = await runScript(
-    blocks
-      .join('\n')
-      .replaceAll('/tmp/', `${folder}/`)
-      .replaceAll(' samples/', ` ${fileURLToPath(new URL('../../../samples', import.meta.url))}/`),
-  );
-  expect(outcome).toMatchObject({ code: 0 });
-});
-
 describe('without an address', () => {
-  let elsewhere: string;
   let sessions: string;
-  /** the command line in a folder in which no stack runs */
-  const runElsewhere = async (words: string[], environment: Record<string, string> = { INTENT_GATE_HOME: home }) =>
-    (await openCommandLine(elsewhere, environment)).run(words);
+  /** command lines in a folder in which no stack runs: with the session, with nothing, and with the variable */
+  let [signedIn, nobody, configured]: CommandLine[] = [];
+  const runElsewhere = (words: string[], commandLine = signedIn) => (commandLine as CommandLine).run(words);
 
   beforeAll(async () => {
-    elsewhere = await mkdtemp(join(folder, 'elsewhere-'));
+    const elsewhere = await mkdtemp(join(folder, 'elsewhere-'));
+    [signedIn, nobody, configured] = await Promise.all(
+      [{ INTENT_GATE_HOME: home }, {}, { INTENT_GATE_URL: stack.base_url }].map((environment) => openCommandLine(elsewhere, environment)),
+    );
     sessions = await readFile(join(home, 'sessions.json'), 'utf8');
   });
   afterEach(() => writeFile(join(home, 'sessions.json'), sessions));
@@ -978,7 +898,7 @@ describe('without an address', () => {
       stdout: '',
       stderr: `No gate selected. You are signed in to ${stack.base_url} and ${other}. ${advice}`,
     });
-    expect(await runElsewhere(['services', 'list'], {})).toEqual({ code: 3, stdout: '', stderr: `No gate selected. ${advice}` });
+    expect(await runElsewhere(['services', 'list'], nobody)).toEqual({ code: 3, stdout: '', stderr: `No gate selected. ${advice}` });
   });
 
   describe('or with one, the names in a policy are looked up in the gate that is meant', () => {
@@ -1004,33 +924,16 @@ describe('without an address', () => {
     const meant: [string, (words: string[]) => Promise<Outcome>][] = [
       ['of the stack here', (words) => run(words)],
       ['signed in to', (words) => runElsewhere(words)],
-      ['of --url', (words) => runElsewhere(['--url', stack.base_url, ...words], {})],
-      ['of INTENT_GATE_URL', (words) => runElsewhere(words, { INTENT_GATE_URL: stack.base_url })],
+      ['of --url', (words) => runElsewhere(['--url', stack.base_url, ...words], nobody)],
+      ['of INTENT_GATE_URL', (words) => runElsewhere(words, configured)],
     ];
 
     test.each(meant)('%s', async (_, ask) => {
       const file = await writeTo('misspelt.json', policy);
-      for (const words of [
-        ['show', file],
-        ['diff', file],
-        ['explain', country, '--file', file, '--param', 'code=JP'],
-      ]) {
-        const { code, stderr } = await ask(['policy', ...words]);
-        expect([words[0], code, stderr]).toEqual([
-          words[0],
-          2,
-          expect.stringContaining('The policy refers to names that do not exist in the registry:'),
-        ]);
-        for (const problem of problems) expect(stderr).toContain(problem);
-        expect(stderr).not.toContain('were not checked');
-      }
-      const unknown = await ask(['policy', 'explain', 'world.example:get-countries:v1']);
-      expect(unknown).toMatchObject({
-        code: 2,
-        stdout: '',
-        stderr:
-          'The call names the intent "world.example:get-countries:v1", which does not exist; the nearest is "world.example:get-country:v1".\n',
-      });
+      const { code, stderr } = await ask(['policy', 'show', file]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('The policy refers to names that do not exist in the registry:')]);
+      for (const problem of problems) expect(stderr).toContain(problem);
+      expect(stderr).not.toContain('were not checked');
       expect(await ask(['policy', 'explain', country, '--param', 'code=JP'])).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(/^Permitted by /),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { openDataFolder, StartError } from '../../../bin/local/data-folder.ts';
+import { findOther, keepDescribed, readDescription, type StackDescription } from '../../../bin/local/stack-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'data-folder-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,4 +29,25 @@ test('scratch folders go: our own at release, those of dead processes at the nex
   expect(existsSync(scratch)).toBe(true);
   release();
   expect(existsSync(scratch)).toBe(false);
+});
+
+test('the description of a stack that runs stays; that of one that has ended is replaced', () => {
+  const project = process.cwd();
+  process.chdir(folder);
+  try {
+    mkdirSync('.local');
+    const { pid: ended } = spawnSync(process.execPath, ['--version']);
+    const describe = (process_id: number) => ({ base_url: `http://127.0.0.1:${process_id}`, process_id }) as StackDescription;
+    keepDescribed(describe(ended), () => 'token');
+    const forget = keepDescribed(describe(process.pid), () => 'token');
+    const forgetLater = keepDescribed(describe(process.ppid), () => 'token');
+    expect(readDescription()).toEqual(describe(process.pid));
+    expect([findOther(process.pid), findOther(process.ppid)]).toEqual([undefined, describe(process.pid)]);
+    forgetLater();
+    expect(readDescription()).toEqual(describe(process.pid));
+    forget();
+    expect(readDescription()).toBeUndefined();
+  } finally {
+    process.chdir(project);
+  }
 });

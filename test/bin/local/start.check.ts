@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { openDataFolder } from '../../../bin/local/data-folder.ts';
+import { openDataFolder, StartError } from '../../../bin/local/data-folder.ts';
 import { close, listen } from '../../../bin/local/http.ts';
+import { type StackOptions, startStack } from '../../../bin/local/stack.ts';
 import type { StackDescription } from '../../../bin/local/stack-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'start-'));
@@ -44,57 +45,55 @@ async function waitUntilReady(child: ReturnType<typeof start>): Promise<StackDes
 }
 
 describe('refuses in one sentence', () => {
-  const broken = join(folder, 'broken.json');
-  writeFileSync(broken, '{"uid": "x"');
+  const occupied = join(folder, 'occupied');
+  writeFileSync(occupied, '');
 
-  test.each<[string, string[], Record<string, string>, string]>([
-    ['a policy file that is not there', ['--policy', 'none.json'], {}, `Policy file not found: ${join(folder, 'none.json')}.\n`],
-    ['a setting that there is not', ['-c', 'nope=1'], {}, 'nope is not a setting. docs/reference.md lists all settings.\n'],
-    [
-      'a setting that is misspelt',
-      ['-c', 'patlifeSeconds=60'],
-      {},
-      'patlifeSeconds is not a setting. Did you mean patLifeSeconds? docs/reference.md lists all settings.\n',
-    ],
-    ['a port that is none', [], { PORT: '99999' }, 'The port must be a number from 0 to 65535.\n'],
-    ['a port that is none, as an option', ['--port', 'http'], {}, 'The port must be a number from 0 to 65535.\n'],
+  test.each<[string, StackOptions, string]>([
+    ['a policy file that is not there', { policyFile: 'none.json' }, `Policy file not found: ${resolve('none.json')}.`],
     [
       'a data folder that cannot be one',
-      ['--data', broken],
-      {},
-      `The data folder ${broken} cannot be used (EEXIST). Choose a folder that you can write to.\n`,
+      { dataFolder: occupied },
+      `The data folder ${occupied} cannot be used (EEXIST). Choose a folder that you can write to.`,
     ],
     [
       'a host that is not here',
-      [],
-      { HOST: '203.0.113.1' },
-      'Port 0 on 203.0.113.1 cannot be used: this machine does not have that address. Choose another with --host.\n',
+      { port: 0, host: '203.0.113.1' },
+      'Port 0 on 203.0.113.1 cannot be used: this machine does not have that address. Choose another with --host.',
     ],
-  ])('%s', async (_, args, environment, sentence) => {
-    const child = start(args, environment);
-    const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-    expect({ output, complaint, code }).toEqual({ output: '', complaint: sentence, code: 1 });
+  ])('%s', async (_, options, sentence) => {
+    await expect(startStack(options)).rejects.toEqual(new StartError(sentence));
   });
 
+  test('a taken port', async () => {
+    const server = createServer();
+    const port = await listen(server);
+    await expect(startStack({ port })).rejects.toEqual(
+      new StartError(
+        `Port ${port} on 127.0.0.1 is in use: stop the process that listens there, or choose another with --port (0 picks a free port).`,
+      ),
+    );
+    await close(server);
+  });
+
+  const usage = 'npm start -- [--port NUMBER]';
   test.each([
-    ['bin/local.ts', ['--prot', '8300'], "Unknown option '--prot'.\n\nnpm start -- [--port NUMBER]"],
-    ['bin/local.ts', ['8300'], "Unexpected argument '8300'.\n\nnpm start -- [--port NUMBER]"],
-    ['bin/local.ts', ['--data'], "Option '--data <value>' argument missing.\n\nnpm start -- [--port NUMBER]"],
+    ['bin/local.ts', ['-c', 'nope=1'], 'nope is not a setting. docs/reference.md lists all settings.\n'],
+    [
+      'bin/local.ts',
+      ['-c', 'patlifeSeconds=60'],
+      'patlifeSeconds is not a setting. Did you mean patLifeSeconds? docs/reference.md lists all settings.\n',
+    ],
+    ['bin/local.ts', ['-c', 'protocol'], `-c must be NAME=VALUE, for example -c protocol=uim.\n${usage}`],
+    ['bin/local.ts', ['--port', '99999'], 'The port must be a number from 0 to 65535.\n'],
+    ['bin/local.ts', ['--prot', '8300'], `Unknown option '--prot'.\n\n${usage}`],
+    ['bin/local.ts', ['--data'], `Option '--data <value>' argument missing.\n\n${usage}`],
     ['bin/doctor.ts', ['--stage', 'live'], "Unknown option '--stage'.\n\nnpm run doctor -- "],
     ['tools/cost.ts', ['--settings'], "Unknown option '--settings'.\n\nnpm run cost -- "],
-  ])('%s names the option that it does not know: %j', async (program, args, expected) => {
+  ])('%s %j', async (program, args, expected) => {
     const child = start(args, {}, program);
-    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect(complaint.slice(0, expected.length)).toBe(expected);
+    const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    expect([output, complaint.slice(0, expected.length), code]).toEqual(['', expected, 1]);
     expect(complaint).not.toContain('    at ');
-    expect(code).toBe(1);
-  });
-
-  test('a setting without a value', async () => {
-    const child = start(['-c', 'protocol']);
-    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect(complaint).toMatch(/^-c must be NAME=VALUE, for example -c protocol=uim\.\nnpm start -- /);
-    expect(code).toBe(1);
   });
 
   test('settings that cannot be, all at once', async () => {
@@ -105,26 +104,6 @@ describe('refuses in one sentence', () => {
     );
     expect(code).toBe(1);
   }, 90_000);
-
-  test('a taken port', async () => {
-    const server = createServer();
-    const port = await listen(server);
-    const child = start(['--port', String(port)]);
-    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    await close(server);
-    expect(complaint).toBe(
-      `Port ${port} on 127.0.0.1 is in use: stop the process that listens there, or choose another with --port (0 picks a free port).\n`,
-    );
-    expect(code).toBe(1);
-  });
-
-  test('a broken policy', async () => {
-    const child = start(['--policy', broken]);
-    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect(complaint).toContain(broken);
-    expect(complaint).not.toContain('    at ');
-    expect(code).toBe(1);
-  });
 });
 
 const isGone = async (url: string) =>
@@ -162,14 +141,6 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
   expect(await text(rival.stderr)).toBe(
     `The data folder ${join(folder, 'kept')} is in use by another stack. Stop that stack, or choose another folder.\n`,
   );
-
-  const other = start([]);
-  const said = text(other.stdout);
-  await waitUntilReady(other);
-  expect(JSON.parse(readFileSync(stackFile, 'utf8'))).toEqual(before);
-  other.kill('SIGTERM');
-  expect(await said).toContain(`Commands use the stack that already runs at ${before.base_url}. To use this one, add --url `);
-  expect(JSON.parse(readFileSync(stackFile, 'utf8'))).toEqual(before);
 
   const created = await fetch(`${before.base_url}/api/services`, {
     method: 'POST',
