@@ -1,51 +1,39 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
-import { bodyOf, startApi } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, fillIn } from './console-page.ts';
+import { type Browser, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf } from '../e2e/api.ts';
+import { expectAccessible, expectNoComplaints, expectToFit, given, openAsAdmin, startGate } from './console-page.ts';
 
-const given = chromiumPath === undefined ? describe.skip : describe;
-const api = chromiumPath === undefined ? undefined : await startApi({ context: { agents: 'approved' } });
-
+const api = await startGate({ context: { agents: 'approved' } });
 const waits = 'approval_pending';
 
 given('the agents in the console, where admins approve them', () => {
-  const { base_url: base = '', admin_password: password = '' } = api?.stack ?? {};
   let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
     browser = await startBrowser();
-    page = await browser.context.newPage();
-    await page.goto(`${base}/console#/agents`);
-    await page.getByRole('button', { name: 'Sign in' }).first().click();
-    await fillIn(page, 'admin', password);
-    await page.getByRole('heading', { name: 'Agents' }).waitFor();
+    page = await openAsAdmin(browser, api, 'agents');
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
-    await api?.stop();
+    await api.stop();
   });
-  afterEach(() => {
-    // a refusal that is expected is noted as such by the browser
-    const expected = /favicon|the server responded with a status of (404|409)/;
-    expect(browser.complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
-  });
+  afterEach(() => expectNoComplaints(browser, '404|409'));
 
   /** A key that asks for PATs. */
   async function makeKey() {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
     const key = await exportJWK(publicKey);
     /** @returns the status, and why it got none */
-    const ask = async (agentId: string): Promise<[status: number | undefined, reason: unknown]> => {
-      const policy = await api?.call('GET', '/api/policy');
-      const text = JSON.stringify(policy && bodyOf(policy));
+    const ask = async (agentId: string): Promise<[status: number, reason: unknown]> => {
+      const text = JSON.stringify(bodyOf(await api.call('GET', '/api/policy')));
       const signed_policy = await new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
       const body = { agent_id: agentId, signed_policy, agent_public_key: JSON.stringify(key) };
-      const answer = await api?.call('POST', '/api/pat/issue', { body });
-      return [answer?.status, answer?.body.error?.details.reason];
+      const answer = await api.call('POST', '/api/pat/issue', { body });
+      return [answer.status, answer.body.error?.details.reason];
     };
     return { ask, thumbprint: await calculateJwkThumbprint(key) };
   }

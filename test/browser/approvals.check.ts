@@ -1,57 +1,52 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
-import { bodyOf, startApi } from '../e2e/api.ts';
+import { type Browser, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf } from '../e2e/api.ts';
 import { intentOf } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
-import { expectAccessible, expectToFit, fillIn } from './console-page.ts';
+import { expectAccessible, expectNoComplaints, expectToFit, given, openAsAdmin, startGate, startService } from './console-page.ts';
 
-const given = chromiumPath === undefined ? describe.skip : describe;
-const api = chromiumPath === undefined ? undefined : await startApi({ policyFile: 'samples/policies/large-refunds-need-a-person.json' });
+const api = await startGate({ policyFile: 'samples/policies/large-refunds-need-a-person.json' });
 
-given('the approvals in the console', () => {
-  const { base_url: base = '', admin_password: password = '' } = api?.stack ?? {};
+given('a call that waits for approval', () => {
   const uid = 'payments.example:refund:v1';
-  let upstream: Awaited<ReturnType<typeof startUpstream>>;
   let browser: Browser;
+  let service: Awaited<ReturnType<typeof startService>>;
   let page: Page;
-  let pat = '';
+  let pat: string;
 
   beforeAll(async () => {
-    upstream = await startUpstream((_, response) =>
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"refunded":true}'),
-    );
-    const service_id = await api?.createService();
-    const endpoint = { url: `http://127.0.0.1:${upstream.port}/refunds`, method: 'POST', content_type: 'application/json' } as const;
+    service = await startService({ refunded: true });
+    const service_id = await api.createService();
+    const endpoint = { url: service.url, method: 'POST', content_type: 'application/json' } as const;
     const input_parameters = [{ name: 'amount', type: 'number', required: true } as const, { name: 'note', type: 'string' } as const];
-    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) });
-    pat = (await api?.obtainPat('ann')) ?? '';
+    await api.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) });
+    pat = await api.obtainPat('ann');
     browser = await startBrowser();
-    page = await browser.context.newPage();
-    await page.goto(`${base}/console#/approvals`);
-    await page.getByRole('button', { name: 'Sign in' }).first().click();
-    await fillIn(page, 'admin', password);
-    await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+    page = await openAsAdmin(browser, api, 'approvals');
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
-    await api?.stop();
-    await upstream?.stop();
+    await Promise.all([api.stop(), service?.stop()]);
   });
-  afterEach(() => {
-    const expected = /favicon|the server responded with a status of 409/;
-    expect(browser.complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
-  });
+  afterEach(() => expectNoComplaints(browser, '403|409'));
 
   /** @returns the id of a call that waits */
   async function refund(amount: number, note: string): Promise<string> {
-    const asked = await api?.execute(pat, uid, { amount, note }, { 'Idempotency-Key': `refund-${amount}` });
-    return asked ? (String(bodyOf(asked, 202).execution).split('/').at(-1) ?? '') : '';
+    const asked = await api.execute(pat, uid, { amount, note }, { 'Idempotency-Key': `refund-${amount}` });
+    return String(bodyOf(asked, 202).execution).split('/').at(-1) ?? '';
   }
-  const stateOf = async (id: string) => (await api?.call('GET', `/api/executions/${id}`, { token: pat }))?.body;
-  const open = (place: string) => page.goto(`${base}/console#/${place}`);
+  async function decide(decision: string, reason?: string): Promise<void> {
+    const [{ id, digest }] = bodyOf(await api.asAdmin('GET', '/api/approvals')).approvals;
+    bodyOf(await api.asAdmin('POST', `/api/approvals/${id}`, { decision, reason }, { 'If-Match': `"${digest}"` }));
+  }
+  const stateOf = async (id: string) => (await api.call('GET', `/api/executions/${id}`, { token: pat })).body;
+  const open = (place: string) => page.goto(`${api.stack.base_url}/console#/${place}`);
+  const press = async (name: string) => {
+    await page.getByRole('button', { name }).focus();
+    await page.keyboard.press('Enter');
+  };
 
-  test('show every argument; the keyboard alone approves', async () => {
+  test('is shown to admins with every argument; the keyboard alone approves it', async () => {
     await page.getByText('No call waits for your approval.').waitFor();
     const id = await refund(501, '<b>bold</b>\u202e');
     await open('');
@@ -65,38 +60,49 @@ given('the approvals in the console', () => {
     expect(await page.textContent('main')).toMatch(/ann asks to execute .*amount.*501.*note/s);
     await expectAccessible(page);
     await expectToFit(page);
-    await page.getByRole('button', { name: 'Approve' }).focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Yes' }).focus();
-    await page.keyboard.press('Enter');
+    await press('Approve');
+    await press('Yes');
     await page.getByText('admin approved this call').waitFor();
-    while ((await stateOf(id)).status === 'working') await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(await stateOf(id)).toMatchObject({ status: 'done' });
-    expect(upstream.seen).toHaveLength(1);
+    while ((await stateOf(id)).status === 'working');
+    expect(await stateOf(id)).toMatchObject({ status: 'done', outcome: { body: { refunded: true } } });
   });
 
-  test('deny with a reason for the agent', async () => {
+  test('is denied with a reason for the agent', async () => {
     const id = await refund(502, 'x');
     await open(`approvals/${id}`);
     await page.getByLabel('Reason').fill('Too much');
-    await page.getByRole('button', { name: 'Deny' }).click();
-    await page.getByRole('button', { name: 'Yes' }).click();
+    await press('Deny');
+    await press('Yes');
     await page.getByText('admin denied this call').waitFor();
     expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Too much' });
   });
 
-  test('say what another admin has decided in the meantime', async () => {
+  test('is no longer decided once another admin has', async () => {
     const id = await refund(503, 'y');
     await open(`approvals/${id}`);
-    await page.getByRole('button', { name: 'Approve' }).click();
-    const found = (await api?.asAdmin('GET', '/api/approvals'))?.body.approvals[0];
-    await api?.asAdmin('POST', `/api/approvals/${id}`, { decision: 'deny' }, { 'If-Match': found.digest });
-    await page.getByRole('button', { name: 'Yes' }).click();
+    await press('Approve');
+    await decide('deny');
+    await press('Yes');
     await page.getByText('admin denied this call: it is not made').waitFor();
     await open('approvals');
     await page.getByText('No call waits for your approval.').waitFor();
     await open(`approvals/${id}`);
     await page.getByText('No call with this id waits for your approval').waitFor();
-    expect(upstream.seen).toHaveLength(1);
+  });
+
+  test.each([
+    ['approve', '.answer', 'refunded'],
+    ['deny', '[role="alert"]', 'Not today'],
+  ])('is followed on the page of the intent: %s', async (decision, place, text) => {
+    const agent = await browser.context.newPage();
+    await agent.goto(`${api.stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
+    await agent.getByLabel('amount').fill('501');
+    await agent.getByRole('button', { name: 'Run', exact: true }).click();
+    await agent.getByRole('button', { name: 'Accept' }).click();
+    await agent.getByText('A person has to approve this call').waitFor();
+    await expectAccessible(agent);
+    await decide(decision, 'Not today');
+    await agent.locator(place).getByText(text).first().waitFor();
+    await agent.close();
   });
 });

@@ -1,17 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
-import { bodyOf, startApi } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, hostileTexts, settle, startService } from './console-page.ts';
+import { type Browser, startBrowser } from '../../bin/chromium.ts';
+import { bodyOf } from '../e2e/api.ts';
+import { expectAccessible, expectNoComplaints, expectToFit, given, hostileTexts, settle, startGate, startService } from './console-page.ts';
 
-const given = chromiumPath === undefined ? describe.skip : describe;
-const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
+const api = await startGate({ demo: true });
 
 /** Turns the text around it, if it is not kept apart. */
 const override = '\u202e';
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 given('the catalogue', () => {
+  const { base_url: base } = api.stack;
   let browser: Browser;
   let service: Awaited<ReturnType<typeof startService>>;
 
@@ -25,92 +25,80 @@ given('the catalogue', () => {
       ],
       picture,
     });
-    const registered = await api?.asAdmin('POST', '/api/services', {
-      service_name: hostileTexts.markup,
-      service_url: service.url,
-      description: hostileTexts.long,
-    });
-    const { service_id } = registered && bodyOf(registered, 201);
-    const input = { type: 'string', description: hostileTexts.markup };
-    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, {
-      intent_uid: 'hostile.example:texts:v1',
-      intent_name: hostileTexts.markup,
-      description: hostileTexts.long,
-      input_parameters: [
-        { ...input, name: hostileTexts.entity, enum: [hostileTexts.markup, hostileTexts.address] },
-        { ...input, name: '<b>bold</b>' },
-      ],
-      output_parameters: [{ name: 'text', type: 'string', description: hostileTexts.markup }],
-      endpoint: service.url,
-      tags: [hostileTexts.markup.slice(0, 60)],
-    });
-    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, {
-      intent_uid: 'forms.example:order:v1',
-      intent_name: 'Order',
-      description: 'Orders something',
-      input_parameters: [
-        { name: 'note', type: 'string', maxLength: 10 },
-        { name: 'article', type: 'string', required: true },
-        { name: 'colour', type: 'string' },
-        { name: 'amount', type: 'integer', required: true },
-      ],
-      output_parameters: [],
-      endpoint: service.url,
-    });
+    const about = { service_name: hostileTexts.markup, service_url: service.url, description: hostileTexts.long };
+    const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
     const text = { type: 'string' };
-    await api?.asAdmin('POST', `/api/services/${service_id}/intents`, {
-      intent_uid: 'forms.example:ship:v1',
-      intent_name: 'Ship',
-      description: 'Ships something',
-      input_parameters: [
-        {
-          name: 'address',
-          type: 'object',
-          required: true,
-          schema: {
-            required: ['street', 'floor'],
-            properties: {
-              street: { ...text, description: 'Such as "1 High Street"' },
-              floor: { type: 'integer', minimum: 0 },
-              door: text,
-              zip: text,
-            },
-          },
-        },
-        {
-          name: 'lines',
-          type: 'array',
-          schema: { items: { properties: { article: text, sizes: { type: 'array', items: text } }, required: ['article'] } },
-        },
-      ],
-      output_parameters: [],
-      endpoint: service.url,
-    });
+    const hostile = { ...text, description: hostileTexts.markup };
+    const address = {
+      required: ['street', 'floor'],
+      properties: {
+        street: { ...text, description: 'Such as "1 High Street"' },
+        floor: { type: 'integer', minimum: 0 },
+        door: text,
+        zip: text,
+      },
+    };
+    const line = { properties: { article: text, sizes: { type: 'array', items: text } }, required: ['article'] };
+    const intents = [
+      {
+        intent_uid: 'hostile.example:texts:v1',
+        intent_name: hostileTexts.markup,
+        description: hostileTexts.long,
+        input_parameters: [
+          { ...hostile, name: hostileTexts.entity, enum: [hostileTexts.markup, hostileTexts.address] },
+          { ...hostile, name: '<b>bold</b>' },
+        ],
+        output_parameters: [{ ...hostile, name: 'text' }],
+        tags: [hostileTexts.markup.slice(0, 60)],
+      },
+      {
+        intent_uid: 'forms.example:order:v1',
+        intent_name: 'Order',
+        input_parameters: [
+          { name: 'note', type: 'string', maxLength: 10 },
+          { name: 'article', type: 'string', required: true },
+          { name: 'colour', type: 'string' },
+          { name: 'amount', type: 'integer', required: true },
+        ],
+      },
+      {
+        intent_uid: 'forms.example:ship:v1',
+        intent_name: 'Ship',
+        input_parameters: [
+          { name: 'address', type: 'object', required: true, schema: address },
+          { name: 'lines', type: 'array', schema: { items: line } },
+        ],
+      },
+    ];
+    const create = intents.map((one) => ({ description: 'Does it', output_parameters: [], endpoint: service.url, ...one }));
+    bodyOf(await api.asAdmin('POST', `/api/services/${service_id}/changes`, { create }));
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
-    await Promise.all([api?.stop(), service?.stop()]);
+    await Promise.all([api.stop(), service?.stop()]);
   });
-  afterEach(() => {
-    expect(browser.complaints.splice(0)).toEqual([]);
-    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${api?.stack.base_url}/`) && !url.startsWith('data:'))).toEqual([]);
+  afterEach(async () => {
+    for (const page of browser.context.pages()) await page.close();
+    expectNoComplaints(browser, '4..');
+    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
   });
 
   async function open(hash = ''): Promise<Page> {
     const page = await browser.context.newPage();
-    await page.goto(`${api?.stack.base_url}/console${hash}`);
+    await page.goto(`${base}/console${hash}`);
     await page.locator('h1').waitFor();
     return page;
   }
 
+  const codeOf = (page: Page) => page.getByLabel('code').first();
+  const run = (page: Page) => page.getByRole('button', { name: 'Run', exact: true }).click();
   const intentAt = (uid: string) => `#/intents/${encodeURIComponent(uid)}`;
 
   test('a browser is led there from the root', async () => {
     const page = await browser.context.newPage();
-    await page.goto(`${api?.stack.base_url}/`);
+    await page.goto(`${base}/`);
     await page.getByRole('heading', { name: 'Explore operations' }).waitFor();
-    expect(page.url()).toBe(`${api?.stack.base_url}/console`);
-    await page.close();
+    expect(page.url()).toBe(`${base}/console`);
   });
 
   test('leads from a search to a run, and to the list of calls', async () => {
@@ -122,8 +110,8 @@ given('the catalogue', () => {
     await hit.click();
     await page.getByRole('heading', { name: 'Describe a country' }).waitFor();
     await page.getByText('You may execute every intent, at most 60 times a minute.').waitFor();
-    await page.getByLabel('code', { exact: false }).first().fill('JP');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await codeOf(page).fill('JP');
+    await run(page);
     await page.getByRole('dialog').getByText('You must sign the policy').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Accept' }).click();
@@ -133,11 +121,10 @@ given('the catalogue', () => {
     await page.getByRole('link', { name: 'Your calls' }).click();
     await page.getByText('answered').waitFor();
     await page.getByRole('link', { name: 'world.example:get-country:v1' }).click();
-    expect(await page.getByLabel('code', { exact: false }).first().inputValue()).toBe('JP');
+    expect(await codeOf(page).inputValue()).toBe('JP');
     // The policy is accepted already, for as long as the tab is open.
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByText(/58 of 60 calls are left/).waitFor();
-    await page.close();
   });
 
   test('asks first for what is required', async () => {
@@ -153,13 +140,11 @@ given('the catalogue', () => {
     await expectAccessible(page);
     await page.getByLabel('note').fill('');
     expect(await labels()).toEqual([...needed, 'note', 'colour']);
-    await page.close();
   });
 
   test('unfolds what is optional if it is filled in or wrong, or there is nothing else', async () => {
     const filled = await open(`${intentAt('forms.example:order:v1')}?parameters=${encodeURIComponent('{"colour":"red"}')}`);
     await filled.getByLabel('colour').waitFor();
-    await filled.close();
     const page = await open(intentAt('forms.example:order:v1'));
     await page.getByLabel('article').fill('chair');
     await page.getByLabel('amount').fill('1');
@@ -168,13 +153,12 @@ given('the catalogue', () => {
     await note.fill('longer than it may be');
     await summary.click();
     await note.waitFor({ state: 'hidden' });
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByText('Must have at most 10 characters.').waitFor();
     await page.locator('[aria-invalid="true"]:focus').waitFor();
     await expectAccessible(page);
-    await page.goto(`${api?.stack.base_url}/console${intentAt('world.example:find-countries:v1')}`);
+    await page.goto(`${base}/console${intentAt('world.example:find-countries:v1')}`);
     await page.getByLabel('named').waitFor();
-    await page.close();
   });
 
   test('has fields for what is inside objects and lists', async () => {
@@ -188,13 +172,13 @@ given('the catalogue', () => {
     await page.getByRole('button', { name: 'Add to sizes' }).click();
     await page.getByRole('textbox', { name: 'sizes 1' }).fill('large');
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByText('Must be an integer.').waitFor();
     await page.getByLabel('floor').and(page.locator(':focus')).waitFor();
     await expectAccessible(page);
     await page.getByLabel('floor').fill('1');
     const sent = page.waitForRequest('**/api/intents/execute');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByRole('button', { name: 'Accept' }).click();
     const lines = [{ article: 'chair', sizes: ['large'] }];
     expect((await sent).postDataJSON().parameters).toEqual({ address: { street: '2 Low Street', floor: 1 }, lines });
@@ -205,7 +189,6 @@ given('the catalogue', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Edit as JSON' }).last().click();
     expect(JSON.parse(await page.getByLabel('lines').inputValue())).toEqual(lines);
-    await page.close();
   });
 
   test('fills in an example, beside what is typed already', async () => {
@@ -218,13 +201,12 @@ given('the catalogue', () => {
     await order.getByLabel('article').fill('mine');
     await order.getByRole('button', { name: 'Fill in an example' }).click();
     expect([await order.getByLabel('article').inputValue(), await order.getByLabel('amount').inputValue()]).toEqual(['mine', '1']);
-    await order.close();
   });
 
   test('shows why a service refused a call, in its own words', async () => {
     const page = await open(intentAt('world.example:get-current-time:v1'));
     await page.getByLabel('time_zone').first().fill('Tokyo');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByRole('button', { name: 'Accept' }).click();
     await page.getByRole('alert').getByRole('blockquote').getByText('must be an IANA time zone').waitFor();
     await page
@@ -232,8 +214,6 @@ given('the catalogue', () => {
       .getByRole('link', { name: /^What \w+ means/ })
       .waitFor();
     await expectAccessible(page);
-    expect(browser.complaints.splice(0).filter((complaint) => !complaint.includes('status of 4'))).toEqual([]);
-    await page.close();
   });
 
   test('says of an intent that is not there what helps on this page', async () => {
@@ -242,41 +222,35 @@ given('the catalogue', () => {
     await failure.waitFor();
     expect(await failure.innerText()).toContain('No intent has this intent_uid. Find one with the search.');
     expect(await failure.getByRole('button').count()).toBe(0);
-    // the browser reports the 404 itself
-    expect(browser.complaints.splice(0).filter((complaint) => !complaint.includes('404'))).toEqual([]);
-    await page.close();
   });
 
   test('does not sign what is not accepted', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
-    await page.getByLabel('code', { exact: false }).first().fill('JP');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await codeOf(page).fill('JP');
+    await run(page);
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByText('You have not accepted the policy').waitFor();
     expect(browser.requests.filter((url) => url.endsWith('/api/pat/issue'))).toEqual([]);
-    await page.close();
   });
 
   test('says at the field what the gate would refuse, without asking it', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByText('Is required and must be a string.').waitFor();
-    await page.getByLabel('code', { exact: false }).first().fill('japan');
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await codeOf(page).fill('japan');
+    await run(page);
     await page.getByText(/Must match the pattern/).waitFor();
     expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe('code (required)');
     await expectAccessible(page);
     expect(browser.requests.filter((url) => url.endsWith('/api/intents/execute'))).toEqual([]);
-    await page.close();
   });
 
   test('keeps what was typed over a reload', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
-    await page.getByLabel('code', { exact: false }).first().fill('FR');
+    await codeOf(page).fill('FR');
     await page.reload();
-    expect(await page.getByLabel('code', { exact: false }).first().inputValue()).toBe('FR');
-    await page.close();
+    expect(await codeOf(page).inputValue()).toBe('FR');
   });
 
   test('says what the policy prohibits', async () => {
@@ -284,7 +258,6 @@ given('the catalogue', () => {
     await page.getByText('prohibited').waitFor();
     await page.getByText('You must not execute the intent world.example:export-countries:v1').waitFor();
     expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
-    await page.close();
   });
 
   test('filters by service and tag, and keeps that in the address', async () => {
@@ -304,15 +277,14 @@ given('the catalogue', () => {
     await page.getByRole('link', { name: 'Show everything' }).click();
     await page.getByRole('link', { name: 'World facts' }).click();
     await page.getByText('16 operations').waitFor();
-    await page.close();
   });
 
   test('shows hostile texts as texts, and pictures as pictures', async () => {
     const page = await open('#/?query=hostile');
-    await page.goto(`${api?.stack.base_url}/console${intentAt('hostile.example:texts:v1')}`);
+    await page.goto(`${base}/console${intentAt('hostile.example:texts:v1')}`);
     await page.getByRole('heading', { name: hostileTexts.markup }).waitFor();
     await page.getByLabel(hostileTexts.entity).selectOption({ label: hostileTexts.markup });
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await run(page);
     await page.getByRole('button', { name: 'Accept' }).click();
     await page.locator('.answer').getByText(`\\u202e${hostileTexts.markup}`).waitFor();
     expect(await page.locator('.answer table td').allTextContents()).toEqual(['one', '1', hostileTexts.entity, '2']);
@@ -322,28 +294,13 @@ given('the catalogue', () => {
     await expectAccessible(page);
     await page.setViewportSize({ width: 360, height: 740 });
     await expectToFit(page);
-    await page.close();
-  });
-
-  test.each(['light', 'dark'] as const)('is accessible, and fits a phone (%s)', async (colorScheme) => {
-    const page = await open();
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    await page.setViewportSize({ width: 360, height: 740 });
-    for (const hash of ['', intentAt('world.example:get-country:v1'), '#/policy', '#/calls', '#/nowhere']) {
-      await page.goto(`${api?.stack.base_url}/console${hash}`);
-      await page.waitForLoadState('networkidle');
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await expectToFit(page);
-      await expectAccessible(page);
-    }
-    await page.close();
   });
 
   test('can be used by keyboard alone', async () => {
     const page = await open();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
-    await page.goto(`${api?.stack.base_url}/console#/policy`);
+    await page.goto(`${base}/console#/policy`);
     await page.getByRole('heading', { name: 'The policy in plain words' }).waitFor();
     await page.keyboard.press('/');
     await page.locator('#query:focus').waitFor();
@@ -360,6 +317,5 @@ given('the catalogue', () => {
     while ((await focused()) !== 'Tell what time it is in a place') await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Tell what time it is in a place' }).waitFor();
-    await page.close();
   });
 });

@@ -1,11 +1,42 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
-import { expect } from '@jest/globals';
+import { describe, expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { type Browser, chromiumPath } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
+import { type Api, startApi } from '../e2e/api.ts';
+import { notTested } from '../support/not-tested.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** What needs a browser. */
+export const given = chromiumPath === undefined ? describe.skip : describe;
+
+/** A running gate, if there is a browser to see it with. */
+export async function startGate(options: Parameters<typeof startApi>[0] = {}): Promise<Api> {
+  if (chromiumPath !== undefined) return startApi(options);
+  notTested('the pages: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
+  return { stack: { base_url: '', other_urls: [] }, stop: async () => {} } as unknown as Api;
+}
+
+/** Opens a view of admins, and signs in with the form of the user pool. */
+export async function openAsAdmin({ context }: Browser, { stack }: Api, place: string): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${stack.base_url}/console#/${place}`);
+  await page.getByRole('button', { name: 'Sign in' }).first().click();
+  await fillIn(page, 'admin', stack.admin_password);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await settle(page);
+  return page;
+}
+
+/** Expects that nothing was written to the consoles of the pages but refusals of these statuses, which the browser notes itself. */
+export function expectNoComplaints({ complaints }: Browser, statuses = ''): void {
+  // the stand-in for the user pool has no icon
+  const expected = new RegExp(`favicon|the server responded with a status of (${statuses || 'none'})`);
+  expect(complaints.splice(0).filter((text) => !expected.test(text))).toEqual([]);
+}
+
+export const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Finding {
   id: string;
@@ -21,13 +52,18 @@ export async function expectAccessible(page: Page): Promise<void> {
   );
 }
 
-/** Waits until everything that the view reads is there. */
-export async function settle(page: Page): Promise<void> {
-  for (let quiet = 0; quiet < 3; ) {
-    await page.waitForTimeout(60);
-    quiet = (await page.locator('.skeleton, [aria-busy="true"]').count()) === 0 ? quiet + 1 : 0;
-  }
-}
+/** Waits until everything that the view reads is there, and has been drawn: five frames in a row. */
+export const settle = (page: Page): Promise<void> =>
+  page.evaluate(`new Promise((resolve) => {
+    let quiet = 0;
+    const look = () => {
+      const isQuiet = document.querySelector('h1') && !document.querySelector('.skeleton, [aria-busy="true"]');
+      quiet = isQuiet ? quiet + 1 : 0;
+      if (quiet === 5) resolve();
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  })`);
 
 /** Fills in the form of the user pool, once that is shown. */
 export async function fillIn(form: Page, userName: string, secret: string): Promise<void> {

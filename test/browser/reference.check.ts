@@ -1,22 +1,16 @@
 import { createServer, type Server } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
+import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
-import { startApi } from '../e2e/api.ts';
-import { notTested } from '../support/not-tested.ts';
-import { expectAccessible, expectToFit } from './console-page.ts';
+import { expectAccessible, expectNoComplaints, expectToFit, given, startGate } from './console-page.ts';
 
-const given = chromiumPath === undefined ? describe.skip : describe;
-if (chromiumPath === undefined)
-  notTested('the API reference: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
-
-const api = chromiumPath === undefined ? undefined : await startApi({ demo: true });
+const api = await startGate({ demo: true });
 
 given('the API reference', () => {
-  const { base_url: root = '', admin_token: adminToken = '' } = api?.stack ?? {};
+  const { base_url: root, admin_token: adminToken } = api.stack;
   let staged: Server;
   let browser: Browser;
   /** addresses at which the gate is called: at the root, and below a stage */
@@ -33,10 +27,11 @@ given('the API reference', () => {
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
-    await Promise.all([close(staged), api?.stop()]);
+    await Promise.all([close(staged), api.stop()]);
   });
-  afterEach(() => {
-    expect(browser.complaints.splice(0).filter((text) => !text.includes('status of 401'))).toEqual([]);
+  afterEach(async () => {
+    expectNoComplaints(browser, '401');
+    for (const page of browser.context.pages()) await page.close();
     const allowed = Object.values(bases);
     expect(browser.requests.splice(0).filter((url) => !allowed.some((base) => url.startsWith(`${base}/`)))).toEqual([]);
   });
@@ -70,7 +65,6 @@ given('the API reference', () => {
     expect(await page.locator('.operation').count()).toBe(endpoints.length);
     const codes = page.getByRole('region', { name: 'Error codes' }).getByRole('rowheader');
     expect(await codes.allTextContents()).toEqual(Object.keys(errorTable));
-    await page.close();
   });
 
   test.each(places)('sends requests (%s)', async (place) => {
@@ -84,7 +78,6 @@ given('the API reference', () => {
       body: { intents: [{ intent_uid: 'world.example:get-current-time:v1' }], pagination: { page_size: 1 } },
     });
     await page.getByRole('region', { name: 'Response headers' }).getByRole('rowheader', { name: 'etag' }).waitFor();
-    await page.close();
   });
 
   test('gets a PAT when the policy is accepted, and executes with it', async () => {
@@ -104,7 +97,6 @@ given('the API reference', () => {
     await answered.waitFor();
     await page.getByRole('region', { name: 'Response body' }).getByText('Swiss Franc').waitFor();
     expect(await page.content()).not.toMatch(/eyJ[\w-]+\.eyJ/);
-    await page.close();
   });
 
   test('sends the admin token that was pasted, until it is removed', async () => {
@@ -115,7 +107,6 @@ given('the API reference', () => {
     await page.getByLabel('Admin token').fill('');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('.status').getByText('401').waitFor();
-    await page.close();
   });
 
   test('leads to an error by its code', async () => {
@@ -123,7 +114,6 @@ given('the API reference', () => {
     const code = page.locator('#VERSION_CONFLICT[aria-current]');
     await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top < 720");
     expect(await page.getByRole('row').filter({ has: code }).textContent()).toContain('PROTO-INT-010');
-    await page.close();
   });
 
   test('can be read without JavaScript', async () => {
@@ -147,12 +137,11 @@ given('the API reference', () => {
     await page.getByRole('button', { name: 'Send' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Response body' }).waitFor();
-    await page.close();
   });
 
-  test.each(['light', 'dark'] as const)('is accessible, and fits a phone (%s)', async (colorScheme) => {
+  test('is accessible, and fits a phone', async () => {
     const page = await open();
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 740 });
     for (const id of ['create-intent', 'execute-intent', 'search-intents']) {
       await page.evaluate(`location.hash = '#/reference/${id}'`);
@@ -167,6 +156,5 @@ given('the API reference', () => {
     await page.getByRole('region', { name: 'Response body' }).waitFor();
     await expectToFit(page);
     await expectAccessible(page);
-    await page.close();
   });
 });
