@@ -63,3 +63,6 @@ const maxIssues = 100;
 /** SERVICE_UNAVAILABLE: a dependency did not answer. `Retry-After` defaults to 1 second. */
 export const unavailable = (message: string, cause?: unknown, retryAfterSeconds = 1) =>
   new ApiError('SERVICE_UNAVAILABLE', message, { cause, headers: { 'Retry-After': String(retryAfterSeconds) } });
+
+/** Whether an error says that a dependency did not answer. */
+export const isUnavailable = (error: unknown): boolean => error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE';

@@ -101,11 +101,11 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         // a later attempt must not lift a block that has come since
         seen ??= agent?.block;
         if (agent?.block === undefined || agent.block !== seen || isOfAnother(agent, thumbprint)) return noChange(undefined);
-        const key = keyOf(agent);
+        const [key, nowMs] = [keyOf(agent), Date.now()];
         return planned('unblock', agent.agent_id, true, [
-          ...lift(keys.agent(agentId), agent),
+          ...lift(keys.agent(agentId), agent, nowMs),
           { delete: keys.agentListed('blocked', agent.agent_id) },
-          ...(key === undefined ? [] : await liftFromKey(read, key, agent.block)),
+          ...(key === undefined ? [] : await liftFromKey(read, key, agent.block, nowMs)),
         ]);
       });
     },
@@ -159,23 +159,22 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
 const only = (waiting: { thumbprint: string }[]): string | undefined => (waiting.length === 1 ? waiting[0]?.thumbprint : undefined);
 
 /** Deletes the record if no key has the id. */
-function lift(key: Key, agent: AgentItem): Write[] {
+function lift(key: Key, agent: AgentItem, nowMs: number): Write[] {
   const { agent_id, thumbprint, blocked_key } = agent;
   const when = asSeen(agent);
   if (thumbprint === undefined)
     return [{ delete: key, when }, ...(blocked_key === undefined ? [] : [{ delete: keys.idOfKey(blocked_key, agent_id) }])];
-  const life = lifeFrom(Date.now());
+  const life = lifeFrom(nowMs);
   return [
-    { update: key, set: { ...life, unblocked_at: Date.now() }, remove: ['block', 'blocked_at', 'block_reason'], when },
+    { update: key, set: { ...life, unblocked_at: nowMs }, remove: ['block', 'blocked_at', 'block_reason'], when },
     ...listActive(agent_id, thumbprint, life.listed_until),
   ];
 }
 
-async function liftFromKey(read: Read, thumbprint: string, block: string): Promise<Write[]> {
+async function liftFromKey(read: Read, thumbprint: string, block: string, nowMs: number): Promise<Write[]> {
   const [key] = await read<AgentKeyItem>([keys.agentKey(thumbprint)]);
   const isLast = [...(key?.blocked_by ?? [])].every((one) => one === block);
-  const unblocked_at = Date.now();
-  const set = { unblocked_at, ...(isLast && { expires_at: lifeFrom(unblocked_at).expires_at }) };
+  const set = { unblocked_at: nowMs, ...(isLast && { expires_at: lifeFrom(nowMs).expires_at }) };
   return [{ update: keys.agentKey(thumbprint), take: { blocked_by: new Set([block]) }, set }];
 }
 

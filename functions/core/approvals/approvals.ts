@@ -5,7 +5,6 @@ import { ApiError } from '../api-error.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
 import { leavePlaces, listQueue } from '../execution/waiting-places.ts';
-import { describeCause, log as logger } from '../log.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -65,7 +64,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
      * @throws ApiError CONFLICT if it has been decided or has expired
      */
     async decide(by: Admin, call: CallToApprove, decision: Decided['decision'], reason: string | undefined): Promise<Decided> {
-      const { executionId, account, place, approval, content } = call;
+      const { executionId, account, approval, content } = call;
       const decided = await log.change<Decided>(by, async (read) => {
         const nowMs = Date.now();
         const [item] = await read<DeferredCall['item']>([keys.call(account, call.key)]);
@@ -86,9 +85,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
           writes: () => [moveCall(call, 'waiting', set, nowMs)],
         };
       });
-      // it is decided: places that cannot be given back become free when the call's time is up
-      const left = place && leavePlaces(table, 'approval', call, place);
-      await left?.catch((error: unknown) => logger.warn('places of a decided call kept', { cause: describeCause(error) }));
+      await leavePlaces(table, 'approval', call, 'decided');
       return decided;
     },
   };

@@ -1,8 +1,7 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { ApiError, unavailable } from '../api-error.ts';
+import { type ApiError, isUnavailable, unavailable } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
-import { describeCause, log } from '../log.ts';
 import { pack, unpack } from '../pack.ts';
 import type { Entry } from '../receipts/entries.ts';
 import type { Condition } from '../table/expression.ts';
@@ -15,6 +14,7 @@ import {
   describeCall,
   type HeldCall,
   isFree,
+  isTaken,
   type KeyedRequest,
   longestDeferredRunMs,
   newCall,
@@ -112,15 +112,10 @@ export function openDeferredCalls(table: Table) {
   async function findHeld(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall | undefined> {
     const held = await table.get<CallItem>(keys.call(request.account, request.key));
     if (held?.execution_id === request.executionId) return { state: 'started' };
-    return held && held.expires_at > request.nowMs / 1_000 && !held.may_repeat ? describeCall(held, request) : undefined;
+    return held && isTaken(held, request.nowMs) ? describeCall(held, request) : undefined;
   }
 
-  /** Gives back the places of a call. If that fails, they become free when the call's time is up. */
-  async function leave(call: DeferredCall): Promise<void> {
-    const queue = call.content.shown ? 'approval' : 'callQueue';
-    const left = call.place && leavePlaces(table, queue, call, call.place);
-    await left?.catch((error: unknown) => log.warn('places of a deferred call kept', { cause: describeCause(error) }));
-  }
+  const leave = (call: DeferredCall): Promise<void> => leavePlaces(table, call.content.shown ? 'approval' : 'callQueue', call);
 
   return {
     /**
@@ -208,7 +203,7 @@ export function openDeferredCalls(table: Table) {
           await writeWith(table, keys.call(account, key), { set, when: isClaimedBy(executionId, run) }, receipt);
           return;
         } catch (error) {
-          if (!(error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') || leftMs() < reservedMs) throw error;
+          if (!isUnavailable(error) || leftMs() < reservedMs) throw error;
           await (table.pause ?? backOff)(attempt, usualWriteMs);
         }
       }

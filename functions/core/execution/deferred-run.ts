@@ -2,7 +2,6 @@ import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { ApiError } from '../api-error.ts';
 import { logAnswer } from '../http/log-answer.ts';
-import type { ApiResponse } from '../http/response.ts';
 import { matchesEntityTags } from '../http/response.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
@@ -16,7 +15,7 @@ import { noLongerHolds } from './binding.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-calls.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
-import { type Attempt, isOutcome, withReceipt } from './once.ts';
+import { type Attempt, answer, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
@@ -53,7 +52,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
         execution,
         make(call, execution).then((attempted) => {
           made = attempted;
-          return answerOf(attempted);
+          return answer(withReceipt(attempted));
         }),
       );
       const outcome = await answered.catch((error: unknown) => error);
@@ -75,12 +74,6 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     await resolved.precheck();
     return evidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
   }
-}
-
-function answerOf(attempted: Attempt): ApiResponse {
-  const result = withReceipt(attempted);
-  if (result instanceof Error) throw result;
-  return result as ApiResponse;
 }
 
 /** Whether a refusal is temporary. */

@@ -1,5 +1,5 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
-import { ApiError, unavailable } from '../api-error.ts';
+import { isUnavailable, unavailable } from '../api-error.ts';
 import { type Entry, newReceiptItem } from '../receipts/entries.ts';
 import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
@@ -65,24 +65,6 @@ export interface CallItem extends Item {
   may_repeat?: true;
 }
 
-export interface IdempotentCalls {
-  /**
-   * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream; it then calls
-   * {@link finish}, or {@link abandon} if nothing was sent.
-   * @throws ApiError SERVICE_UNAVAILABLE
-   */
-  begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall>;
-  /** Reads the state of the key, which saves {@link begin} a write that would fail. */
-  find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall>;
-  /**
-   * Stores the outcome for the rest of the 24 hours, and the receipt until it is in the log, or neither.
-   * @returns whether they are stored; if the table cannot be reached, the call is `unknown`
-   */
-  finish(call: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean>;
-  /** Frees the key, because nothing was sent. False if the table cannot be reached, which makes the call `unknown`. */
-  abandon(call: KeyedCall): Promise<boolean>;
-}
-
 /** Lifetime of a key, from the start of its call. */
 const lifeSeconds = 24 * 3_600;
 
@@ -127,37 +109,53 @@ export async function outcomeMembers(outcome: Outcome, beside?: Uint8Array): Pro
   return { state: 'done', ...(packed.length + (beside?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
 }
 
-export function openIdempotentCalls(table: Table): IdempotentCalls {
+/** Whether the key of a call is taken: its time is not over, and nothing frees it. */
+export const isTaken = ({ expires_at, may_repeat }: CallItem, nowMs: number): boolean => expires_at > nowMs / 1_000 && !may_repeat;
+
+export function openIdempotentCalls(table: Table) {
   async function findItem({ account, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
     const item = await table.get<CallItem>(keys.call(account, key));
-    return item && item.expires_at > nowMs / 1000 && !item.may_repeat ? item : undefined;
+    return item && isTaken(item, nowMs) ? item : undefined;
   }
 
-  async function begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) })) return { state: 'started' };
+  return {
+    /**
+     * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream; it then calls
+     * `finish`, or `abandon` if nothing was sent.
+     * @throws ApiError SERVICE_UNAVAILABLE
+     */
+    async begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) })) return { state: 'started' };
+        const held = await findItem(request);
+        if (held?.execution_id === request.executionId) return { state: 'started' };
+        if (held) return describeCall(held, request);
+      }
+      throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
+    },
+
+    /** Reads the state of the key, which saves `begin` a write that would fail. */
+    async find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall> {
       const held = await findItem(request);
-      if (held?.execution_id === request.executionId) return { state: 'started' };
-      if (held) return describeCall(held, request);
-    }
-    throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
-  }
+      return held ? describeCall(held, request) : { state: 'free' };
+    },
 
-  async function find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall> {
-    const held = await findItem(request);
-    return held ? describeCall(held, request) : { state: 'free' };
-  }
+    /**
+     * Stores the outcome for the rest of the 24 hours, and the receipt until it is in the log, or neither.
+     * @returns whether they are stored; if the table cannot be reached, the call is `unknown`
+     */
+    async finish({ account, key, executionId }: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean> {
+      const update = { set: await outcomeMembers(outcome), when: isOwn(executionId) };
+      return unlessUnreachable(writeWith(table, keys.call(account, key), update, receipt));
+    },
 
-  async function finish({ account, key, executionId }: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean> {
-    const update = { set: await outcomeMembers(outcome), when: isOwn(executionId) };
-    return unlessUnreachable(writeWith(table, keys.call(account, key), update, receipt));
-  }
-
-  const abandon = ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
-    unlessUnreachable(table.delete(keys.call(account, key), { when: isOwn(executionId) }).then(() => true));
-
-  return { begin, find, finish, abandon };
+    /** Frees the key, because nothing was sent. False if the table cannot be reached, which makes the call `unknown`. */
+    abandon: ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
+      unlessUnreachable(table.delete(keys.call(account, key), { when: isOwn(executionId) }).then(() => true)),
+  };
 }
+
+export type IdempotentCalls = ReturnType<typeof openIdempotentCalls>;
 
 /** Changes a record, and stores a receipt if there is one, with one request. @returns false if a receipt was not stored, because the conditions do not hold */
 export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: Key, update: Update, receipt?: Entry): Promise<boolean> {
@@ -166,14 +164,11 @@ export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: 
 }
 
 /** False if the table cannot be reached. The caller gets the outcome either way. */
-async function unlessUnreachable(write: Promise<boolean>): Promise<boolean> {
-  try {
-    return await write;
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE') return false;
+const unlessUnreachable = (write: Promise<boolean>): Promise<boolean> =>
+  write.catch((error: unknown) => {
+    if (isUnavailable(error)) return false;
     throw error;
-  }
-}
+  });
 
 export async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<HeldCall> {
   const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;

@@ -87,7 +87,8 @@ export function withReceipt({ result, receipt }: Attempt): unknown {
   return result instanceof ApiError ? result.withHeaders(headers) : { ...result, headers: { ...result.headers, ...headers } };
 }
 
-function answer(result: Attempt['result']): ApiResponse {
+/** Answers with the result of an attempt, or throws it. */
+export function answer(result: Attempt['result']): ApiResponse {
   if (result instanceof Error) throw result;
   return result as ApiResponse;
 }

@@ -1,4 +1,4 @@
-import { ApiError, unavailable } from '../api-error.ts';
+import { isUnavailable, unavailable } from '../api-error.ts';
 import { limitExceeded, type RefusalWords, rateLimitHeaders } from '../limit/limit-answers.ts';
 import type { LimitRequest } from '../limit/limit-request.ts';
 import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
@@ -85,7 +85,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
       try {
         await limits.giveBack(own, decision);
       } catch (error) {
-        if (!isUnreachable(error)) throw error;
+        if (!isUnavailable(error)) throw error;
       }
       decision = undefined;
     },
@@ -94,11 +94,9 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
         const { states } = decision ?? (isLimited(own) ? await limits.inspect(own) : { states: [] });
         return rateLimitHeaders({ states: [...states, ...(ofService?.states ?? [])] });
       } catch (error) {
-        if (isUnreachable(error)) return {};
+        if (isUnavailable(error)) return {};
         throw error;
       }
     },
   };
 }
-
-const isUnreachable = (error: unknown): boolean => error instanceof ApiError && error.code === 'SERVICE_UNAVAILABLE';

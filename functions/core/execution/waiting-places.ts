@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { ApiError } from '../api-error.ts';
+import { describeCause, log } from '../log.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
@@ -55,8 +56,7 @@ const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
 
 /** Calls of a queue, oldest first. */
 export async function listQueue(table: Table, queue: Queue, nowMs: number): Promise<PlaceItem[]> {
-  const waiting: PlaceItem[] = [];
-  for await (const page of pagesOf<PlaceItem>(table, partitions[queue].prefix)) waiting.push(...page);
+  const waiting = (await Array.fromAsync(pagesOf<PlaceItem>(table, partitions[queue].prefix))).flat();
   // ids are in the order of time
   return waiting.filter(({ until }) => until > nowMs).sort((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
 }
@@ -95,15 +95,19 @@ export async function requirePlace(
   };
 }
 
-/** Frees the places of a call, if it still has them. */
-export const leavePlaces = (
+/**
+ * Gives back the places of a call, if it still has them. If that fails, they become free when the call's time is up.
+ * @param call - without places if it began under an earlier version
+ */
+export async function leavePlaces(
   table: Table,
   queue: Queue,
-  { account, executionId }: { account: string; executionId: string },
-  { among_all, among_own }: Place,
-): Promise<boolean[]> =>
-  Promise.all(
-    [keys.place(queue, '', among_all), keys.place(queue, account, among_own)].map((key) =>
-      table.delete(key, { when: [['=', 'execution_id', executionId]] }),
-    ),
+  { account, executionId, place }: { account: string; executionId: string; place?: Place },
+  of: 'deferred' | 'decided' = 'deferred',
+): Promise<void> {
+  if (!place) return;
+  const taken = [keys.place(queue, '', place.among_all), keys.place(queue, account, place.among_own)];
+  await Promise.all(taken.map((key) => table.delete(key, { when: [['=', 'execution_id', executionId]] }))).catch((error: unknown) =>
+    log.warn(`places of a ${of} call kept`, { cause: describeCause(error) }),
   );
+}

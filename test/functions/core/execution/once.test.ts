@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
+import { type IdempotentCalls, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
 import { type Attempt, once } from '../../../../functions/core/execution/once.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
@@ -32,7 +32,7 @@ test('of a fault of the gate after the call was sent, nobody knows the outcome',
 });
 
 test('with too many replays, a new key runs, and one that has a record is read once and refused', async () => {
-  const stored = openIdempotentCalls(openMemoryTable());
+  const stored: IdempotentCalls = openIdempotentCalls(openMemoryTable());
   const seen = new Set<string>();
   let reads = 0;
   const find: typeof stored.find = (request) => {
