@@ -4,7 +4,6 @@ import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError, invalidParameter } from './core/api-error.ts';
 import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/approvals/approvals.ts';
-import { readEnvironment } from './core/environment.ts';
 import { findChange, readCircumstances } from './core/execution/binding.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { ok } from './core/http/response.ts';
@@ -60,9 +59,7 @@ export const createAction = ({ verifyAdmin, approvals, decisions, deferred, inte
     return ok(decided);
   });
 
-const { deferredFunction } = readEnvironment(['deferredFunction']);
 const table = tableFromEnvironment();
-const startRun = openStart(deferredFunction);
 
 export const handler = serveAdmin(
   createAction({
@@ -72,6 +69,6 @@ export const handler = serveAdmin(
     deferred: openDeferredCalls(table),
     intents: openLiveIntents(table),
     findPolicy: openPolicy(loadPolicyTemplate()),
-    start: (execution_id) => startRun({ execution_id }),
+    start: openStart(),
   }),
 );

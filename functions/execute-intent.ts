@@ -1,6 +1,5 @@
 import { attempt } from './core/execution/attempt.ts';
 import { openDeferral } from './core/execution/defer.ts';
-import { isDeferred } from './core/execution/deferral.ts';
 import { answerAsBefore } from './core/execution/earlier-answer.ts';
 import { noEvidence } from './core/execution/evidence.ts';
 import { openExecution } from './core/execution/execution.ts';
@@ -8,7 +7,7 @@ import { narrow } from './core/execution/narrow.ts';
 import { once } from './core/execution/once.ts';
 import { type ExecutionParts, partsFromEnvironment } from './core/execution/parts.ts';
 import { record } from './core/execution/record.ts';
-import { openResolver } from './core/execution/resolve.ts';
+import { isDeferred, openResolver } from './core/execution/resolve.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';

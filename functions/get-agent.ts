@@ -1,4 +1,4 @@
-import { toAgent } from '../schemas/agent.ts';
+import { toAgent, type Usage } from '../schemas/agent.ts';
 import { isOfAnother, stateOf } from './core/activity/agent.ts';
 import { noSuchAgent, onlyOne } from './core/activity/agent-refusals.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
@@ -7,10 +7,10 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { requireAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { countExecution } from './core/limit/limit-request.ts';
-import { openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
-import { describeUsage } from './core/limit/usage.ts';
+import { type LimitState, openRateLimiter, type RateLimiter } from './core/limit/rate-limiter.ts';
 import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';
+import { formatMoney } from './core/policy/money.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -42,6 +42,19 @@ export const createAction = ({ verifyAdmin, agents, findPolicy, limits }: Deps):
     const { states } = isCounted ? await limits.inspect(countExecution(holder, charges)) : { states: [] };
     return ok({ ...toAgent(agent, state), usage: states.map(describeUsage) });
   });
+
+function describeUsage({ charge: { name, rule, rate, period, currency }, used }: LimitState): Usage {
+  const show = (amount: number) => (currency === undefined ? amount : formatMoney(amount, currency));
+  return {
+    limit: name,
+    ...(rule !== undefined && { rule }),
+    of: show(rate),
+    used: show(used),
+    left: show(Math.max(0, rate - used)),
+    ...(Number.isFinite(period) && { period }),
+    ...(currency !== undefined && { unit: currency }),
+  };
+}
 
 const table = tableFromEnvironment();
 

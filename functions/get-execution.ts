@@ -58,15 +58,14 @@ export const createAction =
     return ok(describeExecution(held, context));
   };
 
-const { deferredFunction, protocol } = readEnvironment(['deferredFunction', 'protocol']);
+const { protocol } = readEnvironment(['protocol']);
 const table = tableFromEnvironment();
-const startRun = openStart(deferredFunction);
 
 export const action = createAction({
   authenticate: authenticatorFromEnvironment(table, openPolicy(loadPolicyTemplate())),
   deferred: openDeferredCalls(table),
   intents: openLiveIntents(table),
-  start: (execution_id) => startRun({ execution_id }),
+  start: openStart(),
   protocol,
 });
 

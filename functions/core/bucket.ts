@@ -14,17 +14,8 @@ export interface S3Access {
   credentials?: Credentials;
 }
 
-/** Objects under one prefix of a bucket. */
-export interface Bucket {
-  /** undefined if it does not exist */
-  read(name: string): Promise<Readable | undefined>;
-  /** @param bytes - length of the content */
-  write(name: string, content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, bytes: number): Promise<void>;
-  remove(name: string): Promise<void>;
-}
-
 /**
- * Opens an S3 bucket. The S3 client would be a third of the search function, so these three operations do without
+ * Opens the objects under one prefix of an S3 bucket. The S3 client would be a third of the search function, so these three operations do without
  * it. A connection is closed after 5 silent seconds; a large object may take longer as a whole. Reads are tried twice.
  * @param prefix - of the keys of its objects
  */
@@ -36,7 +27,7 @@ export function openBucket(
     region = process.env.AWS_REGION ?? '',
     credentials,
   }: S3Access = {},
-): Bucket {
+) {
   const root = endpoint === undefined ? `https://${bucket}.s3.${region}.${awsDomain(region)}` : `${endpoint}/${bucket}`;
   const sign = openSignature(credentials && (async () => credentials));
   const request = openStreams(5_000);
@@ -61,7 +52,8 @@ export function openBucket(
   }
 
   return {
-    async read(name) {
+    /** @returns undefined if it does not exist */
+    async read(name: string): Promise<Readable | undefined> {
       const first = await send('GET', name).catch(() => undefined);
       const hasFailed = first === undefined || first.status >= 500;
       if (hasFailed) first?.body.destroy();
@@ -71,10 +63,11 @@ export function openBucket(
       if (code === 'NoSuchKey') return undefined;
       throw new Error(`S3 answered GetObject with ${status} ${code}`);
     },
-    async write(name, content, bytes) {
+    /** @param bytes - length of the content */
+    async write(name: string, content: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, bytes: number): Promise<void> {
       await expectSuccess('PutObject', await send('PUT', name, { body: Readable.from(content), bytes }));
     },
-    async remove(name) {
+    async remove(name: string): Promise<void> {
       await expectSuccess('DeleteObject', await send('DELETE', name));
     },
   };

@@ -1,3 +1,4 @@
+import { readEnvironment } from './environment.ts';
 import { openSignedRequests, serviceEndpoint } from './signed-request.ts';
 
 const region = process.env.AWS_REGION ?? '';
@@ -20,13 +21,14 @@ export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event
 }
 
 /**
- * Opens what starts another function of this gate, which then runs on its own.
+ * Opens what starts the worker of a deferred call, which then runs on its own.
  * @returns a function that throws if Lambda does not accept the event
  */
-export function openStart(nameOrArn: string): (event: object) => Promise<void> {
-  const invoke = openFunction(nameOrArn, 'Event', 2_000);
-  return async (event) => {
-    const { status } = await invoke(event);
+export function openStart(): (executionId: string) => Promise<void> {
+  const { deferredFunction } = readEnvironment(['deferredFunction']);
+  const invoke = openFunction(deferredFunction, 'Event', 2_000);
+  return async (execution_id) => {
+    const { status } = await invoke({ execution_id });
     if (status !== 202) throw new Error(`Lambda answered ${status}`);
   };
 }

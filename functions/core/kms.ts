@@ -1,25 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { openSignedRequests, type Signing, serviceEndpoint } from './signed-request.ts';
 
-/** The KMS operations that PATs and signed calls need. The SDK's client would be a fifteenth of each function that verifies PATs. */
-export interface Kms {
-  /** @returns the key's ARN, and its public key in DER (SPKI) */
-  getPublicKey(keyId: string): Promise<{ arn: string; publicKey: Buffer }>;
-  /**
-   * @param digest - SHA-256
-   * @returns an ECDSA signature in DER
-   */
-  sign(keyId: string, digest: Buffer): Promise<Buffer>;
-  /** @returns HMAC-SHA-256 of a message, 32 bytes */
-  generateMac(keyId: string, message: string): Promise<Buffer>;
-}
-
-/** What receipts need besides. */
-export interface MessageKms extends Kms {
-  /** @returns an Ed25519 signature (RFC 8032) */
-  signMessage(keyId: string, message: Buffer): Promise<Buffer>;
-}
-
 export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials'>> {
   endpoint?: string;
 }
@@ -35,12 +16,8 @@ const firstPauseMs = 100;
 /** Responses after which the same request may succeed. The log shows their names. */
 const isTransient = (status: number, name: string): boolean => status >= 500 || /Throttl|LimitExceeded|RequestTimeout/.test(name);
 
-/** `AWS_ENDPOINT_URL_KMS` redirects it. */
-export function openKms({
-  region = process.env.AWS_REGION ?? '',
-  endpoint = serviceEndpoint('kms', region),
-  credentials,
-}: KmsAccess = {}): MessageKms {
+/** The KMS operations of the gate: the SDK's client would be a fifteenth of each function that verifies PATs. `AWS_ENDPOINT_URL_KMS` redirects it. */
+export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('kms', region), credentials }: KmsAccess = {}) {
   const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, ...(credentials && { credentials }) });
   const url = new URL(endpoint);
 
@@ -76,19 +53,24 @@ export function openKms({
   };
 
   return {
-    getPublicKey: async (keyId) => {
+    /** @returns the key's ARN, and its public key in DER (SPKI) */
+    getPublicKey: async (keyId: string) => {
       const { KeyId = keyId, PublicKey } = await call('GetPublicKey', { KeyId: keyId });
       return { arn: KeyId, publicKey: bytes(PublicKey) };
     },
-    sign: (keyId, digest) => sign(keyId, digest, 'DIGEST', 'ECDSA_SHA_256'),
-    signMessage: (keyId, message) => sign(keyId, message, 'RAW', 'ED25519_SHA_512'),
-    generateMac: async (keyId, message) => {
-      const { Mac } = await call('GenerateMac', {
-        KeyId: keyId,
-        Message: Buffer.from(message).toString('base64'),
-        MacAlgorithm: 'HMAC_SHA_256',
-      });
-      return bytes(Mac);
+    /**
+     * @param digest - SHA-256
+     * @returns an ECDSA signature in DER
+     */
+    sign: (keyId: string, digest: Buffer) => sign(keyId, digest, 'DIGEST', 'ECDSA_SHA_256'),
+    /** @returns an Ed25519 signature (RFC 8032) */
+    signMessage: (keyId: string, message: Buffer) => sign(keyId, message, 'RAW', 'ED25519_SHA_512'),
+    /** @returns HMAC-SHA-256 of a message, 32 bytes */
+    generateMac: async (keyId: string, message: string) => {
+      const Message = Buffer.from(message).toString('base64');
+      return bytes((await call('GenerateMac', { KeyId: keyId, Message, MacAlgorithm: 'HMAC_SHA_256' })).Mac);
     },
   };
 }
+
+export type Kms = ReturnType<typeof openKms>;

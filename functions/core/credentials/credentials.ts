@@ -17,24 +17,17 @@ export interface Credential extends CredentialValues {
   next?: CredentialValues;
 }
 
-export interface Credentials {
-  /**
-   * The credential that a service's record speaks of: exactly the version that it names, however long ago another one was read.
-   * @throws ApiError SERVICE_UNAVAILABLE if it cannot be read, also if it is not there: a call must not go out without it
-   */
-  read(serviceId: string, stored: Pick<StoredCredential, 'version'>): Promise<Credential>;
-  /** Stores a new version, which takes effect once the record names it. The previous version stays readable. */
-  add(serviceId: string, credential: Credential): Promise<{ version: string }>;
-  remove(serviceId: string): Promise<void>;
-}
-
 /** How long a credential is cached, in milliseconds. */
 const freshMs = 60_000;
 
-export function openCredentials(vault: Vault): Credentials {
+export function openCredentials(vault: Vault) {
   const cache = new QuickLRU<string, Credential>({ maxSize: 1_000, maxAge: freshMs });
   return {
-    async read(serviceId, { version }) {
+    /**
+     * The credential that a service's record speaks of: exactly the version that it names, however long ago another one was read.
+     * @throws ApiError SERVICE_UNAVAILABLE if it cannot be read, also if it is not there: a call must not go out without it
+     */
+    async read(serviceId: string, { version }: Pick<StoredCredential, 'version'>): Promise<Credential> {
       const id = `${serviceId} ${version}`;
       const known = cache.get(id);
       if (known !== undefined) return known;
@@ -44,10 +37,13 @@ export function openCredentials(vault: Vault): Credentials {
       cache.set(id, credential);
       return credential;
     },
-    add: async (serviceId, credential) => ({ version: await vault.write(serviceId, JSON.stringify(credential)) }),
-    remove: (serviceId) => vault.remove(serviceId),
+    /** Stores a new version, which takes effect once the record names it. The previous version stays readable. */
+    add: async (serviceId: string, credential: Credential) => ({ version: await vault.write(serviceId, JSON.stringify(credential)) }),
+    remove: vault.remove,
   };
 }
+
+export type Credentials = ReturnType<typeof openCredentials>;
 
 /**
  * The credential that an admin gives.

@@ -12,18 +12,6 @@ import { awsClientSettings } from '../aws-client.ts';
 import { openSigner } from '../aws-signature.ts';
 import { bounded } from '../invocation.ts';
 
-/** Stores named secrets with their two newest versions. */
-export interface Vault {
-  /**
-   * @param version - the newest without it
-   * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
-   */
-  read(name: string, version?: string): Promise<string | undefined>;
-  /** @returns the version, which can be read while it is one of the two newest */
-  write(name: string, secret: string): Promise<string>;
-  remove(name: string): Promise<void>;
-}
-
 /** Time limit of one operation with all its retries, in milliseconds. */
 const operationTimeoutMs = 2_500;
 
@@ -32,20 +20,25 @@ const secretsClient = () =>
   new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), signer: openSigner('secretsmanager') });
 
 /**
- * AWS Secrets Manager.
+ * AWS Secrets Manager: named secrets with their two newest versions.
  * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
  */
-export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()): Vault {
+export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()) {
   const overwrite = (id: string, secret: string) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }));
 
   return {
-    read: (name, version) =>
+    /**
+     * @param version - the newest without it
+     * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
+     */
+    read: (name: string, version?: string) =>
       reach(async () => {
         const command = new GetSecretValueCommand({ SecretId: prefix + name, VersionId: version });
         const found = await unless(ResourceNotFoundException, () => client.send(command));
         return found?.SecretString;
       }),
-    write: (name, secret) =>
+    /** @returns the version, which can be read while it is one of the two newest */
+    write: (name: string, secret: string) =>
       reach(async () => {
         const id = prefix + name;
         const written =
@@ -55,13 +48,15 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
         if (written.VersionId === undefined) throw new Error('Secrets Manager has named no version');
         return written.VersionId;
       }),
-    remove: (name) =>
+    remove: (name: string) =>
       reach(async () => {
         const command = new DeleteSecretCommand({ SecretId: prefix + name, ForceDeleteWithoutRecovery: true });
         await unless(ResourceNotFoundException, () => client.send(command));
       }),
   };
 }
+
+export type Vault = ReturnType<typeof openSecretsManager>;
 
 async function unless<T>(expected: abstract new (...parameters: never[]) => Error, send: () => Promise<T>): Promise<T | undefined> {
   try {

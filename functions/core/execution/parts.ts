@@ -27,8 +27,7 @@ export interface ExecutionParts {
 }
 
 export function partsFromEnvironment(table: Table, findPolicy: FindPolicy): ExecutionParts {
-  const { deferredFunction, approvalSeconds } = readEnvironment(['deferredFunction', 'approvalSeconds']);
-  const startRun = openStart(deferredFunction);
+  const { approvalSeconds } = readEnvironment(['approvalSeconds']);
   return {
     authenticate: authenticatorFromEnvironment(table, findPolicy),
     intents: openLiveIntents(table),
@@ -37,7 +36,7 @@ export function partsFromEnvironment(table: Table, findPolicy: FindPolicy): Exec
     slowCalls: slowCallsFromEnvironment(table),
     deferral: {
       deferred: openDeferredCalls(table),
-      start: (execution_id) => startRun({ execution_id }),
+      start: openStart(),
       announce: openAnnouncements(),
       approvalSeconds: Number(approvalSeconds),
     },

@@ -6,14 +6,13 @@ import { openValidators } from '../parameters/validators.ts';
 import { openAdmission } from '../pat/admission.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { judgedIntent } from '../policy/conditions.ts';
-import { chargesOf, rulesFor } from '../policy/judge.ts';
+import { chargesOf, demandingApproval, rulesFor } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireRunning } from '../registry/require-intent.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
-import { isDeferred } from './deferral.ts';
-import type { Execution } from './execution.ts';
+import type { Execution, ExecutionRequest } from './execution.ts';
 import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
 import { requireNotStopped, requirePermission, requirePermittedCall } from './permission.ts';
@@ -39,6 +38,14 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
    */
   confirm(): Promise<boolean>;
 }
+
+/** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
+const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
+  headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
+
+/** Whether a call is made later: a person has to approve it, or its caller does not wait for it. */
+export const isDeferred = (request: ExecutionRequest, rules: readonly Rule[]): boolean =>
+  demandingApproval(rules).length > 0 || prefersAsync(request);
 
 export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
   const validate = openValidators();

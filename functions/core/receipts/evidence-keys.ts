@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { unavailable } from '../api-error.ts';
 import { bounded } from '../invocation.ts';
-import type { MessageKms } from '../kms.ts';
+import type { Kms } from '../kms.ts';
 
 /** An Ed25519 key in KMS. */
 export interface EvidenceKey {
@@ -18,7 +18,7 @@ export interface EvidenceKey {
 const callTimeoutMs = 2_500;
 
 /** @param id - key id or ARN. The public key is read once. */
-export function openEvidenceKey(kms: Pick<MessageKms, 'getPublicKey' | 'signMessage'>, id: string): EvidenceKey {
+export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string): EvidenceKey {
   let reading: ReturnType<typeof readKey> | undefined;
   async function readKey() {
     const { publicKey } = await reach(() => kms.getPublicKey(id));

@@ -3,7 +3,7 @@ import { openBucket, type S3Access } from '../bucket.ts';
 import { readEnvironment } from '../environment.ts';
 import { openKms } from '../kms.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
-import { type Verifier, verifierKey } from './note.ts';
+import { verifierKey } from './note.ts';
 import type { LogStore } from './sequencer.ts';
 import { thumbprintOfX } from './signer.ts';
 
@@ -22,20 +22,14 @@ export function bucketLog(name: string, access?: S3Access): LogStore {
   };
 }
 
-/** The keys of a deployment that gives receipts, and its log. */
-export interface ReceiptLog {
-  store: LogStore;
-  origin: string;
-  verifier: () => Promise<Verifier>;
-  logKey: EvidenceKey;
-  /** the public keys, as they are published beside the log */
-  publicKeys: () => Promise<{ key: string; 'jwks.json': string }>;
-}
-
-/** @param logKeyId - key id or ARN, after which the log is named */
-export function openReceiptLog(store: LogStore, logKeyId: string, logKey: EvidenceKey, receiptKey: EvidenceKey): ReceiptLog {
+/**
+ * The log of a deployment that gives receipts, with its keys.
+ * @param logKeyId - key id or ARN, after which the log is named
+ */
+export function openReceiptLog(store: LogStore, logKeyId: string, logKey: EvidenceKey, receiptKey: EvidenceKey) {
   const origin = originOf(logKeyId);
   const verifier = async () => ({ origin, publicKey: (await logKey.read()).publicKey });
+  /** as they are published beside the log */
   const publicKeys = async () => {
     const { x } = await receiptKey.read();
     const jwk = { kty: 'OKP', crv: 'Ed25519', x, kid: thumbprintOfX(x), alg: 'EdDSA', use: 'sig' };
@@ -43,6 +37,8 @@ export function openReceiptLog(store: LogStore, logKeyId: string, logKey: Eviden
   };
   return { store, origin, verifier, logKey, publicKeys };
 }
+
+export type ReceiptLog = ReturnType<typeof openReceiptLog>;
 
 /** undefined if the deployment gives no receipts */
 export function receiptLogFromEnvironment(): ReceiptLog | undefined {

@@ -1,7 +1,7 @@
 import type { IntentInput, IntentOfList } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
-import { pagesOf } from '../table/pages.ts';
+import { firstOf, pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import type { ServiceRecord } from './records.ts';
 
@@ -72,19 +72,10 @@ interface Walk {
 }
 
 async function take(table: Table, lists: string[], walk: Walk, skipped: number, count: number): Promise<ListItem[]> {
-  const found = (await Promise.all(lists.map((list) => first(table, list, walk, skipped + count)))).flat();
+  const found = (await Promise.all(lists.map((list) => firstOf(pages(table, list, walk, skipped + count), skipped + count)))).flat();
   const sign = walk.isBackward ? -1 : 1;
   if (lists.length > 1) found.sort((left, right) => (left.intent_uid < right.intent_uid ? -sign : sign));
   return found.slice(skipped, skipped + count);
-}
-
-async function first(table: Table, list: string, walk: Walk, count: number): Promise<ListItem[]> {
-  const found: ListItem[] = [];
-  for await (const entries of pages(table, list, walk, count)) {
-    found.push(...entries);
-    if (found.length >= count) break;
-  }
-  return found;
 }
 
 export const pages = (table: Table, list: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<ListItem[]> =>

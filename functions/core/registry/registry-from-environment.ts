@@ -1,14 +1,14 @@
 import { adminVerifierFromEnvironment } from '../admin/verify-admin.ts';
 import { readEnvironment } from '../environment.ts';
 import { tableFromEnvironment } from '../table/table.ts';
-import { openChangeLog } from './change-log.ts';
+import { changeLogFromEnvironment } from './change-log.ts';
 import { openIntents } from './intents.ts';
 import { openServices } from './services.ts';
 
 export function registryFromEnvironment() {
-  const { historyDays, maxPerNamespace } = readEnvironment(['historyDays', 'maxPerNamespace']);
+  const { maxPerNamespace } = readEnvironment(['maxPerNamespace']);
   const table = tableFromEnvironment();
-  const changeLog = openChangeLog(table, Number(historyDays));
+  const changeLog = changeLogFromEnvironment(table);
   return {
     verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(table, changeLog, Number(maxPerNamespace)),

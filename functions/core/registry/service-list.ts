@@ -1,5 +1,5 @@
 import { type Key, keys, partitions } from '../table/keys.ts';
-import { getMany } from '../table/pages.ts';
+import { firstOf, getMany, pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type ServiceItem, toServiceRecord } from './items.ts';
 import { maxSkipped, tooFarIn } from './lists.ts';
@@ -9,6 +9,8 @@ export interface ServicePage {
   services: ServiceRecord[];
   next?: string;
 }
+
+type NameItem = Key & Item & { service_id: string };
 
 const maxSearched = 1_000;
 
@@ -44,17 +46,5 @@ export async function findServices(table: Table, serviceIds: readonly string[]):
   return items.filter((item) => item !== undefined).map(toServiceRecord);
 }
 
-async function readNames(table: Table, after: string | undefined, count: number): Promise<(Key & { service_id: string })[]> {
-  const names: (Key & { service_id: string })[] = [];
-  let start: Key | undefined;
-  do {
-    const { items, lastKey } = await table.query<Key & Item & { service_id: string }>(partitions.serviceName.prefix, {
-      ...(after !== undefined && { range: ['>', after] }),
-      limit: count - names.length,
-      start,
-    });
-    names.push(...items);
-    start = lastKey;
-  } while (start && names.length < count);
-  return names;
-}
+const readNames = (table: Table, after: string | undefined, count: number): Promise<NameItem[]> =>
+  firstOf(pagesOf(table, partitions.serviceName.prefix, { ...(after !== undefined && { range: ['>', after] }), limit: count }), count);

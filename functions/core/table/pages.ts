@@ -11,6 +11,13 @@ export async function* pagesOf<T extends Item>(table: Pick<Table, 'query'>, pk: 
   } while (start);
 }
 
+/** The first `count` items of a query, or all if there are fewer. */
+export async function firstOf<T>(pages: AsyncIterable<T[]>, count: number): Promise<T[]> {
+  const found: T[] = [];
+  for await (const items of pages) if (found.push(...items) >= count) break;
+  return found.slice(0, count);
+}
+
 const batchSize = 100;
 
 export async function getMany<T extends Item>(table: Pick<Table, 'getAll'>, keys: readonly Key[]): Promise<(T | undefined)[]> {
