@@ -64,59 +64,20 @@ test('a new version of the document keeps version and uids, unless another versi
   expect(keepUids(second, registered(first), 'v2')).toMatchObject({ version: 'v2', intents: [{ intent_uid: 'things.example:y:v2' }] });
 });
 
-test.each<[string, registered: [version: string, slugs: string, isDeprecated?: boolean][], document: string, expected: string]>([
-  [
-    'one of another version that was made by hand',
-    [
-      ['1', 'abc'],
-      ['2', 'a'],
-    ],
-    '1.1',
-    'v1',
-  ],
-  [
-    'one of another version that is no operation of the document',
-    [
-      ['1', 'ab'],
-      ['9', 'z'],
-    ],
-    '1.1',
-    'v1',
-  ],
-  ['others alone, none of which is an operation of the document', [['9', 'yz']], '1', 'v1'],
-  [
-    'two versions beside each other',
-    [
-      ['1', 'abc'],
-      ['2', 'abc'],
-    ],
-    '1',
-    'v1',
-  ],
-  [
-    'two versions beside each other, of which the document is neither',
-    [
-      ['1', 'abc'],
-      ['2', 'abc'],
-    ],
-    '3',
-    'v2',
-  ],
-  [
-    'an older version that was deprecated, and has more of them',
-    [
-      ['1', 'abc', true],
-      ['2', 'ab'],
-    ],
-    '3',
-    'v2',
-  ],
-  ['nothing but what was deprecated', [['1', 'abc', true]], '2', 'v1'],
+test.each<[string, registered: string[], document: string, expected: string]>([
+  ['one of another version that was made by hand', ['1 abc', '2 a'], '1.1', 'v1'],
+  ['one of another version that is no operation of the document', ['1 ab', '9 z'], '1.1', 'v1'],
+  ['others alone, none of which is an operation of the document', ['9 yz'], '1', 'v1'],
+  ['two versions beside each other', ['1 abc', '2 abc'], '1', 'v1'],
+  ['two versions beside each other, of which the document is neither', ['1 abc', '2 abc'], '3', 'v2'],
+  ['an older version that was deprecated, and has more of them', ['1 abc deprecated', '2 ab'], '3', 'v2'],
+  ['nothing but what was deprecated', ['1 abc deprecated'], '2', 'v1'],
 ])('the version is that which most of the operations have, beside %s', (_, before, document, expected) => {
   const calls = (slugs: string) => Object.fromEntries([...slugs].map((slug) => [`GET /${slug}`, slug]));
-  const plans = before.map(([version, slugs, deprecated = false]) => {
+  const plans = before.map((words) => {
+    const [version, slugs = '', deprecated] = words.split(' ');
     const { intents, ...others } = plan(calls(slugs), version);
-    return { ...others, intents: intents.map((intent) => ({ ...intent, deprecated })) };
+    return { ...others, intents: intents.map((intent) => ({ ...intent, deprecated: deprecated !== undefined })) };
   });
   const { version, intents } = keepUids(plan(calls('abc'), document), registered(...plans));
   expect([version, ...intents.map(({ intent_uid }) => intent_uid)]).toEqual([

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { close, listen } from '../../../bin/local/http.ts';
-import { type IntentGateError, RateLimited, Refusal, UnexpectedAnswer, Unreachable } from '../../../client/errors.ts';
+import { type IntentGateError, RateLimited, Refusal } from '../../../client/errors.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
 
 let server: Server;
@@ -94,21 +94,5 @@ describe('a call', () => {
     const { api, asked } = await openService(Array.from({ length: 20 }, (): Answer => [503, refusal('SERVICE_UNAVAILABLE')]));
     expect(await failureOf(api.call('GET', '/x'))).toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
     expect(asked).toHaveLength(8);
-  });
-
-  test('says so if the answer is not an error of the specification', async () => {
-    const { api } = await openService([[404, '<html>']]);
-    const failure = await failureOf(api.call('GET', '/x'));
-    expect(failure).toBeInstanceOf(UnexpectedAnswer);
-    expect(failure.message).toBe('GET /x was answered 404, but not in the specified format. Is there an Intent Gate at this address?');
-  });
-
-  test('says at once if nothing answers', async () => {
-    const { api, waitedMs } = await openService([]);
-    await close(server);
-    const failure = await failureOf(api.call('GET', '/x'));
-    expect(failure).toBeInstanceOf(Unreachable);
-    expect(failure.message).toBe(`Nothing answers at ${api.baseUrl}. Check the address, and whether the gate is running.`);
-    expect(waitedMs).toEqual([]);
   });
 });

@@ -91,8 +91,6 @@ test('the rules of an agent are listed and explained by any of its names', async
     return JSON.parse((await run(words)).stdout).is_permitted;
   };
   for (const [agent, namespaces] of [
-    [['bot.example'], ['a0.example']],
-    [['acme'], ['a1.example']],
     [[thumbprint], ['a2.example']],
     [
       ['acme', 'https://bot.example'],

@@ -67,22 +67,15 @@ test('a group that is made by hand, as the guide for operators says, is in the t
 describe('users', () => {
   const pool = () => ({ UserPoolId: identity.userPoolId });
 
+  const authenticate = (AuthFlow: 'USER_PASSWORD_AUTH' | 'REFRESH_TOKEN_AUTH', AuthParameters: Record<string, string>) =>
+    client.initiateAuth({ AuthFlow, ClientId: identity.clientId, AuthParameters });
+  const setPassword = (Username: string, Password: string) =>
+    client.adminSetUserPassword({ ...pool(), Username, Password, Permanent: true });
+
   test.each<[string, () => Promise<unknown>, string]>([
-    [
-      'a user who is there',
-      () => client.adminCreateUser({ ...pool(), Username: 'admin', TemporaryPassword: 'Temporary-1' }),
-      'UsernameExistsException',
-    ],
-    [
-      'a weak password',
-      () => client.adminSetUserPassword({ ...pool(), Username: 'user', Password: 'weak', Permanent: true }),
-      'InvalidPasswordException',
-    ],
-    [
-      'a user who is not there',
-      () => client.adminSetUserPassword({ ...pool(), Username: 'constructor', Password: 'Chosen-by-an-admin-1' }),
-      'UserNotFoundException',
-    ],
+    ['a user who is there', () => client.adminCreateUser({ ...pool(), Username: 'admin' }), 'UsernameExistsException'],
+    ['a weak password', () => setPassword('user', 'weak'), 'InvalidPasswordException'],
+    ['a user who is not there', () => setPassword('constructor', 'Chosen-by-an-admin-1'), 'UserNotFoundException'],
     [
       'a group that is not there',
       () => client.adminAddUserToGroup({ ...pool(), Username: 'user', GroupName: 'constructor' }),
@@ -91,23 +84,8 @@ describe('users', () => {
     ['a group that is there', () => client.createGroup({ ...pool(), GroupName: 'admins' }), 'GroupExistsException'],
     ['another pool', () => client.createGroup({ UserPoolId: 'eu-west-1_abcdefghi', GroupName: 'x' }), 'ValidationException'],
     [
-      'a wrong password',
-      () =>
-        client.initiateAuth({
-          AuthFlow: 'USER_PASSWORD_AUTH',
-          ClientId: identity.clientId,
-          AuthParameters: { USERNAME: 'admin', PASSWORD: 'x' },
-        }),
-      'NotAuthorizedException',
-    ],
-    [
       'an access token in the place of a refresh token',
-      () =>
-        client.initiateAuth({
-          AuthFlow: 'REFRESH_TOKEN_AUTH',
-          ClientId: identity.clientId,
-          AuthParameters: { REFRESH_TOKEN: identity.signIn('admin').accessToken },
-        }),
+      () => authenticate('REFRESH_TOKEN_AUTH', { REFRESH_TOKEN: identity.signIn('admin').accessToken }),
       'NotAuthorizedException',
     ],
     [
@@ -255,7 +233,7 @@ describe('the page', () => {
   });
 });
 
-test('keeps pool, key, users, groups and passwords across a restart', async () => {
+test('keeps pool, key, users, groups and passwords across a restart, in a file that only its owner can read', async () => {
   await client.createGroup({ UserPoolId: identity.userPoolId, GroupName: 'kept' });
   await client.adminAddUserToGroup({ UserPoolId: identity.userPoolId, GroupName: 'kept', Username: 'admin' });
   const before = identity.signIn('admin').accessToken;
@@ -266,9 +244,6 @@ test('keeps pool, key, users, groups and passwords across a restart', async () =
   const [old, fresh] = await Promise.all([before, identity.signIn('admin').accessToken].map((token) => verify(identity, token)));
   expect(fresh?.sub).toBe(old?.sub);
   expect(fresh?.['cognito:groups']).toEqual(['admins', 'kept']);
-});
-
-test('only their owner can read what is kept', () => {
   expect(readdirSync(folder)).toEqual(['identity.json']);
   expect(statSync(join(folder, 'identity.json')).mode & 0o777).toBe(0o600);
 });

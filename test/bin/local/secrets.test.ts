@@ -41,21 +41,13 @@ afterAll(async () => {
 const read = async (SecretId: string, VersionId?: string) =>
   (await client.send(new GetSecretValueCommand({ SecretId, VersionId }))).SecretString;
 
-test('a secret is created, read, replaced and deleted', async () => {
+test('of a secret that is replaced, two versions are kept', async () => {
   const created = await client.send(new CreateSecretCommand({ Name: 'a/b', SecretString: 'one' }));
-  expect(created).toMatchObject({ Name: 'a/b', ARN: expect.stringMatching(/^arn:aws:secretsmanager:.*:secret:a\/b$/) });
-  expect(await read('a/b')).toBe('one');
-  const put = await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'two' }));
-  expect(put.VersionId).not.toBe(created.VersionId);
+  await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'two' }));
   expect(await read('a/b')).toBe('two');
   expect(await read('a/b', created.VersionId)).toBe('one');
   await client.send(new PutSecretValueCommand({ SecretId: 'a/b', SecretString: 'three' }));
-  expect(await read('a/b', put.VersionId)).toBe('two');
   await expect(read('a/b', created.VersionId)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
-  for (let times = 0; times < 2; times++) {
-    await client.send(new DeleteSecretCommand({ SecretId: 'a/b', ForceDeleteWithoutRecovery: true }));
-  }
-  await expect(read('a/b')).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
 });
 
 test('secrets outlive the stand-in, in a file that only its owner can read', async () => {

@@ -142,7 +142,7 @@ test('every operation is planned or skipped, and the registry accepts every plan
         checkIntent(intent, options.rules, options.registryUrl);
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 }, 60_000);
 
