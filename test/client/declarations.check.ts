@@ -38,6 +38,9 @@ const client = await installPythonClient();
 const mypy = client && (await installTools(['mypy==2.4.1'], 'The stubs of intents are not checked'));
 let folder: string;
 
+/** What mypy has learned of packages, for the next run. */
+const mypyCache = resolve('node_modules/.cache/intent-gate/mypy');
+
 const inFolder = (...parts: string[]) => join(folder, ...parts);
 
 beforeAll(async () => {
@@ -67,26 +70,27 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('in TypeScript', () => {
-  const program = (call: string) => `import { connect, type Intent } from 'intent-gate-client';
+/** What a checker says of calls that the declarations allow, after calls that they do not, of which each has its message. */
+interface Dialect {
+  program(calls: string): string;
+  right: string;
+  wrong: [what: string, call: string, message: string][];
+  check(isDeclared: boolean): Promise<string>;
+  file: string;
+  /** what begins an error of a line */
+  errorAt(line: number): string;
+}
+
+const typescript: Dialect = {
+  file: 'program.ts',
+  program: (calls) => `import { connect, type Intent } from 'intent-gate-client';
 const gate = await connect('https://gate.example', { agentId: 'a', onPolicy: () => true });
 declare const found: Intent;
 declare const text: string;
-${call}
+${calls}
 export { gate, found, text };
-`;
-
-  async function compile(call: string, files: string[]): Promise<string> {
-    await writeFile(inFolder('program.ts'), program(call));
-    const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext', '--noEmit', '--types', ''];
-    const args = [resolve('node_modules/typescript/bin/tsc'), '--ignoreConfig', ...options, 'program.ts', ...files];
-    return run(process.execPath, args, { cwd: folder }).then(
-      () => '',
-      ({ stdout }) => stdout,
-    );
-  }
-
-  const right = `
+`,
+  right: `
 const { id, note } = await gate.execute('a.example:create-issue:v1', { title: 'x', state: 'it"s\\n', count: 9007199254740993n, labels: ['y'] });
 export const [number, remark]: [number, string | undefined] = [id, note];
 await gate.execute('a.example:strange:v1', ${JSON.stringify(Object.fromEntries(strange.map((name) => [name, true])))});
@@ -94,76 +98,43 @@ await gate.execute('a.example:nothing:v1', {});
 await gate.execute(found, { anything: 1 });
 await gate.execute(text, { anything: 1 });
 export const some: number | undefined = (await gate.execute('a.example:create-issue:v1', { title: 'x' }, { fields: ['/note'] })).id;
-`;
-
-  test('what is declared compiles', async () => {
-    expect(await compile(right, ['intents.d.ts'])).toBe('');
-  });
-
-  const wrong: [string, string, string][] = [
-    [
-      'a uid that does not exist',
-      `await gate.execute('a.example:creat-issue:v1', { title: 'x' });`,
-      '\'"a.example:creat-issue:v1"\' is not assignable',
-    ],
-    ['a deprecated intent', `await gate.execute('a.example:old:v1', { code: 'x' });`, 'is not assignable'],
-    ['a missing parameter', `await gate.execute('a.example:create-issue:v1', {});`, "Property 'title' is missing"],
+`,
+  wrong: [
+    ['a uid that does not exist', `gate.execute('a.example:creat-issue:v1', { title: 'x' })`, 'is not assignable'],
+    ['a deprecated intent', `gate.execute('a.example:old:v1', { code: 'x' })`, 'is not assignable'],
+    ['a missing parameter', `gate.execute('a.example:create-issue:v1', {})`, "Property 'title' is missing"],
     [
       'a parameter of another type',
-      `await gate.execute('a.example:create-issue:v1', { title: 1 });`,
+      `gate.execute('a.example:create-issue:v1', { title: 1 })`,
       "'number' is not assignable to type 'string'",
     ],
-    [
-      'a value that is not in the enum',
-      `await gate.execute('a.example:create-issue:v1', { title: 'x', state: 'shut' });`,
-      `'"shut"' is not assignable`,
-    ],
-    ['a parameter that does not exist', `await gate.execute('a.example:nothing:v1', { title: 'x' });`, 'is not assignable'],
-    ['a misspelt parameter', `await gate.execute('a.example:create-issue:v1', { title: 'x', stat: 'open' });`, "'stat' does not exist"],
-    [
-      'an answer of another type',
-      `export const id: string = (await gate.execute('a.example:create-issue:v1', { title: 'x' })).id;`,
-      "'number' is not assignable to type 'string'",
-    ],
+    ['a value not in the enum', `gate.execute('a.example:create-issue:v1', { title: 'x', state: 'shut' })`, `'"shut"' is not assignable`],
+    ['a parameter that does not exist', `gate.execute('a.example:nothing:v1', { title: 'x' })`, 'is not assignable'],
+    ['a misspelt parameter', `gate.execute('a.example:create-issue:v1', { title: 'x', stat: 'open' })`, "'stat' does not exist"],
+    ['an answer of another type', `(await gate.execute('a.example:create-issue:v1', { title: 'x' })).id satisfies string`, "'string'"],
     [
       'a member that may be left out of the answer',
-      `export const id: number = (await gate.execute('a.example:create-issue:v1', { title: 'x' }, { fields: ['/note'] })).id;`,
-      "'number | undefined' is not assignable to type 'number'",
+      `(await gate.execute('a.example:create-issue:v1', { title: 'x' }, { fields: ['/note'] })).id satisfies number`,
+      "'number | undefined'",
     ],
-  ];
+  ],
+  check: async (isDeclared) => {
+    const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext', '--noEmit', '--types', ''];
+    const args = [resolve('node_modules/typescript/bin/tsc'), '--ignoreConfig', ...options, 'program.ts'];
+    return said(run(process.execPath, isDeclared ? [...args, 'intents.d.ts'] : args, { cwd: folder }));
+  },
+  errorAt: (line) => `program.ts(${line},`,
+};
 
-  test('what contradicts the declarations does not', async () => {
-    const calls = wrong.map(([, call]) => `{ ${call.replace('export ', '')} }`);
-    const lines = (await compile(calls.join('\n'), ['intents.d.ts'])).split('\n');
-    // the calls follow four lines
-    const said = wrong.map(([what], at) => [what, lines.filter((line) => line.startsWith(`program.ts(${at + 5},`)).join()]);
-    expect(said).toEqual(wrong.map(([what, , message]) => [what, expect.stringContaining(message)]));
-  });
-
-  test('without declarations, calls compile', async () => {
-    const calls = wrong.filter(([, call]) => !call.startsWith('export')).map(([, call]) => call);
-    expect(await compile([...calls, 'await gate.execute(found, {});'].join('\n'), [])).toBe('');
-  });
-});
-
-(mypy ? describe : describe.skip)('in Python', () => {
-  const program = (call: string) => `from intent_gate import AsyncIntentGate, IntentGate, Key, Refusal, issues_of
+const pythonDialect: Dialect = {
+  file: 'program.py',
+  program: (calls) => `from intent_gate import AsyncIntentGate, IntentGate, Key, Refusal, issues_of
 
 gate = IntentGate("https://gate.example", "a", Key(bytes(32)), lambda policy, in_words: True)
-${call}
-`;
 
-  async function check(call: string, typings: string | undefined): Promise<string> {
-    await writeFile(inFolder('program.py'), program(call));
-    const args = ['-m', 'mypy', '--strict', '--cache-dir', '/dev/null', '--python-executable', `${client}/bin/python`, 'program.py'];
-    const env = { ...process.env, MYPYPATH: typings === undefined ? '' : inFolder(typings) };
-    return run(mypy ?? '', args, { cwd: folder, env }).then(
-      () => '',
-      ({ stdout }) => stdout,
-    );
-  }
-
-  const right = `
+${calls}
+`,
+  right: `
 answer = gate.execute("a.example:create-issue:v1", {"title": "x", "state": 'it"s\\n', "labels": ["y"]}, fields=["/id"])
 number: int = answer["id"]
 place: str = issues_of(answer)[0]
@@ -179,29 +150,49 @@ async def main() -> int:
 
 def code_of(error: Refusal) -> bool:
     return error.code == "INVALID_PARAMETER"
-`;
-
-  test('what is declared is accepted', async () => {
-    expect(await check(right, 'typings')).toBe('');
-  });
-
-  const wrong: [string, string, string][] = [
+`,
+  wrong: [
     ['a uid that does not exist', 'gate.execute("a.example:creat-issue:v1", {"title": "x"})', 'No overload variant'],
     ['a missing parameter', 'gate.execute("a.example:create-issue:v1", {})', 'No overload variant'],
     ['a parameter of another type', 'gate.execute("a.example:create-issue:v1", {"title": 1})', 'No overload variant'],
     ['a value not in the enum', 'gate.execute("a.example:create-issue:v1", {"title": "x", "state": "shut"})', 'No overload variant'],
-    ['an answer of another type', 'number: str = gate.execute("a.example:create-issue:v1", {"title": "x"})["id"]', 'has type "int"'],
+    ['an answer of another type', 'text: str = gate.execute("a.example:create-issue:v1", {"title": "x"})["id"]', 'has type "int"'],
     ['a misspelt code', 'same = Refusal("FORBIDDEN", "").code == "FORBIDEN"', 'Non-overlapping equality check'],
-  ];
+  ],
+  check: async (isDeclared) => {
+    const args = ['-m', 'mypy', '--strict', '--cache-dir', mypyCache, '--python-executable', `${client}/bin/python`, 'program.py'];
+    const env = { ...process.env, MYPYPATH: isDeclared ? inFolder('typings') : '' };
+    return said(run(mypy ?? '', args, { cwd: folder, env }));
+  },
+  errorAt: (line) => `program.py:${line}: error`,
+};
 
-  test('what contradicts the declarations is not', async () => {
-    const lines = (await check(wrong.map(([, call]) => call).join('\n'), 'typings')).split('\n');
-    // the calls follow three lines
-    const said = wrong.map(([what], at) => [what, lines.filter((line) => line.startsWith(`program.py:${at + 4}: error`)).join()]);
-    expect(said).toEqual(wrong.map(([what, , message]) => [what, expect.stringContaining(message)]));
+const said = (checking: Promise<unknown>): Promise<string> =>
+  checking.then(
+    () => '',
+    ({ stdout }) => stdout,
+  );
+
+describe.each([
+  ['TypeScript', typescript, true],
+  ['Python', pythonDialect, mypy !== undefined],
+] as const)('in %s', (_, { file, program, right, wrong, check, errorAt }, isPossible) => {
+  const given = isPossible ? test : test.skip;
+
+  given('what is declared is accepted, and what contradicts the declarations is not', async () => {
+    await writeFile(inFolder(file), program([...wrong.map(([, call]) => call), right].join(';\n')));
+    const errors = (await check(true)).split('\n').filter((line) => line.startsWith(file));
+    // the calls follow four lines
+    const found = wrong.map((_row, at) => errors.filter((line) => line.startsWith(errorAt(at + 5))));
+    expect(found.map((own, at) => [wrong[at]?.[0], own.join()])).toEqual(
+      wrong.map(([what, , message]) => [what, expect.stringContaining(message)]),
+    );
+    expect(errors.filter((line) => line.includes('error') && !found.flat().includes(line))).toEqual([]);
   });
 
-  test('without declarations, calls are accepted', async () => {
-    expect(await check('gate.execute("a.example:creat-issue:v1", {"title": 1})', undefined)).toBe('');
+  given('without declarations, calls are accepted', async () => {
+    const [, call = ''] = wrong[0] ?? [];
+    await writeFile(inFolder(file), program(call.replace("'x'", '1').replace('"x"', '1')));
+    expect(await check(false)).toBe('');
   });
 });

@@ -23,6 +23,9 @@ afterAll(async () => {
 });
 
 const run = promisify(execFile);
+/** @returns what a program says that fails */
+const fail = (args: string[]) => run(process.execPath, args).catch((error) => error);
+const listAgreements = () => readdirSync(folder).filter((file) => file.startsWith('agreement'));
 const revisions = ['2025-11-25', '2026-07-28'];
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };
 
@@ -79,134 +82,109 @@ async function callTool({ client }: Host, name: string, args: Record<string, unk
 }
 const execute = (host: Host) => callTool(host, 'execute_intent', country);
 
-describe.each(revisions)('a host of revision %s that can ask its person', (revision) => {
-  test('shows them the policy in words; once they accept, the call goes on', async () => {
-    const host = await openHost(revision, { answers: ['accept'] });
+describe.each(revisions)('a host of revision %s', (revision) => {
+  test('that can ask its person shows them the policy in words; once they accept, the call goes on', async () => {
+    const host = await openHost(revision, { answers: ['decline', 'cancel', 'accept'] });
+    for (const [message, next] of [
+      ['does not accept the usage policy, so nothing was signed', 'Do without this gate'],
+      ['and did not decide', 'Ask them whether to go on: the same call asks them again'],
+    ]) {
+      const refused = await execute(host);
+      const error = { code: 'POLICY_DECLINED', message: expect.stringContaining(message ?? '') };
+      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining(`Next: ${next}`), data: { error } });
+      expect(listAgreements()).toEqual([]);
+    }
     expect(await execute(host)).toMatchObject({ isError: false, data: { name: 'Japan' } });
     expect(await execute(host)).toMatchObject({ isError: false });
-    expect(host.questions).toEqual([expect.stringContaining('- You may execute every intent, at most 60 times a minute.')]);
-    expect(host.questions[0]).toMatch(
-      new RegExp(`^The gate at ${baseUrl} .*\nDo you accept it, for every use by the agent mcp-[0-9a-f]{12}\\?`, 's'),
+    expect(host.questions).toHaveLength(3);
+    expect(host.questions[2]).toMatch(
+      new RegExp(
+        `^The gate at ${baseUrl} .*- You may execute every intent, at most 60 times a minute.*\nDo you accept it, for every use by the agent mcp-[0-9a-f]{12}\\?`,
+        's',
+      ),
     );
     await host.close();
     const next = await openHost(revision);
     expect(await execute(next)).toMatchObject({ isError: false });
   });
 
-  test.each([
-    ['decline', 'does not accept the usage policy, so nothing was signed', 'Do without this gate'],
-    ['cancel', 'and did not decide', 'Ask them whether to go on: the same call asks them again'],
-  ] as const)('takes %s for an answer, and asks again at the next call', async (answer, message, next) => {
-    const host = await openHost(revision, { answers: [answer, 'accept'] });
-    const refused = await execute(host);
-    expect(refused).toMatchObject({
-      isError: true,
-      data: { error: { code: 'POLICY_DECLINED', message: expect.stringContaining(message) } },
-    });
-    expect(refused.text).toContain(`Next: ${next}`);
-    expect(host.questions).toHaveLength(1);
-    expect(readdirSync(folder).filter((file) => file.startsWith('agreement'))).toEqual([]);
-    expect(await execute(host)).toMatchObject({ isError: false });
-  });
-
-  test('asks once, however many calls need the answer', async () => {
-    const host = await openHost(revision, { answers: ['accept', 'accept', 'accept'] });
-    const results = await Promise.all([execute(host), execute(host), execute(host)]);
-    expect(results.map(({ isError }) => isError)).toEqual([false, false, false]);
-    // revision 2026-07-28 has a question in each result
-    expect(host.questions.length).toBeLessThanOrEqual(revision === '2025-11-25' ? 1 : 3);
-  });
-});
-
-describe.each(revisions)('a host of revision %s that cannot ask', (revision) => {
-  test('finds and reads without consent; the tools are described as they are here', async () => {
-    const host = await openHost(revision);
+  test('that cannot ask finds and reads, and gets a command that makes the same agent accept', async () => {
+    const agentId = `Anna's agent ${randomUUID()}`;
+    const host = await openHost(revision, { args: ['--agent-id', agentId] });
     const { tools } = await host.client.listTools();
-    const [search, get, accept, run] = tools;
-    expect([search?.name, get?.name, accept?.name, run?.name]).toEqual(['search_intents', 'get_intent', 'accept_policy', 'execute_intent']);
+    expect(tools.map(({ name }) => name)).toEqual(['search_intents', 'get_intent', 'accept_policy', 'execute_intent']);
+    const accept = tools[2];
     expect(accept?.description).toMatch(/^Shows the usage policy and lets the person you work for accept it\./);
     expect(accept?.inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false });
     const found = await callTool(host, 'search_intents', { query: 'what time is it in tokyo' });
     expect(found.data.intents[0].intent_uid).toBe('world.example:get-current-time:v1');
     expect(await callTool(host, 'get_intent', { intent_uid: country.intent_uid })).toMatchObject({ isError: false });
-  });
-
-  test.each(['execute_intent', 'accept_policy'])('%s gives a command that makes the same agent accept', async (tool) => {
-    const agentId = `Anna's agent ${randomUUID()}`;
-    const host = await openHost(revision, { args: ['--agent-id', agentId] });
-    const refused = await callTool(host, tool, country);
-    expect(refused).toMatchObject({ isError: true, data: { error: { code: 'POLICY_DECLINED' } } });
-    expect(refused.text).toContain('- You may execute every intent, at most 60 times a minute.');
-    const command = String(refused.data.error.details.accept_command);
-    expect(refused.text.endsWith(`\n${command}`)).toBe(true);
+    let command = '';
+    for (const tool of ['execute_intent', 'accept_policy']) {
+      const refused = await callTool(host, tool, country);
+      expect(refused).toMatchObject({ isError: true, data: { error: { code: 'POLICY_DECLINED' } } });
+      expect(refused.text).toContain('- You may execute every intent, at most 60 times a minute.');
+      command = String(refused.data.error.details.accept_command);
+      expect(refused.text.endsWith(`\n${command}`)).toBe(true);
+    }
     const accepted = await run('bash', ['-c', `${command} --yes`]);
     expect(accepted.stderr).toContain(`Accepted. The agent ${agentId} may now execute intents.\n`);
     expect(await execute(host)).toMatchObject({ isError: false, data: { name: 'Japan' } });
   });
-
-  test('what the gate has against the agent is a result, too', async () => {
-    const agentId = `agent-${randomUUID()}`;
-    await api.obtainPat(agentId);
-    const host = await openHost(revision, { answers: ['accept'], args: ['--agent-id', agentId] });
-    const refused = await execute(host);
-    expect(refused).toMatchObject({
-      isError: true,
-      data: {
-        error: { code: 'POLICY_REJECTED', details: { reason: 'agent_id_bound' } },
-        next: expect.stringContaining('another --agent-id'),
-      },
-    });
-    expect(refused.text).toContain('POLICY_REJECTED: ');
-  });
 });
 
-test.each(Object.entries(programs))('%s accept says at once that an agent_id belongs to another key', async (_, program) => {
+test('a host and both programs say that an agent_id belongs to another key', async () => {
   const agentId = `agent-${randomUUID()}`;
   await api.obtainPat(agentId);
-  const args = [...program, 'accept', baseUrl, '--yes', '--agent-id', agentId, '--folder', folder];
-  const failed = await run(process.execPath, args).catch((error) => error);
-  expect(failed.code).toBeGreaterThan(0);
-  expect(failed.stderr).toContain('The agent_id belongs to another key. Sign with that key, or choose another agent_id.\n');
-  expect(failed.stderr).not.toContain('Accepted.');
+  const host = await openHost('2025-11-25', { answers: ['accept'], args: ['--agent-id', agentId] });
+  expect(await execute(host)).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('POLICY_REJECTED: '),
+    data: {
+      error: { code: 'POLICY_REJECTED', details: { reason: 'agent_id_bound' } },
+      next: expect.stringContaining('another --agent-id'),
+    },
+  });
+  for (const program of Object.values(programs)) {
+    const failed = await fail([...program, 'accept', baseUrl, '--yes', '--agent-id', agentId, '--folder', folder]);
+    expect(failed.code).toBeGreaterThan(0);
+    expect(failed.stderr).toContain('The agent_id belongs to another key. Sign with that key, or choose another agent_id.\n');
+    expect(failed.stderr).not.toContain('Accepted.');
+  }
 });
 
-test.each(Object.entries(programs))('%s accept signs for the name of the gate that it is given', async (_, program) => {
-  const address = baseUrl.replace('127.0.0.1', 'localhost');
-  expect((await run(process.execPath, [...program, 'accept', address, '--yes', '--folder', folder])).stderr).toContain('Accepted.');
-  const other = [...program, 'accept', address, '--yes', '--folder', folder, '--public-url', 'https://gate.example'];
-  const failed = await run(process.execPath, other).catch((error) => error);
+test('what is signed is for the name of the gate that is given', async () => {
+  const accept = [...programs['intent-gate-mcp'], 'accept', baseUrl.replace('127.0.0.1', 'localhost'), '--yes', '--folder', folder];
+  expect((await run(process.execPath, accept)).stderr).toContain('Accepted.');
+  const failed = await fail([...accept, '--public-url', 'https://gate.example']);
   expect(failed.code).toBeGreaterThan(0);
   expect(failed.stderr).toContain('so nothing was signed.');
 });
 
-test('nothing is accepted without consent', async () => {
-  for (const program of Object.values(programs)) {
-    const asked = run(process.execPath, [...program, 'accept', baseUrl, '--folder', folder]);
-    asked.child.stdin?.end('n\n');
-    const failed = await asked.catch((error) => error);
-    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was accepted.') });
-    expect(readdirSync(folder).filter((file) => file.startsWith('agreement'))).toEqual([]);
-  }
+test.each(Object.values(programs))('nothing is accepted without consent: %s', async (...program) => {
+  const asked = run(process.execPath, [...program, 'accept', baseUrl, '--folder', folder]);
+  asked.child.stdin?.end('n\n');
+  const failed = await asked.catch((error) => error);
+  expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining('Nothing was accepted.') });
+  expect(listAgreements()).toEqual([]);
 });
 
-describe('what is wrong with a command line is said in a sentence', () => {
-  const insecure = 'he address of the gate must begin with https://: only to this machine may tokens be sent over http';
-  const lines: [string[], string][] = [
-    [['http://gate.example'], insecure],
-    [['accept', 'http://gate.example'], insecure],
-    [['here'], 'he address of the gate must be an http or https URL'],
-    [[baseUrl, '--nope'], '--nope'],
-    [[baseUrl, 'and-another'], ''],
-  ];
-  test.each(lines)('%j', async (args, message) => {
-    for (const program of Object.values(programs)) {
-      const failed = await run(process.execPath, [...program, ...args]).catch((error) => error);
-      expect(failed.code).toBeGreaterThan(1);
-      expect(failed.stderr).toContain(message);
-      expect(failed.stderr).not.toMatch(/^\s+at /m);
-      expect(failed.stdout).toBe('');
-    }
-  });
+const insecure = 'he address of the gate must begin with https://: only to this machine may tokens be sent over http';
+
+test.each<[keyof typeof programs, string[], string]>([
+  ['intent-gate mcp', ['http://gate.example'], insecure],
+  ['intent-gate-mcp', ['http://gate.example'], insecure],
+  ['intent-gate-mcp', ['accept', 'http://gate.example'], insecure],
+  ['intent-gate-mcp', ['here'], 'he address of the gate must be an http or https URL'],
+  ['intent-gate mcp', [baseUrl, '--nope'], '--nope'],
+  ['intent-gate-mcp', [baseUrl, '--nope'], '--nope'],
+  ['intent-gate-mcp', [baseUrl, 'and-another'], ''],
+])('%s %j says in a sentence what is wrong', async (program, args, message) => {
+  const failed = await fail([...programs[program], ...args]);
+  expect(failed.code).toBeGreaterThan(1);
+  expect(failed.stderr).toContain(message);
+  expect(failed.stderr).not.toMatch(/^\s+at /m);
+  expect(failed.stdout).toBe('');
 });
 
 /** The oldest Node on this machine, which npm scripts do not put first in the PATH. */
@@ -249,6 +227,11 @@ describe('the bridge', () => {
   }
   const call = (more: object = {}, id = 1) =>
     JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'execute_intent', arguments: country, ...more } });
+  const initialize = (elicitation?: object) => {
+    const capabilities = elicitation ? { elicitation } : {};
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'a', version: '1' } };
+    return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+  };
   const modern = (elicitation?: object) => ({
     _meta: {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -277,12 +260,7 @@ describe('the bridge', () => {
   test.each([[{ url: {} }], [undefined]])('puts no form to a host that has declared %j', async (elicitation) => {
     const bridge = await openBridge();
     expect(await bridge.answer(call(modern(elicitation)))).toMatchObject({ result: { resultType: 'complete', isError: true } });
-    const params = {
-      protocolVersion: '2025-11-25',
-      capabilities: { ...(elicitation && { elicitation }) },
-      clientInfo: { name: 'a', version: '1' },
-    };
-    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    await bridge.answer(initialize(elicitation));
     expect(await bridge.answer(call())).toMatchObject({ result: { isError: true } });
     expect(bridge.sent).toEqual([]);
   });
@@ -294,8 +272,7 @@ describe('the bridge', () => {
       if (isHolding) await held;
       return fetch(...request);
     });
-    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'a', version: '1' } };
-    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    await bridge.answer(initialize({}));
     const asking = bridge.answer(call({}, 2));
     while (bridge.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     isHolding = true;
@@ -310,8 +287,7 @@ describe('the bridge', () => {
 
   test('gives up asking when the host fails to ask or goes away', async () => {
     const bridge = await openBridge();
-    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'a', version: '1' } };
-    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    await bridge.answer(initialize({}));
     const untilAsked = async (count: number) => {
       while (bridge.sent.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
       return bridge.sent.at(-1)?.id;

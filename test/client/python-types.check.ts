@@ -31,7 +31,15 @@ const mypy = client && (await installTools(['mypy==2.4.1'], 'The types of the Py
 
 (mypy ? describe : describe.skip)('for mypy', () => {
   test('is completely annotated', async () => {
-    const args = ['-m', 'mypy', '--strict', '--cache-dir', '/dev/null', '--python-executable', `${client}/bin/python`];
+    const args = [
+      '-m',
+      'mypy',
+      '--strict',
+      '--cache-dir',
+      'node_modules/.cache/intent-gate/mypy',
+      '--python-executable',
+      `${client}/bin/python`,
+    ];
     const { stdout } = await run(mypy ?? '', [...args, 'client/python/intent_gate']).catch((error) => error);
     expect(stdout).toMatch(/^Success: no issues found in \d+ source files\n$/);
   });

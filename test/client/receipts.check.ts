@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { connect, type ReceiptFile, receiptOf, verifyReceipt } from '../../client/connect.ts';
@@ -10,6 +9,7 @@ import { openCommandLine } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
 import { installPythonClient } from '../support/python.ts';
 import { seededRandom } from '../support/random.ts';
+import { sequenceReceipts } from '../support/sequence-receipts.ts';
 
 // A receipt of a running gate, verified by each of the clients and on the command line; all of them say the same of what was changed.
 
@@ -39,16 +39,14 @@ if (python) {
 await run(['try', '--intent', uid, '--param', 'code=CH', '--accept-policy', '--receipt', join(folder, 'cli.json')]);
 kept.cli = JSON.parse(readFileSync(join(folder, 'cli.json'), 'utf8'));
 
-/** With the proof, which is there when the log has been written the next time. */
+/** With the proof. */
 async function save(name: string): Promise<ReceiptFile> {
   const file = join(folder, `${name}.json`);
   writeFileSync(file, JSON.stringify(kept[name]));
-  for (let attempt = 0; attempt < 100; attempt++) {
-    if ((await run(['receipt', 'save', file])).code === 0) return JSON.parse(readFileSync(file, 'utf8'));
-    await sleep(1_000);
-  }
-  throw new Error('the receipt is not in the log after 100 seconds');
+  expect(await run(['receipt', 'save', file])).toMatchObject({ code: 0 });
+  return JSON.parse(readFileSync(file, 'utf8'));
 }
+await sequenceReceipts(api.stack);
 const saved: Record<string, ReceiptFile> = {};
 for (const name of Object.keys(kept)) saved[name] = await save(name);
 
