@@ -2,7 +2,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
-import type { CloudAssembly } from 'aws-cdk-lib/cx-api';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { readSettings } from '../../lib/settings.ts';
 import { IntentGateStack } from '../../lib/stack.ts';
@@ -30,21 +29,29 @@ export interface Template {
 
 export interface Synthesis {
   template: Template;
+  stack: IntentGateStack;
+  /** of rules of cdk-nag and CloudFormation, if they were applied */
+  violations: object[];
   /** the resources of a type, by logical id */
   resources(type: string): Record<string, Resource>;
   /** the only resource of a type */
   only(type: string): Resource;
 }
 
+const made = new Map<string, Synthesis>();
+
 /**
- * Synthesizes the app with settings, without bundles, and reads the result.
- * @param isChecked - whether to apply cdk-nag and CloudFormation's own rules; loading the latter takes seconds
+ * Synthesizes the app with settings, without bundles, once a test file.
+ * @param isChecked - whether to apply cdk-nag and CloudFormation's own rules, which takes seconds
  */
-export function run<T>(
-  settings: Record<string, unknown>,
-  isChecked: boolean,
-  read: (stack: IntentGateStack, assembly: CloudAssembly) => T,
-): T {
+export function synthesize(settings: Record<string, unknown> = {}, isChecked = false): Synthesis {
+  const key = JSON.stringify(settings);
+  const synthesis = made.get(key) ?? run(settings, isChecked);
+  made.set(key, synthesis);
+  return synthesis;
+}
+
+function run(settings: Record<string, unknown>, isChecked: boolean): Synthesis {
   process.env.CDK_VALIDATION = String(isChecked);
   const outdir = mkdtempSync(join(tmpdir(), 'synth-'));
   try {
@@ -52,31 +59,18 @@ export function run<T>(
     const app = new App({ outdir, context: { ...context, ...settings, 'aws:cdk:bundling-stacks': [] } });
     const stack = new IntentGateStack(app, 'IntentGate', readSettings(app.node.getAllContext()), buildPages);
     if (isChecked) Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
-    return read(stack, app.synth());
+    const { template } = app.synth().getStackArtifact(stack.artifactId) as { template: Template };
+    const reports = isChecked ? JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')).pluginReports : [];
+    const resources = (type: string) => Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
+    const only = (type: string) => {
+      const [first, ...more] = Object.values(resources(type));
+      if (!first || more.length > 0) throw new Error(`${type}: ${more.length + 1} in place of one`);
+      return first;
+    };
+    return { template, stack, violations: reports.flatMap((report: { violations: object[] }) => report.violations), resources, only };
   } finally {
     rmSync(outdir, { recursive: true, force: true });
   }
-}
-
-const made = new Map<string, Synthesis>();
-
-/** The unchecked synthesis with settings, made once a test file. */
-export function synthesize(settings: Record<string, unknown> = {}): Synthesis {
-  const key = JSON.stringify(settings);
-  const synthesis = made.get(key) ?? run(settings, false, readSynthesis);
-  made.set(key, synthesis);
-  return synthesis;
-}
-
-function readSynthesis(stack: IntentGateStack, assembly: CloudAssembly): Synthesis {
-  const { template } = assembly.getStackArtifact(stack.artifactId) as { template: Template };
-  const resources = (type: string) => Object.fromEntries(Object.entries(template.Resources).filter(([, { Type }]) => Type === type));
-  const only = (type: string) => {
-    const [first, ...more] = Object.values(resources(type));
-    if (!first || more.length > 0) throw new Error(`${type}: ${more.length + 1} in place of one`);
-    return first;
-  };
-  return { template, resources, only };
 }
 
 /** The construct path's part after the stack: `get-policy` of `IntentGate/get-policy/Function/Resource`. */
