@@ -9,9 +9,9 @@ import type { Resource, Template } from './synthesize.ts';
 const run = promisify(execFile);
 let folder: string;
 
-/** Runs a program as another team's app would run: outside this project, with the package installed from its tarball. */
+/** Runs a program as another team's app would run: outside this project, with the package installed from its tarball. template.check.ts applies CloudFormation's rules. */
 async function runApp(file: string): Promise<{ stdout: string; stderr: string }> {
-  const env = { ...process.env, NODE_OPTIONS: '', CDK_OUTDIR: join(folder, 'cdk.out'), CDK_CONTEXT_JSON: '{}' };
+  const env = { ...process.env, NODE_OPTIONS: '', CDK_VALIDATION: 'false', CDK_OUTDIR: join(folder, 'cdk.out'), CDK_CONTEXT_JSON: '{}' };
   return run(process.execPath, [file], { cwd: folder, env });
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { usualUsage } from '../../../tools/cost/assumptions.ts';
-import { synthesize } from '../../lib/synthesize.ts';
 import { someAdmin } from '../../support/admins.ts';
 import type { Gate } from '../../support/gate.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
@@ -79,25 +78,6 @@ test('another request writes as much as the cost estimate assumes', async () => 
   );
   expect(lines).toHaveLength(1);
   expectAbout(bytesOf(lines), usualUsage.answerLogBytes);
-});
-
-test("API Gateway's line is as long as the cost estimate assumes", () => {
-  const values: Record<string, string> = {
-    requestId: randomUUID(),
-    extendedRequestId: 'AbCdEfGhIjKlMno=',
-    requestTimeEpoch: String(Date.now()),
-    'identity.sourceIp': '203.0.113.117',
-    httpMethod: 'POST',
-    resourcePath: '/api/intents/execute',
-    status: '200',
-    responseLength: '1234',
-    responseLatency: '321',
-    integrationLatency: '315',
-    'error.responseType': '-',
-  };
-  const { Format } = synthesize().only('AWS::ApiGateway::Stage').Properties.AccessLogSetting;
-  const line = String(Format).replace(/\$context\.([\w.]+)/g, (_, name) => values[name] ?? '');
-  expectAbout(Buffer.byteLength(line), usualUsage.accessLogBytes);
 });
 
 test("Lambda's own lines are as long as the cost estimate assumes", () => {
