@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { listQuery } from './pagination.ts';
+import { firstPage, listQuery } from './pagination.ts';
 import { characters, foldName, name } from './text.ts';
 
 /** The suffix that distinguishes keys with a shared id: the thumbprint. */
@@ -103,10 +103,7 @@ export const agentQuery = listQuery.pick({ page_size: true }).extend({
   state: agentState
     .default('active')
     .describe('which agents: those that PATs may be issued to, those that wait for approval, or those that are blocked'),
-  page: z
-    .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
-    .optional()
-    .describe('only the first: `Link` leads to the next one'),
+  page: firstPage,
   after: z.string().max(1_000).optional().describe('the last agent_id of the previous page, as in the next link'),
 });
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { errorBody } from './error-body.ts';
-import { pageQuery } from './pagination.ts';
+import { firstPage, pageQuery } from './pagination.ts';
 import { name } from './text.ts';
 
 /** Maximum duration of a deferred call, in seconds. */
@@ -85,10 +85,7 @@ export const approvalPage = z.strictObject({ approvals: z.array(approval) }).met
 export const maxApprovalsOfPage = 10;
 
 export const approvalQuery = z.object({
-  page: z
-    .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
-    .optional()
-    .describe('only the first: `Link` leads to the next one'),
+  page: firstPage,
   page_size: pageQuery.shape.page_size.describe(`entries per page; never more than ${maxApprovalsOfPage}`),
   after: z.string().max(100).optional().describe('the last id of the previous page, as in the next link'),
 });

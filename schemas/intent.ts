@@ -94,20 +94,14 @@ export const intentChanges = z
       ...changes.replace.map(({ intent_uid }, at) => ({ uid: intent_uid, path: ['replace', at, 'intent_uid'] })),
       ...changes.delete.map((uid, at) => ({ uid, path: ['delete', at] })),
     ];
-    if (uids.length > maxChangedIntents) {
-      context.addIssue({
-        code: 'custom',
-        path: [],
-        message: `must have at most ${maxChangedIntents} changes; send the others in further requests`,
-      });
-    }
+    const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (uids.length > maxChangedIntents) refuse([], `must have at most ${maxChangedIntents} changes; send the others in further requests`);
     for (const [at, { uid, path }] of uids.entries()) {
-      if (uids.findIndex((other) => other.uid === uid) < at)
-        context.addIssue({ code: 'custom', path, message: 'must not be the uid of another change in the same request' });
+      if (uids.findIndex((other) => other.uid === uid) < at) refuse(path, 'must not be the uid of another change in the same request');
     }
     for (const uid of Object.keys(changes.if_match)) {
       if (!uids.some((other) => other.uid === uid && other.path[0] !== 'create'))
-        context.addIssue({ code: 'custom', path: ['if_match', uid], message: 'must be the uid of an intent that is replaced or deleted' });
+        refuse(['if_match', uid], 'must be the uid of an intent that is replaced or deleted');
     }
   })
   .meta({ id: 'IntentChanges', description: 'Up to 30 changes of intents of one service. All of them are made, or none.' });
@@ -228,23 +222,14 @@ export const toFullIntent = (intent: Intent, serviceName: string): FullIntent =>
 
 /** What create and update answer (endpoints 11 and 12). */
 export const savedIntent = z
-  .strictObject({
-    intent_id: intentUid,
-    intent_uid: intentUid,
-    intent_name: z.string(),
-    description: z.string(),
-  })
+  .strictObject({ intent_id: intentUid, intent_uid: intentUid, intent_name: z.string(), description: z.string() })
   .meta({ id: 'SavedIntent' });
 
-export const toSavedIntent = ({
-  intent_uid,
-  intent_name,
-  description,
-}: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description'>): z.infer<typeof savedIntent> => ({
-  intent_id: intent_uid,
-  intent_uid,
-  intent_name,
-  description,
+export const toSavedIntent = (intent: Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description'>): z.infer<typeof savedIntent> => ({
+  intent_id: intent.intent_uid,
+  intent_uid: intent.intent_uid,
+  intent_name: intent.intent_name,
+  description: intent.description,
 });
 
 /** One row of a service's intents (endpoint 10). */
@@ -258,9 +243,12 @@ export const listedIntent = savedIntent
   })
   .meta({ id: 'ListedIntent' });
 
-export const intentList = z
-  .strictObject({ intents: z.array(listedIntent), pagination })
-  .meta({ id: 'IntentList', description: "A page of a service's intents, ordered by intent_uid." });
+const pageOf = <T extends z.ZodType>(intent: T) => z.strictObject({ intents: z.array(intent), pagination });
+
+export const intentList = pageOf(listedIntent).meta({
+  id: 'IntentList',
+  description: "A page of a service's intents, ordered by intent_uid.",
+});
 
 /** Why a search found an intent. */
 const match = z.strictObject({
@@ -270,9 +258,10 @@ const match = z.strictObject({
 
 export type Match = z.infer<typeof match>;
 
-export const intentPage = z
-  .strictObject({ intents: z.array(intentDetails.extend({ match: match.optional() })), pagination })
-  .meta({ id: 'IntentPage', description: 'A page of search results; `match` comes with `explain=true`.' });
+export const intentPage = pageOf(intentDetails.extend({ match: match.optional() })).meta({
+  id: 'IntentPage',
+  description: 'A page of search results; `match` comes with `explain=true`.',
+});
 
 const briefIntent = z
   .strictObject({
@@ -286,16 +275,11 @@ const briefIntent = z
 
 export type BriefIntent = z.infer<typeof briefIntent>;
 
-export const cataloguePage = z
-  .strictObject({
-    intents: z.array(briefIntent.extend({ service_name: z.string(), method: z.enum(methods), tags: z.array(z.string()) })),
-    pagination,
-  })
-  .meta({ id: 'CataloguePage', description: 'A page of search results with `view=catalogue`.' });
+export const cataloguePage = pageOf(
+  briefIntent.extend({ service_name: z.string(), method: z.enum(methods), tags: z.array(z.string()) }),
+).meta({ id: 'CataloguePage', description: 'A page of search results with `view=catalogue`.' });
 
-export const briefPage = z
-  .strictObject({ intents: z.array(briefIntent), pagination })
-  .meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
+export const briefPage = pageOf(briefIntent).meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 
 /** What a list shows of an intent. */
 export type IntentOfList = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'> &

@@ -26,6 +26,12 @@ export const pageQuery = z.object({
   page_size: wholeNumber(1, 100, 10, 'entries per page'),
 });
 
+/** The query parameter `page` of lists in which only `Link` leads to further pages. */
+export const firstPage = z
+  .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
+  .optional()
+  .describe('only the first: `Link` leads to the next one');
+
 /** For lists in the order of intent_uid: a page after a uid neither repeats nor skips intents during writes. */
 export const listQuery = pageQuery.extend({
   after: z.string().max(200).optional().describe('the last uid of the previous page, as in the next link'),

@@ -37,20 +37,9 @@ const assignee = z
   .optional()
   .meta({ description: 'the only agents that the rule is about: the domain that they are verified for, a key thumbprint, or an agent_id' });
 
-export const permission = z.strictObject({
-  target: uri,
-  action: z.string().min(1),
-  assignee,
-  constraint: z.array(constraint).optional(),
-  duty: z.array(duty).optional(),
-});
+export const prohibition = z.strictObject({ target: uri, action: z.string().min(1), assignee, constraint: z.array(constraint).optional() });
 
-export const prohibition = z.strictObject({
-  target: uri,
-  action: z.string().min(1),
-  assignee,
-  constraint: z.array(constraint).optional(),
-});
+export const permission = prohibition.extend({ duty: z.array(duty).optional() });
 
 export const obligation = z.strictObject({
   action: z.string().min(1),

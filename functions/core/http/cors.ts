@@ -1,6 +1,7 @@
-import type middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { headerValues } from './request.ts';
+
+export type ChangeResponse = (response: APIGatewayProxyResult, event: APIGatewayProxyEvent) => void;
 
 /** Headers that pages of other origins may read (Fetch standard, CORS-exposed headers). */
 const exposedHeaders = [
@@ -23,17 +24,15 @@ const exposedHeaders = [
   'x-amzn-Remapped-WWW-Authenticate',
 ];
 
-type Middleware = middy.MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error>;
-type Chain = Parameters<NonNullable<Middleware['before']>>[0];
-
 /**
  * Lets pages of other origins read responses; the gateway answers their preflight requests. Nothing depends on cookies, so credentials are never
  * allowed.
  * @param origins - exact origins, or `*` for every origin
  */
-export function corsHeaders(origins: readonly string[]): Middleware {
-  const allow = ({ event, response }: Chain) => {
-    if (!response || origins.length === 0) return;
+export const corsHeaders =
+  (origins: readonly string[]): ChangeResponse =>
+  (response, event) => {
+    if (origins.length === 0) return;
     const [origin] = headerValues(event, 'origin');
     const isOpen = origins.includes('*');
     response.headers = { ...response.headers, ...(!isOpen && { Vary: [response.headers?.Vary, 'Origin'].filter(Boolean).join(', ') }) };
@@ -41,5 +40,3 @@ export function corsHeaders(origins: readonly string[]): Middleware {
     response.headers['Access-Control-Allow-Origin'] = isOpen ? '*' : (origin ?? '');
     response.headers['Access-Control-Expose-Headers'] = exposedHeaders.join(', ');
   };
-  return { after: allow, onError: allow };
-}

@@ -5,7 +5,7 @@ import { readEnvironment, splitList } from '../environment.ts';
 import { withinInvocation } from '../invocation.ts';
 import { log } from '../log.ts';
 import { readTrace, withinTrace } from '../trace.ts';
-import { corsHeaders } from './cors.ts';
+import { type ChangeResponse, corsHeaders } from './cors.ts';
 import { causeOf, logAnswer } from './log-answer.ts';
 import { type ApiRequest, headerValues, publicUrl, readRequest } from './request.ts';
 import { type ApiResponse, describeError, serialize } from './response.ts';
@@ -45,10 +45,10 @@ export function serve(
 ): LambdaHandler {
   const handle = middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, Context, Internal>(endInTime)
     .use(accessLog())
-    .use(corsHeaders(splitList(settings.allowedOrigins)))
-    .use(withoutContent())
+    .use(onEveryResponse(corsHeaders(splitList(settings.allowedOrigins))))
+    .use(onEveryResponse(dropContentOfHead))
     .use(conditionalGet())
-    .use(strictTransport(settings))
+    .use(onEveryResponse(strictTransport(settings)))
     .use(errorResponse(settings))
     .handler((event, context, { signal }) =>
       withinInvocation(signal, async () => {
@@ -89,35 +89,35 @@ const errorResponse = (settings: ServeSettings): Middleware => ({
   },
 });
 
-/** Makes browsers use https for a year (RFC 6797). Not sent over http, which only the local stack uses. */
-const strictTransport = ({ baseUrl = 'https:' }: ServeSettings): Middleware => {
-  const add = ({ response }: Chain) => {
-    if (response && baseUrl.startsWith('https:'))
-      response.headers = { ...response.headers, 'Strict-Transport-Security': 'max-age=31536000' };
+const onEveryResponse = (change: ChangeResponse): Middleware => {
+  const apply = ({ event, response }: Chain) => {
+    if (response) change(response, event);
   };
-  return { after: add, onError: add };
+  return { after: apply, onError: apply };
+};
+
+/** Makes browsers use https for a year (RFC 6797). Not sent over http, which only the local stack uses. */
+const strictTransport =
+  ({ baseUrl = 'https:' }: ServeSettings): ChangeResponse =>
+  (response) => {
+    if (baseUrl.startsWith('https:')) response.headers = { ...response.headers, 'Strict-Transport-Security': 'max-age=31536000' };
+  };
+
+/** HEAD is answered as GET, without the content (RFC 9110 section 9.3.2). */
+const dropContentOfHead: ChangeResponse = (response, { httpMethod }) => {
+  if (httpMethod === 'HEAD') response.body = '';
 };
 
 /** Headers of a 304 (RFC 9110 section 15.4.5), and others that do not depend on the content. */
 const notModifiedHeader =
   /^(cache-control|content-location|date|etag|expires|vary|x-request-id|x-content-type-options|strict-transport-security)$/i;
 
-const isReading = ({ httpMethod }: APIGatewayProxyEvent): boolean => httpMethod === 'GET' || httpMethod === 'HEAD';
-
-/** HEAD is answered as GET, without the content (RFC 9110 section 9.3.2). */
-const withoutContent = (): Middleware => {
-  const empty = ({ event, response }: Chain) => {
-    if (response && event.httpMethod === 'HEAD') response.body = '';
-  };
-  return { after: empty, onError: empty };
-};
-
 /** Answers 304 if the caller has the current content (RFC 9110 section 13.1.2, weak comparison). */
 const conditionalGet = (): Middleware => ({
   after: ({ event, response }) => {
     const etag = response?.headers?.ETag;
     const held = headerValues(event, 'if-none-match');
-    if (!response || !isReading(event) || !etag || held.length === 0) return;
+    if (!response || !['GET', 'HEAD'].includes(event.httpMethod) || !etag || held.length === 0) return;
     const candidates = held
       .join(',')
       .split(',')
@@ -134,13 +134,9 @@ const start = ({ internal }: { internal: Internal }): void => {
 };
 
 const accessLog = (): Middleware => {
-  const write = ({ event, response, error, internal }: Chain) => {
-    const entry = {
-      request_id: event.requestContext.requestId,
-      endpoint: `${event.httpMethod} ${event.resource}`,
-      status: response?.statusCode,
-      duration_ms: durationMs(internal),
-    };
+  const write = ({ event: { requestContext, httpMethod, resource }, response, error, internal }: Chain) => {
+    const { requestId: request_id } = requestContext;
+    const entry = { request_id, endpoint: `${httpMethod} ${resource}`, status: response?.statusCode, duration_ms: durationMs(internal) };
     logAnswer('answered', entry, error);
   };
   return { before: start, after: write, onError: write };

@@ -96,26 +96,19 @@ function readParameter(owner: string, name: string, { baseUrl, target, entry }: 
   return undefined;
 }
 
+const plainSubjects = ['dateTime', 'agentKey', 'agentDomain', ...intentSubjects] as const;
+
 function readSubject(term: string, { unit }: Constraint, position: Position): Subject | undefined {
-  switch (term) {
-    case 'dateTime':
-    case 'agentKey':
-    case 'agentDomain':
-    case 'method':
-    case 'tag':
-    case 'service':
-      return { of: term };
-    case 'timeOfDay':
-    case 'dayOfWeek': {
-      const [, zone = 'UTC'] = /#(.+)$/.exec(unit ?? '') ?? [];
-      if (isTimeZone(zone) && (unit === undefined || unit.includes('#'))) return { of: term, zone };
-      position.at('unit').refuse('must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC');
-      return undefined;
-    }
-    default:
-      position.at('leftOperand').refuse(`must be one of ${operands.join(', ')}, or end in /parameters/<name>`);
-      return undefined;
+  const plain = plainSubjects.find((one) => one === term);
+  if (plain !== undefined) return { of: plain };
+  if (term !== 'timeOfDay' && term !== 'dayOfWeek') {
+    position.at('leftOperand').refuse(`must be one of ${operands.join(', ')}, or end in /parameters/<name>`);
+    return undefined;
   }
+  const [, zone = 'UTC'] = /#(.+)$/.exec(unit ?? '') ?? [];
+  if (isTimeZone(zone) && (unit === undefined || unit.includes('#'))) return { of: term, zone };
+  position.at('unit').refuse('must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC');
+  return undefined;
 }
 
 function readCondition({ operator, rightOperand, unit }: Constraint, subject: Subject, position: Position): Condition {

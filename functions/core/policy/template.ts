@@ -32,21 +32,21 @@ export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.exampl
 /** Keeps the well-formed parts of a policy. Other parts are dropped, or become values that the gate does not understand. */
 const readable = (intents: string) => {
   const list = <T extends z.ZodType>(element: T) => z.array(element).optional().catch(undefined);
+  const part = <T extends z.ZodRawShape>(shape: T) => z.object(shape).catch(() => z.object(shape).parse({}));
   const text = z.string().catch('');
   const optionalText = z.string().optional().catch(undefined);
-  const constraint = z
-    .object({ leftOperand: text, operator: text, rightOperand: z.json().catch(null), unit: optionalText })
-    .catch({ leftOperand: '', operator: '', rightOperand: null, unit: undefined });
   const amount = z.union([z.number(), z.record(z.string(), z.json())]).optional();
-  const duty = z
-    .object({ action: text, target: optionalText, amount: amount.catch(undefined), unit: optionalText, timeInterval: optionalText })
-    .catch({ action: '', target: undefined, amount: undefined, unit: undefined, timeInterval: undefined });
-  const rule = z
-    .object({ target: z.string().catch(intents), action: text, assignee: optionalText, constraint: list(constraint), duty: list(duty) })
-    .catch({ target: intents, action: '', assignee: undefined, constraint: undefined, duty: undefined });
-  const obligation = z
-    .object({ action: text, assignee: optionalText, target: optionalText, constraint: list(constraint) })
-    .catch({ action: '', assignee: undefined, target: undefined, constraint: undefined });
+  const constraint = part({ leftOperand: text, operator: text, rightOperand: z.json().catch(null), unit: optionalText });
+  const duty = part({
+    action: text,
+    target: optionalText,
+    amount: amount.catch(undefined),
+    unit: optionalText,
+    timeInterval: optionalText,
+  });
+  const common = { action: text, assignee: optionalText, constraint: list(constraint) };
+  const rule = part({ target: z.string().catch(intents), ...common, duty: list(duty) });
+  const obligation = part({ target: optionalText, ...common });
   return z.object({ uid: text, permission: list(rule), prohibition: list(rule), obligation: list(obligation) });
 };
 
