@@ -1,4 +1,4 @@
-import { randomUUID, sign } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type RunningKms, startKms } from '../../bin/local/kms.ts';
 import { isRevoked } from '../../functions/core/activity/agent.ts';
@@ -21,7 +21,7 @@ import { createAction, type Settings } from '../../functions/issue-pat.ts';
 import { errorBody } from '../../schemas/error-body.ts';
 import { keyPatClaims } from '../../schemas/pat.ts';
 import { type Policy, policyWords } from '../../schemas/policy.ts';
-import { keyForms, kinds, makeAgent, signDetached, signJws, signProof, type TestAgent } from '../support/agents.ts';
+import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { judgePat } from '../support/second-verifier.ts';
 import { startTable, type TestTable } from '../support/table.ts';
@@ -125,23 +125,19 @@ async function readClaims({ status, body }: Answer) {
 }
 
 describe('GET /api/policy', () => {
+  const ask = (query: Record<string, string> = {}, headers = {}) =>
+    invoke(createGetPolicy({ findPolicy }), { path: '/api/policy', query, headers });
+
   test('sends the text that agents sign, with its digest as entity tag', async () => {
-    const answer = await invoke(createGetPolicy({ findPolicy }), { path: '/api/policy' });
-    expect(answer).toEqual({
+    expect(await ask()).toEqual({
       status: 200,
       body: current.policy,
       headers: expect.objectContaining({ ETag: `"${current.digest}"`, 'Cache-Control': 'no-cache', 'Content-Type': 'application/json' }),
     });
-    const again = await invoke(createGetPolicy({ findPolicy }), {
-      path: '/api/policy',
-      headers: { 'If-None-Match': `"${current.digest}"` },
-    });
-    expect(again.status).toBe(304);
+    expect((await ask({}, { 'If-None-Match': `"${current.digest}"` })).status).toBe(304);
   });
 
   test('gives it in plain sentences, and names the policy that they describe', async () => {
-    const ask = (query: Record<string, string>, headers = {}) =>
-      invoke(createGetPolicy({ findPolicy }), { path: '/api/policy', query, headers });
     const answer = await ask({ view: 'words' });
     expect(answer).toEqual({
       status: 200,
@@ -149,22 +145,14 @@ describe('GET /api/policy', () => {
       headers: expect.objectContaining({ ETag: expect.stringMatching(/^"[\w-]{22}"$/), 'Cache-Control': 'no-cache' }),
     });
     expect(policyWords.safeParse(answer.body).error).toBeUndefined();
-    expect((await ask({ view: 'words' }, { 'If-None-Match': answer.headers.ETag })).status).toBe(304);
     expect((await ask({ view: '' })).body).toEqual(current.policy);
-    expect(await ask({ view: 'full' })).toMatchObject({
-      status: 400,
-      body: { error: { code: 'INVALID_PARAMETER', details: { issues: [{ path: '/view', problem: expect.any(String) }] } } },
-    });
   });
 });
 
-describe('GET /.well-known/jwks.json', () => {
-  test('may be cached for five minutes', async () => {
-    const { status, headers, body } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
-    expect({ status, body }).toEqual({ status: 200, body: await signingKeys.jwks() });
-    expect(headers).toMatchObject({ 'Cache-Control': 'public, max-age=300', ETag: expect.any(String) });
-    expect(Object.keys(body.keys[0]).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
-  });
+test('GET /.well-known/jwks.json may be cached for five minutes', async () => {
+  const { status, headers, body } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
+  expect({ status, body }).toEqual({ status: 200, body: await signingKeys.jwks() });
+  expect(headers).toMatchObject({ 'Cache-Control': 'public, max-age=300', ETag: expect.any(String) });
 });
 
 describe('POST /api/pat/issue', () => {
@@ -234,22 +222,6 @@ describe('POST /api/pat/issue', () => {
     expect(claims.lmt).toBeUndefined();
   });
 
-  test.each(kinds)('issues to a key of %s in every form', async (kind) => {
-    const agent = await makeAgent(kind);
-    const forms = keyForms(agent);
-    const signatures = [
-      ...(await Promise.all(
-        agent.algorithms.flatMap((alg) => [signJws(agent, current.text, { alg }), signDetached(agent, current.text, { alg })]),
-      )),
-      sign(kind === 'Ed25519' ? null : 'sha256', Buffer.from(current.text), agent.privateKey).toString('base64'),
-    ];
-    const agent_id = `every form of ${kind}`;
-    for (const [at, [, agent_public_key]] of forms.entries()) {
-      const claims = await readClaims(await issue({ agent_id, agent_public_key, signed_policy: signatures[at % signatures.length] }));
-      expect(claims.cnf).toEqual({ jkt: agent.thumbprint });
-    }
-  });
-
   describe('refuses, and writes nothing:', () => {
     const issues = (...places: [string, string][]) => ({
       status: 400,
@@ -260,24 +232,23 @@ describe('POST /api/pat/issue', () => {
     const doesNotHold = invalid(
       'The signature does not verify with agent_public_key. Sign the bytes that GET /api/policy sends, unchanged, or send a JWS whose payload is that policy.',
     );
-    const members = ['agent_id', 'signed_policy', 'agent_public_key'];
-    const ofAll = (problem: string) => issues(...members.map((name): [string, string] => [`/${name}`, problem]));
 
     test.each<[string, (agent: TestAgent) => Promise<unknown> | unknown, Parameters<typeof expectRefusal>[1]]>([
-      ['nothing', () => ({}), ofAll('is required')],
-      ['other types', () => ({ agent_id: 1, signed_policy: true, agent_public_key: {} }), ofAll('must be a string')],
-      ['empty members', () => Object.fromEntries(members.map((name) => [name, ''])), ofAll('must not be empty')],
-      ['an unknown member', (agent) => requestOf(agent, { admin: true }), issues(['/admin', 'is not a known member; remove it'])],
+      [
+        'nothing',
+        () => ({}),
+        issues(['/agent_id', 'is required'], ['/signed_policy', 'is required'], ['/agent_public_key', 'is required']),
+      ],
       [
         'an agent_id of 257 characters',
         (agent) => requestOf(agent, { agent_id: 'ü'.repeat(257) }),
         issues(['/agent_id', 'must have at most 256 characters']),
       ],
-      ...['000A', 'E0041', '202E'].map((code): [string, (agent: TestAgent) => Promise<unknown>, ReturnType<typeof issues>] => [
-        `U+${code} in agent_id`,
-        (agent) => requestOf(agent, { agent_id: `a${String.fromCodePoint(Number.parseInt(code, 16))}b` }),
-        issues(['/agent_id', `must not contain the invisible or control character U+${code} (character 2)`]),
-      ]),
+      [
+        'U+202E in agent_id',
+        (agent) => requestOf(agent, { agent_id: 'a\u202eb' }),
+        issues(['/agent_id', 'must not contain the invisible or control character U+202E (character 2)']),
+      ],
       [
         'a private key',
         (agent) => requestOf(agent, { agent_public_key: agent.privateKey.export({ format: 'pem', type: 'pkcs8' }) }),
@@ -291,11 +262,6 @@ describe('POST /api/pat/issue', () => {
       [
         'a policy with more',
         async (agent) => requestOf(agent, { signed_policy: await signJws(agent, current.text.replace(':60,', ':61,')) }),
-        rejected,
-      ],
-      [
-        'a policy of another address',
-        async (agent) => requestOf(agent, { signed_policy: await signJws(agent, findPolicy('https://other.example').text) }),
         rejected,
       ],
       [
@@ -313,14 +279,6 @@ describe('POST /api/pat/issue', () => {
       const shown = JSON.stringify(answer);
       for (const sent of Object.values(request as object))
         if (String(sent).length > 3) expect(shown).not.toContain(String(sent).slice(0, 60));
-    });
-
-    test('another media type', async () => {
-      expectRefusal(await issue('{}', { 'Content-Type': 'text/plain' }), {
-        status: 415,
-        code: 'UNSUPPORTED_MEDIA_TYPE',
-        message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.',
-      });
     });
   });
 

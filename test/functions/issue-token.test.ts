@@ -6,7 +6,9 @@ import type { AuthorizationGrant } from '../../functions/core/activity/sign-ins.
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
-import { signedInAgentId } from '../../functions/core/pat/holder.ts';
+import { countCalls } from '../../functions/core/limit/limit-request.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { accountOf, personOf, signedInAgentId } from '../../functions/core/pat/holder.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
@@ -140,19 +142,13 @@ describe('refuses', () => {
   const other = makeVerifier().verifier;
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
     ['a grant of another type', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
-    ['no grant type', { grant_type: null }, 'invalid_request'],
     ['no code', { code: null }, 'invalid_request'],
     ['an unknown code', { code: 'a'.repeat(43) }, 'invalid_grant'],
-    ['no code_verifier', { code_verifier: null }, 'invalid_request'],
     ['an empty code_verifier', { code_verifier: '' }, 'invalid_request'],
-    ['a short code_verifier', { code_verifier: 'abc' }, 'invalid_request'],
     ['the challenge as code_verifier', { code_verifier: challenge }, 'invalid_grant'],
     ['another code_verifier', { code_verifier: other }, 'invalid_grant'],
-    ['no client_id', { client_id: null }, 'invalid_request'],
     ['another client_id', { client_id: 'https://host.example/client.json2' }, 'invalid_grant'],
-    ['no redirect_uri', { redirect_uri: null }, 'invalid_request'],
     ['a redirect_uri with a slash more', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],
-    ['no resource', { resource: null }, 'invalid_request'],
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['another resource than was asked for', { resource: baseUrl }, 'invalid_target'],
   ];
@@ -163,10 +159,10 @@ describe('refuses', () => {
     expect((await send(formOf(code))).status).toBe(200);
   });
 
-  test.each(['code', 'client_id', 'resource'])('a second %s', async (name) => {
-    const answer = await send(`${formOf(await keepCode())}&${name}=x`);
+  test('a second code', async () => {
+    const answer = await send(`${formOf(await keepCode())}&code=x`);
     expect(refusalOf(answer)).toEqual([400, 'invalid_request']);
-    expect(answer.body.error_description).toBe(`${name} must be given once.`);
+    expect(answer.body.error_description).toBe('code must be given once.');
   });
 
   test('JSON', async () => {
@@ -192,7 +188,10 @@ describe('refuses', () => {
   });
 
   test('more PATs an hour than the limit for person and client', async () => {
-    for (let count = 0; count < 60; count++) expect((await send(formOf(await keepCode()))).status).toBe(200);
+    const account = accountOf(signedInAgentId(grant.person.subject, grant.clientId), personOf(grant.person.subject));
+    const { charges, ...counter } = countCalls(account, 'issue', { rate: 60, period: 3_600 });
+    await openRateLimiter(gate.database.table).consume({ ...counter, charges: [{ ...charges[0], cost: 59 }] });
+    expect((await send(formOf(await keepCode()))).status).toBe(200);
     const refused = await send(formOf(await keepCode()));
     expect(refusalOf(refused)).toEqual([429, 'temporarily_unavailable']);
     expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(0);
@@ -212,7 +211,7 @@ describe('refresh tokens', () => {
     const first = await signIn();
     const seen = new Set([first.refresh_token]);
     let token = first.refresh_token;
-    for (const changes of [{}, { resource: grant.resource }, { scope: 'any' }]) {
+    for (const changes of [{ resource: grant.resource }, { scope: 'any' }]) {
       const answer = await renew(token, changes);
       expect(await claimsOf(answer)).toMatchObject({
         sub: signedInAgentId(grant.person.subject, grant.clientId),
@@ -250,7 +249,6 @@ describe('refresh tokens', () => {
 
   test.each<[string, Record<string, string>, [number, string]]>([
     ['another client', { client_id: 'https://host.example/client.json2' }, [400, 'invalid_grant']],
-    ['no client', { client_id: '' }, [400, 'invalid_request']],
     ['another resource', { resource: baseUrl }, [400, 'invalid_target']],
   ])('of %s are refused, and stay those of their client', async (_, changes, refusal) => {
     const { refresh_token } = await signIn();
@@ -258,14 +256,9 @@ describe('refresh tokens', () => {
     expect((await renew(refresh_token)).status).toBe(200);
   });
 
-  test.each(['', 'x', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is none', async (token) => {
+  test.each(['', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is none', async (token) => {
     const { status, body } = await renew(token);
     expect([status, body.error]).toEqual([400, token === '' || token.length > 200 ? 'invalid_request' : 'invalid_grant']);
-  });
-
-  test('and PATs are not taken for each other', async () => {
-    const { access_token } = await signIn();
-    expect((await renew(access_token)).status).toBe(400);
   });
 
   test('end after twelve hours, however often they are used', async () => {
