@@ -74,7 +74,6 @@ test('a refusal is passed on with what it tells the caller to do', async () => {
 test.each<[string, () => Action]>([
   ['fails', () => ask('nobody')],
   ['is late', () => ask('slow', 50)],
-  ['cannot be named', () => ask('no/name')],
   [
     'is nowhere',
     () => {

@@ -72,7 +72,6 @@ describe('a body', () => {
   test.each<[string, string | undefined, string, { path: string; problem: string }[]]>([
     ['nothing', undefined, jsonMessage, [{ path: '', problem: 'is not JSON: at line 1, column 1, it ends, but there must be a value' }]],
     ['a list', '[]', message, [{ path: '', problem: 'must be a JSON object' }]],
-    ['null', 'null', message, [{ path: '', problem: 'must be a JSON object' }]],
     [
       'everything wrong at once',
       JSON.stringify({ service_name: '', service_url: 'ftp://x', description: 1, service_id: canary, rev: 1 }),
@@ -84,30 +83,6 @@ describe('a body', () => {
         { path: '/service_id', problem: 'is not a known member; remove it' },
         { path: '/rev', problem: 'is not a known member; remove it' },
       ],
-    ],
-    [
-      'a name of 201 characters',
-      JSON.stringify({ ...valid, service_name: 'x'.repeat(201) }),
-      message,
-      [{ path: '/service_name', problem: 'must have at most 200 characters' }],
-    ],
-    [
-      'a bidirectional override',
-      JSON.stringify({ ...valid, service_name: 'x\u202ey' }),
-      message,
-      [{ path: '/service_name', problem: 'must not contain the invisible or control character U+202E (character 2)' }],
-    ],
-    [
-      'an invisible name',
-      JSON.stringify({ ...valid, service_name: '\u200d\u2060' }),
-      message,
-      [{ path: '/service_name', problem: 'must not be empty' }],
-    ],
-    [
-      'user information in a URL',
-      JSON.stringify({ ...valid, service_url: 'https://me:secret@world.example' }),
-      message,
-      [{ path: '/service_url', problem: 'must be an absolute http or https URL without user information' }],
     ],
   ])('of %s is refused', async (_, body, expected, issues) => {
     const answer = await post(body);
@@ -131,7 +106,6 @@ describe('a body', () => {
   test.each([
     ['JSON', Buffer.from(JSON.stringify(valid)), 200],
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
-    ['garbage', Buffer.from([0xfe, 0xed]), 400],
   ])('that the gateway sends in base64 and is %s', async (_, bytes, status) => {
     const event = {
       ...eventOf({ method: 'POST', path: '/api/services', headers: json }),
@@ -145,10 +119,6 @@ describe('a body', () => {
   });
 });
 
-test('names are NFC-normalised', async () => {
-  expect((await post(JSON.stringify({ ...valid, service_name: 'Cafe\u0301' }))).body.service_name).toBe('Café');
-});
-
 describe('query parameters', () => {
   const steps: Action = async (request) => ok(request.query(pageQuery));
   const list = (query: Call['query']) => invoke(steps, { path: '/', ...(query && { query }) });
@@ -157,16 +127,11 @@ describe('query parameters', () => {
   test.each<[Call['query'], object]>([
     [undefined, { page: 1, page_size: 10 }],
     [
-      { page: '', page_size: '' },
-      { page: 1, page_size: 10 },
-    ],
-    [
       { page: '3', page_size: '100', unknown: 'x' },
       { page: 3, page_size: 100 },
     ],
-    [{ unknown: ['a', 'b'] }, { page: 1, page_size: 10 }],
     [
-      { skip: '', limit: '' },
+      { page: '', page_size: '', skip: '', limit: '', unknown: ['a', 'b'] },
       { page: 1, page_size: 10 },
     ],
   ])('%j', async (query, expected) => {
@@ -175,9 +140,6 @@ describe('query parameters', () => {
 
   test.each<[Call['query'], { path: string; problem: string }[]]>([
     [{ page: '0' }, [{ path: '/page', problem: page }]],
-    [{ page: '-1' }, [{ path: '/page', problem: page }]],
-    [{ page: '1.5' }, [{ path: '/page', problem: page }]],
-    [{ page: '1e9' }, [{ path: '/page', problem: page }]],
     [{ page: '10abc' }, [{ path: '/page', problem: page }]],
     [
       { page: '1000000001', page_size: '101' },
@@ -238,11 +200,6 @@ describe('an error', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('uses the name of the protocol', async () => {
-    const steps = serve(() => Promise.reject(new ApiError('NOT_FOUND', 'No.')), { protocol: 'uim' });
-    expect(JSON.parse((await steps(eventOf({ path: '/' }), {} as Context)).body).error.details.reference).toBe('UIM-RES-001');
-  });
-
   test('cannot have its request id or reference set by details', async () => {
     const answer = await invoke(
       () => Promise.reject(new ApiError('NOT_FOUND', 'No.', { details: { request_id: 'forged', reference: 'forged' } })),
@@ -261,7 +218,7 @@ describe('the log attributes a failure', () => {
       new CallFailed(reason),
       { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' },
     ]),
-    ...(['no_address', 'unreachable', 'lost', 'resting', 'crowded'] as const).map((reason): [string, Error, object] => [
+    ...(['unreachable', 'resting', 'crowded'] as const).map((reason): [string, Error, object] => [
       `to an upstream: ${reason}`,
       new CallFailed(reason, new Error('x')).withHeaders({ 'Execution-Id': '1' }),
       { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' },
@@ -282,7 +239,7 @@ describe('the log attributes a failure', () => {
 });
 
 describe('every log line stays one JSON object', () => {
-  test.each(['a\nb', 'a\r\nb', '\u001b[31mred', '\u2028\u2029', '"}{"'])('with %j in the path', async (text) => {
+  test.each(['a\r\nb', '"}{"'])('with %j in the path', async (text) => {
     const lines = captureLog();
     await invoke(async () => ok({}), { path: '/', resource: text });
     expect(lines).toHaveLength(1);
@@ -392,7 +349,7 @@ describe('an invocation whose time is over', () => {
         end(failures);
         return ok({});
       },
-      { path: '/', remainingMs: 2_000 },
+      { path: '/', remainingMs: 1_000 },
     );
     expect(answer.status).toBe(503);
     expect(await ended).toEqual(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
@@ -455,15 +412,8 @@ describe('the base URL', () => {
     expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/v1x' })).toBe('https://gate.example');
   });
 
-  test.each(['gate.example', 'GATE.Example', 'gate.example.', 'gate.example:443', 'Gate.Example.:443'])(
-    'is the same however the host is spelt: %s',
-    async (domainName) => {
-      expect(await at({ domainName, stage: 'v1', path: '/x' })).toBe('https://gate.example');
-    },
-  );
-
-  test('is the configured one if there is one', async () => {
-    expect(await at({}, 'https://public.example/gate')).toBe('https://public.example/gate');
+  test.each(['gate.example', 'Gate.Example.:443'])('is the same however the host is spelt: %s', async (domainName) => {
+    expect(await at({ domainName, stage: 'v1', path: '/x' })).toBe('https://gate.example');
   });
 });
 
@@ -473,11 +423,6 @@ test('a header that is sent twice but must be sent once is refused', async () =>
     status: 400,
     body: { error: { details: { issues: [{ path: '', problem: 'the header idempotency-key must be sent once' }] } } },
   });
-});
-
-test('200 headers are accepted', async () => {
-  const headers = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`X-${index}`, 'x']));
-  expect(await invoke(async () => ok({}), { path: '/', headers })).toMatchObject({ status: 200 });
 });
 
 test('a path variable is decoded once, and must be UTF-8', async () => {

@@ -85,21 +85,8 @@ describe('the body of POST, PUT and PATCH', () => {
   });
 
   test('is an empty object if nothing remains', () => {
-    expect(build('POST', '/{id}', { id: 1 }, 'application/merge-patch+json')).toEqual({
-      method: 'POST',
-      url: `${origin}/1`,
-      contentType: 'application/merge-patch+json',
-      body: '{}',
-    });
-  });
-
-  test('is a form if the intent says so', () => {
-    expect(build('POST', '/a', { q: 'a b', ids: [1, 2], o: { x: 'y' } }, 'application/x-www-form-urlencoded')).toEqual({
-      method: 'POST',
-      url: `${origin}/a`,
-      contentType: 'application/x-www-form-urlencoded',
-      body: 'q=a%20b&ids=1&ids=2&x=y',
-    });
+    const contentType = 'application/merge-patch+json';
+    expect(build('POST', '/{id}', { id: 1 }, contentType)).toEqual({ method: 'POST', url: `${origin}/1`, contentType, body: '{}' });
   });
 });
 
@@ -200,25 +187,26 @@ describe('what carries a parameter', () => {
     expect(buildCall(endpoint, declared, values)).toEqual(request);
   });
 
-  test('a multipart form has a part for each item, and objects as JSON', () => {
-    const values = { note: 'a "b"\r\nc', 'x"y': [1, 2], meta: { k: 'v' }, near: { lat: 1 } };
+  test('a multipart form has a part for each item and file, and objects as JSON', () => {
+    const bytes = Buffer.from([0, 0xff, 0x0d, 0x0a]);
     const { contentType = '', body } = buildCall(
       { content_type: 'multipart/form-data' },
-      { note: {}, 'x"y': {}, meta: {}, near: { style: 'brackets' } },
-      values,
+      { note: {}, 'x"y': {}, meta: {}, near: { style: 'brackets' }, file: { style: 'base64' } },
+      { note: 'a "b"\r\nc', 'x"y': [1, 2], meta: { k: 'v' }, near: { lat: 1 }, file: [bytes.toString('base64'), ''] },
     );
     const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
     const part = (head: string, value: string) => `--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n${value}\r\n`;
-    expect(body?.toString()).toBe(
-      [
-        part('note"', 'a "b"\r\nc'),
-        part('x%22y"', '1'),
-        part('x%22y"', '2'),
-        part('meta"\r\nContent-Type: application/json', '{"k":"v"}'),
-        part('near[lat]"', '1'),
-        `--${boundary}--\r\n`,
-      ].join(''),
-    );
+    const file = 'file"; filename="file"\r\nContent-Type: application/octet-stream';
+    const parts = [
+      part('note"', 'a "b"\r\nc'),
+      part('x%22y"', '1'),
+      part('x%22y"', '2'),
+      part('meta"\r\nContent-Type: application/json', '{"k":"v"}'),
+      part('near[lat]"', '1'),
+      part(file, bytes.toString('latin1')),
+      part(file, ''),
+    ];
+    expect((body as Buffer).toString('latin1')).toBe(`${parts.join('')}--${boundary}--\r\n`);
   });
 });
 
@@ -244,33 +232,8 @@ describe('a text in base64 stands for bytes', () => {
     expect(buildCall(octets, { a: file }, { a: '' }).body).toEqual(Buffer.alloc(0));
   });
 
-  test('as files of a multipart form', () => {
-    const { contentType = '', body } = buildCall(
-      { content_type: 'multipart/form-data' },
-      { title: {}, 'x"y': file, more: file },
-      { title: 'é', 'x"y': bytes.toString('base64'), more: [bytes.toString('base64'), ''] },
-    );
-    const [, boundary] = /^multipart\/form-data; boundary=(gate-[0-9a-f]{64})$/.exec(contentType) ?? [];
-    const part = (head: string, value: string | Buffer) => [
-      Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${head}\r\n\r\n`),
-      Buffer.from(value),
-      Buffer.from('\r\n'),
-    ];
-    const type = '\r\nContent-Type: application/octet-stream';
-    expect(body).toEqual(
-      Buffer.concat([
-        ...part('title"', 'é'),
-        ...part(`x%22y"; filename="x%22y"${type}`, bytes),
-        ...part(`more"; filename="more"${type}`, bytes),
-        ...part(`more"; filename="more"${type}`, ''),
-        Buffer.from(`--${boundary}--\r\n`),
-      ]),
-    );
-  });
-
   test.each<[string, Partial<IntentEndpoint>, unknown, string]>([
     ['a whole body', octets, 'no base64', '/parameters/a'],
-    ['a whole body with characters left over', octets, 'AAAAA', '/parameters/a'],
     ['a whole body with padding inside', octets, 'AA==AA==', '/parameters/a'],
     ['a file', { content_type: 'multipart/form-data' }, '?', '/parameters/a'],
     ['one of several files', { content_type: 'multipart/form-data' }, ['AAAA', '?'], '/parameters/a/1'],
@@ -333,14 +296,8 @@ describe('what does not fit is refused', () => {
   test.each<[string, Record<string, unknown>, [path: string, problem: string][]]>([
     ['/{id}', {}, [['/parameters/id', empty]]],
     ['/{id}/delete', { id: '' }, [['/parameters/id', empty]]],
-    [
-      '/{a}/{b}',
-      { a: [], b: {} },
-      [
-        ['/parameters/a', empty],
-        ['/parameters/b', empty],
-      ],
-    ],
+    ['/{a}', { a: [] }, [['/parameters/a', empty]]],
+    ['/{a}', { a: {} }, [['/parameters/a', empty]]],
     ['/{id}', { id: '..' }, [['/parameters/id', dots]]],
     ['/x/{id}/y', { id: '.' }, [['/parameters/id', dots]]],
     [
@@ -367,19 +324,13 @@ describe('what does not fit is refused', () => {
     ['/a', { first: { x: 1 }, second: { x: 2 } }, [['/parameters/second/x', taken]]],
     ['/a', { q: 'x'.repeat(9000) }, [['/parameters', 'must make a URL of at most 8192 characters']]],
   ])('%s with %j', (path, values, issues) => {
-    let refusal: unknown;
-    try {
-      build('GET', path, values);
-    } catch (error) {
-      refusal = error;
-    }
-    expect(refusal).toBeInstanceOf(ApiError);
-    expect(refusal).toMatchObject({
-      code: 'INVALID_PARAMETER',
-      status: 400,
-      message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
-      details: { issues: issues.map(([at, problem]) => ({ path: at, problem })) },
-    });
+    expect(() => build('GET', path, values)).toThrow(
+      expect.objectContaining({
+        name: 'ApiError',
+        code: 'INVALID_PARAMETER',
+        details: { issues: issues.map(([at, problem]) => ({ path: at, problem })) },
+      }),
+    );
   });
 });
 
@@ -413,18 +364,10 @@ test('no value leads out of its place', () => {
 test('numbers keep every digit in each place of a call', () => {
   const n = parseExact('9007199254740993');
   const price = parseExact('1.10');
-  const names = ['id', 'X-Number', 'body', 'style'];
   const call = (content_type: string, more: Partial<IntentEndpoint> = {}) =>
-    buildRequest(
-      {
-        endpoint: { url: 'https://api.example.com/{id}', method: 'POST', content_type, ...more },
-        input_parameters: names.map((name) => ({
-          name,
-          type: 'any',
-          ...(name === 'X-Number' && { in: 'header' }),
-          ...(name === 'style' && { style: 'brackets', in: 'query' }),
-        })),
-      },
+    buildCall(
+      { url: 'https://api.example.com/{id}', content_type, ...more },
+      { id: {}, 'X-Number': { in: 'header' }, body: {}, style: { style: 'brackets', in: 'query' } },
       { id: n, 'X-Number': n, body: { price: [price, { n }] }, style: { a: [price] } },
     );
   const sent = { url: 'https://api.example.com/9007199254740993?style%5Ba%5D%5B0%5D=1.10', headers: { 'X-Number': '9007199254740993' } };
