@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { agentOf, readAssignee } from '../../../../functions/core/policy/assignee.ts';
 import { compilePolicy, grant } from '../../../../functions/core/policy/compile.ts';
@@ -48,44 +48,26 @@ const parties = fc.constantFrom('acme', 'bot.example', key);
 const isMeant = (party: string, { account, agentId, agentDomain }: JudgedAgent): boolean =>
   ({ acme: agentId?.toLowerCase() === 'acme', 'bot.example': agentDomain === 'bot.example', [key]: account === key })[party] ?? false;
 
-describe('whoever the agent is, a rule with an assignee', () => {
-  test('permits it to that agent and nobody else', () => {
-    fc.assert(
-      fc.property(parties, facts, (party, agent) => {
-        const rules = rulesIn({ permission: [rule(party)] });
-        const { scope, rules: own } = grant(rulesOf(rules, agent));
-        const expected = isMeant(party, agent);
-        expect(judge(rules, callOf(agent)).isPermitted).toBe(expected);
-        expect(judge(own, callOf(agent)).isPermitted).toBe(expected);
-        expect([scope.length > 0, mayBeExecuted(own, { intentUid })]).toEqual([expected, expected]);
-      }),
-    );
-  });
-
-  test('prohibits it to that agent and nobody else', () => {
-    fc.assert(
-      fc.property(parties, facts, (party, agent) => {
-        const rules = rulesIn({ permission: [rule()], prohibition: [rule(party)] });
-        const { scope, prohibited, rules: own } = grant(rulesOf(rules, agent));
-        const expected = !isMeant(party, agent);
-        expect(judge(rules, callOf(agent)).isPermitted).toBe(expected);
-        expect(judge(own, callOf(agent)).isPermitted).toBe(expected);
-        expect([scope.length > 0, prohibited.length === 0]).toEqual([expected, expected]);
-      }),
-    );
-  });
-
-  test('limits that agent and nobody else', () => {
-    fc.assert(
-      fc.property(parties, facts, (party, agent) => {
-        const rules = rulesIn({ permission: [rule(undefined, rate(60)), rule(party, rate(5))] });
-        const { lmt } = grant(rulesOf(rules, agent));
-        expect(lmt).toEqual({ rate: isMeant(party, agent) ? 5 : 60, period: 60 });
-        const judged = judge(rules, callOf(agent));
-        expect(judged.isPermitted && judged.rules.length).toBe(isMeant(party, agent) ? 2 : 1);
-      }),
-    );
-  });
+test('whoever the agent is, a rule with an assignee permits, prohibits and limits that agent and nobody else', () => {
+  fc.assert(
+    fc.property(parties, facts, (party, agent) => {
+      const isThis = isMeant(party, agent);
+      const judgedBy = (policy: object) => {
+        const rules = rulesIn(policy);
+        const granted = grant(rulesOf(rules, agent));
+        const isPermitted = judge(rules, callOf(agent)).isPermitted;
+        expect(judge(granted.rules, callOf(agent)).isPermitted).toBe(isPermitted);
+        expect(granted.scope.length > 0).toBe(isPermitted);
+        return { ...granted, isPermitted };
+      };
+      const permitted = judgedBy({ permission: [rule(party)] });
+      expect([permitted.isPermitted, mayBeExecuted(permitted.rules, { intentUid })]).toEqual([isThis, isThis]);
+      const prohibited = judgedBy({ permission: [rule()], prohibition: [rule(party)] });
+      expect([prohibited.isPermitted, prohibited.prohibited.length > 0]).toEqual([!isThis, isThis]);
+      const { lmt, rules } = judgedBy({ permission: [rule(undefined, rate(60)), rule(party, rate(5))] });
+      expect([lmt, rules.length]).toEqual([{ rate: isThis ? 5 : 60, period: 60 }, isThis ? 2 : 1]);
+    }),
+  );
 });
 
 test('rules for several agents have limits of their own, and obligations and ODRL objects name agents, too', () => {

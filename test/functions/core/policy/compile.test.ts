@@ -46,11 +46,8 @@ const all = { scope: ['*:*:*:execute'], prohibited: [] };
 describe('compilePolicy', () => {
   test.each<[string, Partial<Policy>, Omit<CompiledPolicy, 'rules'>]>([
     ['nothing', {}, { scope: [], prohibited: [] }],
-    ['every intent', permit({}), all],
     ['one intent', permit({ target: `${intents}/a.example:do-it:v1.2` }), { ...all, scope: ['a.example:do-it:v1.2:execute'] }],
     ['one intent, percent-encoded', permit({ target: `${intents}/a.example%3Ax%3Av1` }), { ...all, scope: ['a.example:x:v1:execute'] }],
-    ['a namespace', permit({ target: namespace('a.example') }), { ...all, scope: ['a.example:*:*:execute'] }],
-    ['an action by its URI', permit({ action: 'http://www.w3.org/ns/odrl/2/execute' }), all],
     [
       "a policy in the manner of the protocol's reference",
       {
@@ -77,21 +74,6 @@ describe('compilePolicy', () => {
       { scope: ['b.example:x:v1:execute'], prohibited: ['A.example:*:*:execute'] },
     ],
     [
-      'the tightest limit',
-      { permission: [execute(intents, [rate(60, 'minute'), rate(40, 'minute')]), execute(intents, [rate(1_000_000, 'week')])] },
-      { ...all, lmt: { rate: 40, period: 60 } },
-    ],
-    [
-      'of several units the fewest calls a second',
-      permit({ constraint: [rate(60, 'minute'), rate(1000, 'hour')] }),
-      { ...all, lmt: { rate: 1000, period: 3600 } },
-    ],
-    [
-      'of equal limits the smaller burst',
-      permit({ constraint: [rate(3600, 'hour'), rate(60, 'minute')] }),
-      { ...all, lmt: { rate: 60, period: 60 } },
-    ],
-    [
       'a limit that is stated as a prohibition of more',
       { ...permit({}), prohibition: [execute(intents, [rate(5, 'hour', 'gt')])] },
       { ...all, lmt: { rate: 5, period: 3600 } },
@@ -105,11 +87,6 @@ describe('compilePolicy', () => {
       'the limit of everything, not the tighter one of a part',
       { permission: [execute(intents, [rate(60, 'minute')]), execute(namespace('a.example'), [rate(5, 'day')])] },
       { ...all, lmt: { rate: 60, period: 60 } },
-    ],
-    [
-      'the limit of the one namespace that is permitted',
-      { permission: [execute(namespace('a.example'), [rate(5, 'day')])] },
-      { scope: ['a.example:*:*:execute'], prohibited: [], lmt: { rate: 5, period: 86_400 } },
     ],
     ['a prohibition with a condition in the rules alone', { ...permit({}), prohibition: [execute(intents, [on('amount', 'gt', 5)])] }, all],
     ['billing of a duty to pay', permit({ duty: [pay({ timeInterval: 'P1M' })] }), { ...all, bil: billing }],
@@ -151,10 +128,7 @@ describe('compilePolicy', () => {
     ],
     ['another operator', rate(1, 'minute', 'lt'), 'operator', 'must be lte'],
     ['a rate as text', rate('60', 'minute'), 'rightOperand', wholeNumber],
-    ['a rate of nothing', rate(0, 'minute'), 'rightOperand', wholeNumber],
-    ['half a rate', rate(0.5, 'minute'), 'rightOperand', wholeNumber],
     ['another unit', rate(1, 'fortnight'), 'unit', period],
-    ['a prototype as unit', rate(1, 'constructor'), 'unit', period],
     ['a count in a unit', when('count', 'lte', 5, 'day'), 'unit', 'must be left out: executions are counted'],
     [
       'an order of texts',
@@ -163,7 +137,6 @@ describe('compilePolicy', () => {
       'must be a number, a date such as 2026-02-28, or a date and time with an offset, if the operator is an order',
     ],
     ['one value for within', on('amount', 'within', 5), 'rightOperand', list],
-    ['a list of several kinds', on('day', 'within', ['2026-01-01', 'tomorrow']), 'rightOperand', list],
     ['a list for eq', on('amount', 'eq', [5]), 'rightOperand', 'must be a text, a number, true or false'],
     ['an operator that compares nothing', on('amount', 'use', 5), 'operator', 'must be one of eq, neq, gt, gte, lt, lte, within'],
     ['a unit that would be converted', { ...on('amount', 'lt', 5), unit: 'v:EUR' }, 'unit', unconverted],
@@ -193,13 +166,9 @@ describe('compilePolicy', () => {
       'rightOperand',
       'must be the domain of an agent directory in lower case, such as bot.example',
     ],
-    ['an order of domains', when('agentDomain', 'lt', 'bot.example'), 'operator', 'must be eq, neq or within'],
     ['a key that is none', when('agentKey', 'eq', 'partner'), 'rightOperand', 'must be the RFC 7638 thumbprint of a key'],
     ['another method', when('method', 'eq', 'GTE'), 'rightOperand', 'must be one of GET, POST, PUT, DELETE, PATCH'],
-    ['an order of methods', when('method', 'lt', 'GET'), 'operator', 'must be eq, neq or within'],
-    ['a tag that is a number', when('tag', 'eq', 5), 'rightOperand', 'must be a tag'],
     ['an empty name', when('service', 'eq', ' '), 'rightOperand', 'must be the service_id or the name of a service'],
-    ['a service in a unit', when('service', 'eq', 'GitHub', 'x'), 'unit', unconverted],
   ])('refuses %s', (_, constraint, member, problem) => {
     expect(problemsOf(permit({ constraint: [constraint] }))).toEqual([{ path: `/permission/0/constraint/0/${member}`, problem }]);
   });
@@ -219,13 +188,9 @@ describe('compilePolicy', () => {
     ['terms of an approval', { action: 'approve', unit: 'v:EUR' }, 'unit', 'must be left out: an approval has no terms'],
     ['another duty', pay({ action: 'attribute' }), 'action', 'must be pay or approve'],
     ['a payment of no amount', pay({ amount: undefined }), 'amount', price],
-    ['a negative payment', pay({ amount: -1 }), 'amount', price],
     ['no currency', pay({ unit: 'https://a.example/shells' }), 'unit', currency],
-    ['an unknown currency', pay({ unit: 'v:XYZ' }), 'unit', currency],
     ['a fee for no time', pay({ timeInterval: 'P' }), 'timeInterval', 'must be a duration of at least PT1S'],
     ['a price below the smallest coin', budget({ price: 0.005, budget: 10 }), 'amount/price', coins(2, 'EUR')],
-    ['a negative budget', budget({ price: 1, budget: -10 }), 'amount/budget', coins(2, 'EUR')],
-    ['half a yen', budget({ price: 0.5, budget: 10 }, { unit: 'v:JPY' }), 'amount/price', coins(0, 'JPY')],
     ['a budget for no time', budget({ price: 1, budget: 10 }, { timeInterval: undefined }), 'timeInterval', bounded],
     ['an unknown member of an amount', budget({ price: 1, budget: 10, tax: 2 }), 'amount/tax', 'is not a known member; remove it'],
     [

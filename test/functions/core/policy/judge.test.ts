@@ -48,20 +48,15 @@ describe('a comparison', () => {
     [5, 'gt', [5], false],
     [-0, 'eq', [0], true],
     [parseExact('9007199254740993'), 'eq', [2 ** 53], undefined],
-    [parseExact('9007199254740993'), 'neq', [2 ** 53], undefined],
-    [parseExact('9007199254740993'), 'lte', [2 ** 53], undefined],
     [parseExact('9007199254740993'), 'within', [2 ** 53, 1], undefined],
     [parseExact('100.00000000000000000001'), 'lte', [100], undefined],
-    [parseExact('99.99999999999999999999'), 'lt', [100], undefined],
     [parseExact('1e400'), 'lt', [1e308], false],
     [parseExact('-1e400'), 'lt', [0], true],
     [parseExact('1e-400'), 'gt', [0], undefined],
     [parseExact('100.0'), 'eq', [100], true],
     [parseExact('100.0'), 'eq', ['100'], undefined],
     ['5', 'eq', [5], undefined],
-    ['5', 'neq', [5], undefined],
     ['5', 'lt', [10], undefined],
-    [null, 'eq', [5], undefined],
     [[5], 'within', [5], undefined],
     [true, 'eq', [true], true],
     [false, 'neq', [true], true],
@@ -69,11 +64,9 @@ describe('a comparison', () => {
     ['eur', 'within', ['CHF', 'EUR'], false],
     ['cafe\u0301', 'eq', ['caf\u00e9'], true],
     ['cafe\u0301', 'neq', ['caf\u00e9'], false],
-    ['cafe', 'eq', ['caf\u00e9'], false],
     [1e308, 'gt', [-1e308], true],
     ['2026-02-28', 'lt', ['2026-03-01'], true],
     ['2026-02-28T00:00:00Z', 'lt', ['2026-03-01'], undefined],
-    ['2026-2-28', 'lt', ['2026-03-01'], undefined],
     ['2026-01-01T01:00:00+01:00', 'eq', ['2026-01-01T00:00:00Z'], true],
     ['2026-01-01T00:00:00.000Z', 'eq', ['2026-01-01T00:00:00Z'], true],
     ['2026-01-01T00:00:00.0000001Z', 'gt', ['2026-01-01T00:00:00Z'], true],
@@ -83,39 +76,18 @@ describe('a comparison', () => {
     expect(ask({ x: given }, comparison, values)).toBe(expected);
   });
 
-  test.each<[Operator, boolean | undefined]>([
-    ['eq', false],
-    ['neq', true],
-    ['within', false],
-    ['lt', undefined],
-    ['lte', undefined],
-    ['gt', undefined],
-    ['gte', undefined],
-  ])('of nothing, %s: %j', (comparison, expected) => {
-    expect(ask({}, comparison, [5])).toBe(expected);
-    expect(ask({ toString: 5 }, comparison, [5])).toBe(expected);
+  test('of nothing', () => {
+    for (const given of [{}, { toString: 5 }]) {
+      expect((['eq', 'neq', 'within'] as const).map((comparison) => ask(given, comparison, [5]))).toEqual([false, true, false]);
+      expect((['lt', 'lte', 'gt', 'gte'] as const).map((comparison) => ask(given, comparison, [5]))).toEqual(Array(4).fill(undefined));
+    }
   });
 });
 
-describe('what cannot be told never helps a call:', () => {
-  const isPermitted = (members: Partial<Policy>, given: Record<string, unknown>, uid = 'a.example:pay:v1') =>
-    judge(compile(members).rules, callOf(uid, given)).isPermitted;
-
-  test.each<[string, Partial<Policy>]>([
-    ['a permission', { permission: [execute(pay, [amount('lt', 5)])] }],
-    ['a prohibition', { permission: [execute(intents)], prohibition: [execute(pay, [amount('gte', 5)])] }],
-  ])('%s', (_, members) => {
-    for (const given of [{}, { amount: '4' }, { amount: null }]) {
-      expect(judge(compile(members).rules, callOf('a.example:pay:v1', given))).toMatchObject({ isPermitted: false, reason: 'condition' });
-    }
-    expect(isPermitted(members, { amount: 4 })).toBe(true);
-  });
-
-  test('a prohibition of a parameter of one intent, whatever the letter case of its namespace', () => {
-    const members = { permission: [execute(intents)], prohibition: [execute(intents, [amount('gte', 5)])] };
-    expect(isPermitted(members, { amount: 6 }, 'A.example:pay:v1')).toBe(false);
-    expect(isPermitted(members, { amount: 6 }, 'a.example:other:v1')).toBe(true);
-  });
+test('a prohibition of a parameter of one intent is for any letter case of its namespace', () => {
+  const { rules } = compile({ permission: [execute(intents)], prohibition: [execute(intents, [amount('gte', 5)])] });
+  const isPermitted = (uid: string) => judge(rules, callOf(uid, { amount: 6 })).isPermitted;
+  expect(['A.example:pay:v1', 'a.example:other:v1'].map(isPermitted)).toEqual([false, true]);
 });
 
 test.each<[string, Record<string, unknown>, [prohibited: boolean, permitted: boolean]]>([
@@ -266,10 +238,7 @@ describe('contradictions', () => {
 
   test.each<[string, Constraint[]]>([
     ['bounds that do not meet', [amount('lt', 5), amount('gte', 5)]],
-    ['a value beyond a bound', [amount('eq', 5), amount('gt', 5)]],
     ['a list without what is left', [amount('within', [1, 2]), amount('neq', 1), amount('neq', 2)]],
-    ['a number that is a date', [amount('gt', 5), amount('lt', '2026-01-01')]],
-    ['dates that do not meet', [amount('gt', '2026-01-01'), amount('lt', '2026-01-02')]],
     ['a time that has no length', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2026-01-01T01:00:00+01:00')]],
     ['hours that do not meet', [time('timeOfDay', 'gte', '17:00'), time('timeOfDay', 'lt', '09:00')]],
     ['two days at once', [time('dayOfWeek', 'eq', 'monday'), time('dayOfWeek', 'eq', 'tuesday')]],
@@ -284,9 +253,7 @@ describe('contradictions', () => {
   test.each<[string, Constraint[]]>([
     ['an open interval', [amount('gt', 5), amount('lt', 5.000001)]],
     ['a list with one left', [amount('within', [1, 2]), amount('neq', 1)]],
-    ['a text that is not one of some', [amount('neq', 'x'), amount('neq', 'y')]],
     ['instants that meet', [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lte', '2026-01-01T00:00:00Z')]],
-    ['a minute', [time('timeOfDay', 'gte', '09:00'), time('timeOfDay', 'lte', '09:00')]],
   ])('not %s', (_, constraint) => {
     expect(warn({ permission: [execute(pay, constraint)] })).toEqual([]);
   });
@@ -404,10 +371,8 @@ describe('what the dearest call takes of a budget', () => {
   const x = `${intents}/a.example:x:v1`;
 
   test.each<[string, Record<string, number>, Record<string, number>, number]>([
-    ['one price', { [pay]: 3 }, {}, 300],
     ['two prices', { [pay]: 1, [x]: 3 }, {}, 300],
     ['prices that add up', { [pay]: 1, [intents]: 3 }, {}, 400],
-    ['more than there is', { [pay]: 1, [x]: 30 }, {}, 100],
     ['more than there is together', { [pay]: 15, [intents]: 6 }, {}, 2_000],
     ['another budget', { [pay]: 1 }, { [intents]: 3 }, 100],
   ])('%s', (_, daily, other, expected) => {
@@ -439,16 +404,12 @@ describe('conditions on the intent itself', () => {
 
   test.each<[string, Constraint, [read: boolean, remove: boolean, other: boolean]]>([
     ['method eq', on('method', 'eq', 'GET'), [true, false, false]],
-    ['method eq, in small letters', on('method', 'eq', 'get'), [true, false, false]],
     ['method neq', on('method', 'neq', 'GET'), [false, true, true]],
-    ['method within', on('method', 'within', ['POST', 'GET']), [true, false, true]],
     ['tag eq, whatever its letter case', on('tag', 'eq', 'REPOS'), [true, true, false]],
     ['tag neq', on('tag', 'neq', 'dangerous'), [true, false, true]],
-    ['tag within', on('tag', 'within', ['dangerous', 'nothing']), [false, true, false]],
     ['service eq, by name', on('service', 'eq', 'github  rest api'), [true, true, false]],
     ['service eq, by id', on('service', 'eq', '01JGITHUB'), [true, true, false]],
     ['service neq', on('service', 'neq', 'Other'), [true, true, false]],
-    ['service within', on('service', 'within', ['01JOTHER', 'nobody']), [false, false, true]],
   ])('%s', (_, constraint, expected) => {
     const permitted = compile({ permission: [execute(intents, [constraint])] });
     expect([read, remove, other].map((one) => isPermitted(permitted, one))).toEqual(expected);
@@ -491,7 +452,6 @@ describe('conditions on the intent itself', () => {
 
   test.each<[string, Constraint[], number]>([
     ['two methods at once', [on('method', 'eq', 'GET'), on('method', 'eq', 'PUT')], 1],
-    ['two services at once', [on('service', 'eq', 'A'), on('service', 'eq', 'B'), on('service', 'eq', 'C')], 1],
     ['a tag that is there and is not', [on('tag', 'eq', 'a'), on('tag', 'neq', 'A')], 1],
     ['two tags', [on('tag', 'eq', 'a'), on('tag', 'eq', 'b')], 0],
     ['an id and a name', [on('service', 'eq', 'A'), on('service', 'eq', '01J')], 0],

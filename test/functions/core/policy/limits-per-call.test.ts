@@ -31,7 +31,6 @@ const pathsOf = (permission: object[]): string[] => {
 const ninth = ['/permission/8/constraint/0'];
 
 test.each<[string, object[], string[]]>([
-  ['32 namespaces with a limit each', many(32, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), []],
   ['64 of them', many(64, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), []],
   ['65 of them', many(65, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), ['/permission/64/constraint/0']],
   [
@@ -44,8 +43,6 @@ test.each<[string, object[], string[]]>([
     [...many(7, (at) => permit(intents, limit(at + 1))), ...many(25, (at) => permit(`${intents}/a.example:i${at}:v1`, limit(60)))],
     [],
   ],
-  ['nine for one intent', many(9, (at) => permit(`${intents}/a.example:b:v1`, limit(at + 1))), ninth],
-  ['32 services', many(32, (at) => permit(intents, limit(60), on('service', `Service ${at}`))), []],
   ['nine tags, which one intent may have', many(9, (at) => permit(intents, limit(60), on('tag', `tag ${at}`))), ninth],
   ['12 tags, too many to try all', many(12, (at) => permit(intents, limit(60), on('tag', `tag ${at}`))), ['/permission/11/constraint/0']],
   [

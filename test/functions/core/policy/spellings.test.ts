@@ -67,9 +67,7 @@ describe('one policy in many spellings is served in one', () => {
         'odrl:permission': canonical.permission,
       },
     ],
-    ['full names', { ...head, 'http://www.w3.org/ns/odrl/2/permission': canonical.permission }],
     ['single objects for lists', { ...head, permission: { ...canonical.permission[0], constraint } }],
-    ['lists of one', at({ target: [intents], action: ['execute'] })],
     ['references', at({ target: { '@id': intents }, action: { '@id': 'execute' } })],
     ['kinds and ids of rules', at({ '@type': 'Permission', '@id': 'urn:rule:1', target: { '@type': 'Asset', '@id': intents } })],
     [
