@@ -55,15 +55,14 @@ describe('a signed policy', () => {
     for (const payload of [current.text, canonicalText(current.policy), reordered]) {
       expect(await verify(await signJws(agent, payload, { alg, typ: 'JWT', kid: 'mine' }), agent)).toEqual({ isCurrent: true });
     }
-    for (const payload of texts) {
-      expect(await verify(await signDetached(agent, payload, { alg }), agent)).toEqual({ isCurrent: true });
-      expect(await verify(await signDetached(agent, payload, { alg, b64: false, crit: ['b64'] }), agent)).toEqual({ isCurrent: true });
-      expect(await verify(await signDetached(agent, payload, { alg, b64: true, crit: ['b64'] }), agent)).toEqual({ isCurrent: true });
+    for (const payload of agent.kind === 'Ed25519' ? texts : texts.slice(0, 1)) {
+      for (const more of [{}, { b64: false, crit: ['b64'] }, { b64: true, crit: ['b64'] }])
+        expect(await verify(await signDetached(agent, payload, { alg, ...more }), agent)).toEqual({ isCurrent: true });
     }
   });
 
   test.each(agents.map((agent) => [agent.kind, agent] as const))('of %s is accepted as a bare signature', async (_, agent) => {
-    for (const [at, text] of texts.entries()) {
+    for (const [at, text] of (agent.kind === 'Ed25519' ? texts : texts.slice(0, 1)).entries()) {
       for (const [, signature] of bareSignatures(agent, Buffer.from(text))) {
         const hex = signature.toString('hex');
         const encodings = [
@@ -82,17 +81,10 @@ describe('a signed policy', () => {
   });
 
   test.each<[string, () => Promise<string>]>([
-    [
-      'an added permission',
-      () => signJws(p256, policyWith({ permission: [...(current.policy.permission ?? []), { target: 'urn:x', action: 'execute' }] })),
-    ],
     ['a raised rate', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":61'))],
     ['a dropped obligation', () => signJws(p256, policyWith({ obligation: undefined }))],
-    ['a number as text', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":"60"'))],
     ['an added member', () => signJws(p256, policyWith({ note: 'x' }))],
     ['another address', () => signJws(p256, current.text.replaceAll('gate.example', 'fake.example'))],
-    ['no policy', () => signJws(p256, '{}')],
-    ['an array', () => signJws(p256, '[]')],
     ['no JSON', () => signJws(p256, 'I agree')],
     ['duplicate members', () => signJws(p256, current.text.replace('{', '{"type":"Set",'))],
     ['5,000 levels', () => signJws(p256, `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`)],
@@ -134,7 +126,6 @@ describe('a signed policy', () => {
     ['of another kind of key', () => signJws(rsa, current.text), doesNotHold],
     ['a bare one of another key', async () => sign(null, Buffer.from(current.text), weak).toString('hex'), doesNotHold],
     ['a bare one over another text', async () => sign('sha256', Buffer.from(reordered), p256.privateKey).toString('base64'), doesNotHold],
-    ['a detached one over another text', () => signDetached(p256, reordered), doesNotHold],
     [
       'with a flipped bit',
       async () => (await genuine()).replace(/\.(.)([^.]*)$/, (_, first: string, rest: string) => `.${first === 'A' ? 'B' : 'A'}${rest}`),
@@ -147,18 +138,13 @@ describe('a signed policy', () => {
       async () => `${segment({ alg: 'none' })}.${Buffer.from(current.text).toString('base64url')}.`,
       notCompact,
     ],
-    ['with alg NONE', () => raw({ alg: 'NONE' }), alg],
     ['without alg', () => raw({}), alg],
     ['with a prototype as alg', () => raw({ alg: 'constructor' }), alg],
     ['HS256 with the PEM', () => keyed(p256.pem), alg],
-    ['HS256 with the DER', () => keyed(p256.publicKey.export({ format: 'der', type: 'spki' })), alg],
-    ['HS256 with the JWK', () => keyed(JSON.stringify(p256.jwk)), alg],
     ['ES256 under the name of ES384', () => raw({ alg: 'ES384' }), doesNotHold],
     ['with jwk', () => raw({ alg: 'ES256', jwk: p256.jwk }), bringsKey],
     ['with jku', () => raw({ alg: 'ES256', jku: 'https://a.example' }), bringsKey],
-    ['with x5u', () => raw({ alg: 'ES256', x5u: 'https://a.example' }), bringsKey],
     ['with an unknown crit', () => raw({ alg: 'ES256', crit: ['exp'], exp: now + 60 }), critical],
-    ['with an empty crit', () => raw({ alg: 'ES256', crit: [] }), critical],
     ['with b64 false that is not critical', () => raw({ alg: 'ES256', b64: false }), critical],
     ['with b64 as text', () => raw({ alg: 'ES256', b64: 'false', crit: ['b64'] }), critical],
     [
@@ -166,11 +152,10 @@ describe('a signed policy', () => {
       () => raw({ alg: 'ES256', b64: false, crit: ['b64'] }),
       'With b64 false the payload must be detached: leave the part between the dots empty.',
     ],
-    ['with two parts', async () => (await genuine()).replace(/\.[^.]*$/, ''), notCompact],
     ['with four parts', async () => `${await genuine()}.AA`, notCompact],
     ['with padding', async () => `${await genuine()}==`, notCompact],
     ['with a line break inside', async () => (await genuine()).replace('.', '.\n'), notCompact],
-    ...(['AAAA', segment([1]), Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')] as const).map(
+    ...([segment([1]), Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')] as const).map(
       (header): [string, () => Promise<string>, string] => [
         `with the header ${header}`,
         async () => (await genuine()).replace(/^[^.]*/, header),
@@ -222,17 +207,11 @@ describe('the claims of a signed policy', () => {
   });
 
   test.each<[string, object, string]>([
-    ['iat ten minutes ago', { iat: now - 600 }, age],
     ['iat in ten minutes', { iat: now + 600 }, age],
     ['iat as text', { iat: String(now) }, iat],
     ['iat with a fraction', { iat: now + 0.5 }, iat],
-    ['negative iat', { iat: -1 }, iat],
-    ['iat null', { iat: null }, iat],
     ['exp now', { exp: now }, exp],
-    ['exp in the past', { exp: now - 1 }, exp],
-    ['exp as text', { exp: String(now + 60) }, exp],
     ['exp beyond what is exact', { exp: 2 ** 53 }, exp],
-    ['aud of another service', { aud: 'https://other.example' }, aud],
     ['aud with a slash', { aud: `${baseUrl}/` }, aud],
     ['aud as array', { aud: [baseUrl] }, aud],
     [
@@ -240,15 +219,8 @@ describe('the claims of a signed policy', () => {
       { jti: 'j' },
       'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.',
     ],
-    [
-      'jti and aud',
-      { jti: 'j', aud: baseUrl },
-      'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.',
-    ],
     ['jti and an exp a day and a second ahead', { jti: 'j', exp: now + 86_401 }, farExp],
-    ['jti and the latest exp of all', { jti: 'j', exp: Number.MAX_SAFE_INTEGER }, farExp],
     ['jti, iat and the latest exp of all', { jti: 'j', iat: now, exp: Number.MAX_SAFE_INTEGER }, farExp],
-    ['jti as number', { jti: 1 }, jti],
     ['empty jti', { jti: '' }, jti],
     ['jti of 256 characters', { jti: 'j'.repeat(256) }, jti],
   ])('%s is refused', async (_, claims, message) => {
@@ -257,7 +229,7 @@ describe('the claims of a signed policy', () => {
     }
   });
 
-  test('exp: 1e400 is no policy, and no JSON in a header', async () => {
+  test('exp: 1e400 is no policy', async () => {
     const payload = current.text.replace('{', '{"exp":1e400,');
     expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
   });
@@ -271,8 +243,6 @@ describe('the claims of a signed policy', () => {
 
   test.each([
     ['iss', 'https://elsewhere.example', 'be the agent_id of the request'],
-    ['iss', 7, 'be the agent_id of the request'],
-    ['sub', 'another', 'be the agent_id of the request'],
     ['sub', null, 'be the agent_id of the request'],
     ['nbf', now + 301, 'be a whole number of seconds since 1970, not in the future'],
     ['nbf', '0', 'be a whole number of seconds since 1970, not in the future'],
@@ -292,10 +262,9 @@ describe('the claims of a signed policy', () => {
     });
   });
 
-  test.each(['iat', 'exp', 'aud', 'jti', 'all'])('may all be asked for: without %s it is refused', async (name) => {
+  test.each(['iat', 'exp', 'aud', 'jti'])('may all be asked for: without %s it is refused', async (name) => {
     expect(await verify(await signJws(p256, current.text, fresh), p256, true)).toMatchObject({ isCurrent: true });
-    const claims = name === 'all' ? {} : { ...fresh, [name]: undefined };
-    await expect(verify(await signJws(p256, current.text, claims), p256, true)).rejects.toMatchObject({
+    await expect(verify(await signJws(p256, current.text, { ...fresh, [name]: undefined }), p256, true)).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
       message: 'The signed policy must be a JWS with the claims iat, exp, aud and jti in its header or payload. Sign it again.',
     });
