@@ -299,7 +299,7 @@ test.each(agents.map((agent) => [agent.kind, agent] as const))(
       fc.property(texts, (text) => {
         expect(() => verifySignedPolicy(text, key, current, { baseUrl, nowMs, agentId, isFreshRequired: false })).toThrow(ApiError);
       }),
-      { numRuns: 200 },
+      { numRuns: 50 },
     );
   },
 );
