@@ -3,6 +3,7 @@ import { expect } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 import { errorBody } from '../../schemas/error-body.ts';
+import { serviceNamed } from '../support/records.ts';
 
 export interface Answer {
   status: number;
@@ -25,9 +26,13 @@ export interface Api {
   asAdmin(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** registers a service under a fresh name */
   createService(): Promise<string>;
+  /** registers an intent of a fresh service; returns the id of the service */
+  createIntent(intent: { intent_uid: string }): Promise<string>;
   /** a PAT for a fresh key */
   obtainPat(agentId?: string): Promise<string>;
   execute(pat: string, intentUid: string, parameters: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** executes an intent over MCP */
+  executeOverMcp(pat: string, intentUid: string, parameters: unknown): Promise<Answer>;
   stop(): Promise<void>;
 }
 
@@ -59,17 +64,18 @@ export async function startApi(options: Parameters<typeof startStack>[0] = {}): 
 
   const asAdmin: Api['asAdmin'] = (method, path, body, headers = {}) => call(method, path, { token: adminToken, body, headers });
 
+  const createService = async (): Promise<string> =>
+    bodyOf(await asAdmin('POST', '/api/services', serviceNamed(`Service ${randomUUID()}`)), 201).service_id;
+
   return {
     stack,
     call,
     asAdmin,
-    createService: async () => {
-      const created = await asAdmin('POST', '/api/services', {
-        service_name: `Service ${randomUUID()}`,
-        service_url: 'https://world.example',
-        description: 'Facts about the world',
-      });
-      return bodyOf(created, 201).service_id;
+    createService,
+    createIntent: async (intent) => {
+      const serviceId = await createService();
+      bodyOf(await asAdmin('POST', `/api/services/${serviceId}/intents`, intent), 201);
+      return serviceId;
     },
     obtainPat: async (agentId = `agent-${randomUUID()}`) => {
       const { publicKey, privateKey } = await generateKeyPair('ES256');
@@ -84,6 +90,11 @@ export async function startApi(options: Parameters<typeof startStack>[0] = {}): 
     },
     execute: (pat, intent_uid, parameters, headers = {}) =>
       call('POST', '/api/intents/execute', { token: pat, body: { intent_uid, parameters }, headers }),
+    executeOverMcp: (pat, intent_uid, parameters) => {
+      const params = { name: 'execute_intent', arguments: { intent_uid, parameters } };
+      const headers = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' };
+      return call('POST', '/mcp', { token: pat, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, headers });
+    },
     stop: () => stack.stop(),
   };
 }

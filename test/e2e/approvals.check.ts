@@ -10,31 +10,23 @@ import { connect, Deferred, type IntentGate, Refusal } from '../../client/connec
 import { approvalPage, decided, executionState } from '../../schemas/deferred.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { installPythonClient } from '../support/python.ts';
-import { intentOf } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
-import { type Answer, bodyOf, startApi } from './api.ts';
+import { type Answer, bodyOf } from './api.ts';
+import { startRefunds, uid } from './refunds.ts';
 
 const busyAmount = 7;
-const upstream = await startUpstream(({ body }, response) => {
-  const status = JSON.parse(body).amount === busyAmount ? 429 : 200;
-  response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"refunded":true}');
-});
 const events: [string, unknown][] = [];
-const api = await startApi({
-  policyFile: 'samples/policies/large-refunds-need-a-person.json',
-  onEvent: (type, detail) => events.push([type, detail]),
-});
+const { api, upstream, pat, seen, decide, stop } = await startRefunds(
+  ({ body }, response) => {
+    const status = JSON.parse(body).amount === busyAmount ? 429 : 200;
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"refunded":true}');
+  },
+  { onEvent: (type, detail) => events.push([type, detail]) },
+);
+const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
 afterAll(async () => {
-  await api.stop();
-  await upstream.stop();
+  await stop();
+  rmSync(folder, { recursive: true, force: true });
 });
-
-const uid = 'payments.example:refund:v1';
-const service_id = await api.createService();
-const endpoint = { url: `http://127.0.0.1:${upstream.port}/refunds`, method: 'POST', content_type: 'application/json' } as const;
-const input_parameters = [{ name: 'amount', type: 'number', required: true } as const];
-bodyOf(await api.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) }), 201);
-const pat = await api.obtainPat('ann');
 
 const refund = (amount: number, key: string, headers: Record<string, string> = {}): Promise<Answer> =>
   api.execute(pat, uid, { amount }, { 'Idempotency-Key': key, ...headers });
@@ -65,61 +57,36 @@ test('a refund of 499 is made at once; one of 501 waits for a person, and is mad
     ],
   ]);
 
-  const clicks = await Promise.all(
-    Array.from({ length: 100 }, () => api.asAdmin('POST', `/api/approvals/${id}`, { decision: 'approve' }, { 'If-Match': `"${digest}"` })),
-  );
-  const effective = clicks.filter(({ status }) => status === 200);
-  expect(effective).toHaveLength(1);
-  expect(decided.parse(effective[0]?.body)).toMatchObject({ id, decision: 'approve', decided_by: 'admin' });
+  const approve = () => api.asAdmin('POST', `/api/approvals/${id}`, { decision: 'approve' }, { 'If-Match': `"${digest}"` });
+  expect(decided.parse(bodyOf(await approve()))).toMatchObject({ id, decision: 'approve', decided_by: 'admin' });
+  expect(bodyOf(await approve(), 409).error.code).toBe('CONFLICT');
   expect(await stateAfter(execution, 'working')).toEqual({ status: 'done', execution, outcome: { status: 200, body: { refunded: true } } });
   expect(bodyOf(await refund(501, 'large'))).toEqual({ refunded: true });
-  expect(upstream.seen.map(({ body }) => JSON.parse(String(body)))).toEqual([{ amount: 499 }, { amount: 501 }]);
-});
-
-test('who prefers not to wait asks for the outcome later', async () => {
-  const { execution } = bodyOf(await refund(1, 'later', { Prefer: 'respond-async' }), 202);
-  expect(await stateAfter(execution, 'working')).toMatchObject({ status: 'done', outcome: { status: 200, body: { refunded: true } } });
+  expect(seen()).toEqual([{ amount: 499 }, { amount: 501 }]);
 });
 
 test('the command line shows, approves and denies', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
-  try {
-    const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url, INTENT_GATE_TOKEN: api.stack.admin_token });
-    const [first, second] = [bodyOf(await refund(700, 'first'), 202), bodyOf(await refund(800, 'second'), 202)];
-    const [one = '', two = ''] = [first, second].map(({ execution }) => execution.split('/').at(-1));
-    expect(await run(['approvals', 'list'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/\{"amount":700\}.*\{"amount":800\}/s),
-    });
-    expect(await run(['approvals', 'show', one])).toMatchObject({ code: 0, stdout: expect.stringContaining('"amount": 700') });
-    expect(await run(['approvals', 'approve', one, '--yes'])).toMatchObject({ code: 0, stdout: 'Approved. The call is made now, once.\n' });
-    expect(await run(['approvals', 'deny', two, '--yes', '--reason', 'Too much', '--json'])).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('"decision": "deny"'),
-    });
-    expect(await stateAfter(first.execution, 'working')).toMatchObject({ status: 'done', outcome: { status: 200 } });
-    expect(await stateAfter(second.execution)).toMatchObject({ status: 'denied', reason: 'Too much' });
-    expect(await run(['approvals', 'approve', two, '--yes'])).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('No call with this id waits for your approval'),
-    });
-    expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No call waits for your approval.\n' });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url, INTENT_GATE_TOKEN: api.stack.admin_token });
+  const [first, second] = [bodyOf(await refund(700, 'first'), 202), bodyOf(await refund(800, 'second'), 202)];
+  const [one = '', two = ''] = [first, second].map(({ execution }) => execution.split('/').at(-1));
+  expect(await run(['approvals', 'list'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\{"amount":700\}.*\{"amount":800\}/s),
+  });
+  expect(await run(['approvals', 'show', one])).toMatchObject({ code: 0, stdout: expect.stringContaining('"amount": 700') });
+  expect(await run(['approvals', 'approve', one, '--yes'])).toMatchObject({ code: 0, stdout: 'Approved. The call is made now, once.\n' });
+  expect(await run(['approvals', 'deny', two, '--yes', '--reason', 'Too much', '--json'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"decision": "deny"'),
+  });
+  expect(await stateAfter(first.execution, 'working')).toMatchObject({ status: 'done', outcome: { status: 200 } });
+  expect(await stateAfter(second.execution)).toMatchObject({ status: 'denied', reason: 'Too much' });
+  expect(await run(['approvals', 'approve', two, '--yes'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('No call with this id waits for your approval'),
+  });
+  expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No call waits for your approval.\n' });
 });
-
-/** Decides about the only call that waits, once it does. */
-async function decide(decision: 'approve' | 'deny') {
-  for (;;) {
-    const [found] = approvalPage.parse(bodyOf(await api.asAdmin('GET', '/api/approvals'))).approvals;
-    if (found) {
-      const body = { decision, reason: 'Too much' };
-      return bodyOf(await api.asAdmin('POST', `/api/approvals/${found.id}`, body, { 'If-Match': `"${found.digest}"` }));
-    }
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
 
 describe('the client in TypeScript', () => {
   let client: IntentGate;
@@ -216,23 +183,17 @@ test('the client in Python waits, too', async () => {
 });
 
 test('the command line waits when it tries an intent, and says who decides', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
-  try {
-    const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url });
-    const tried = run(['try', '--intent', uid, '--param', 'amount=920', '--accept-policy']);
-    const { id } = await decide('approve');
-    expect(await tried).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('"refunded": true'),
-      stderr: expect.stringMatching(new RegExp(`The call waits for approval until .*: intent-gate approvals approve ${id}`)),
-    });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url });
+  const tried = run(['try', '--intent', uid, '--param', 'amount=920', '--accept-policy']);
+  const id = await decide('approve');
+  expect(await tried).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"refunded": true'),
+    stderr: expect.stringMatching(new RegExp(`The call waits for approval until .*: intent-gate approvals approve ${id}`)),
+  });
 });
 
 test('the MCP bridge passes on the pages and tasks of its host, with a PAT of its own', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
   const program = ['client/mcp-stdio.ts', api.stack.base_url, '--folder', folder];
   const host = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { url: {} } } });
   try {
@@ -257,6 +218,5 @@ test('the MCP bridge passes on the pages and tasks of its host, with a PAT of it
     expect(await ask('tasks/result', { taskId: task?.taskId })).toMatchObject({ structuredContent: { refunded: true } });
   } finally {
     await host.close();
-    rmSync(folder, { recursive: true, force: true });
   }
 });

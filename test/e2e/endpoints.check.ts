@@ -23,7 +23,7 @@ const newUid = (version = 'v1') => `e2e.example:n${randomUUID().slice(0, 8)}:${v
 const intentBody = (intent_uid: string, url = `${upstreamUrl}/ok`) => ({ ...intentOf(intent_uid), endpoint: url });
 
 async function createIntent(url?: string, intent_uid = newUid()): Promise<string> {
-  bodyOf(await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentBody(intent_uid, url)), 201);
+  await api.createIntent(intentBody(intent_uid, url));
   return intent_uid;
 }
 
@@ -280,8 +280,8 @@ test('every other refusal that the endpoint table lists has a case', () => {
 });
 
 test('the next search, read and execution see what an admin has written, renamed and deleted', async () => {
-  const [uid, servicePath] = [newUid(), `/api/services/${await api.createService()}`];
-  bodyOf(await api.asAdmin('POST', `${servicePath}/intents`, intentBody(uid)), 201);
+  const uid = newUid();
+  const servicePath = `/api/services/${await api.createIntent(intentBody(uid))}`;
   const shownOf = ({ service_name, intent_name }: Record<string, string>) => [service_name, intent_name];
   const found = async () => bodyOf(await api.call('GET', `/api/intents/search?uid=${uid}`)).intents.map(shownOf);
   const pat = await api.obtainPat();

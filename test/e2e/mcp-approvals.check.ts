@@ -1,31 +1,17 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
 import { createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
-import { approvalPage } from '../../schemas/deferred.ts';
-import { intentOf } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
-import { bodyOf, startApi } from './api.ts';
+import { bodyOf } from './api.ts';
+import { startRefunds, uid } from './refunds.ts';
 
 // The official client, and the official package for tasks, wait for a person's approval in each way that the protocol has.
 
-const upstream = await startUpstream((_, response) => {
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"refunded":true}');
-});
-const api = await startApi({ policyFile: 'samples/policies/large-refunds-need-a-person.json' });
-afterAll(async () => {
-  await api.stop();
-  await upstream.stop();
-});
+const { api, upstream, pat, seen, decide, stop } = await startRefunds();
+afterAll(() => stop());
 beforeEach(() => {
   upstream.seen.length = 0;
 });
 
-const uid = 'payments.example:refund:v1';
-const service_id = await api.createService();
-const endpoint = { url: `http://127.0.0.1:${upstream.port}/refunds`, method: 'POST', content_type: 'application/json' } as const;
-const input_parameters = [{ name: 'amount', type: 'number', required: true } as const];
-bodyOf(await api.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) }), 201);
-const pat = await api.obtainPat();
 const url = new URL(`${api.stack.base_url}/mcp`);
 const headers = { Authorization: `Bearer ${pat}` };
 const clientInfo = { name: 'test', version: '1' };
@@ -48,16 +34,6 @@ const refund = (amount: number, more: object = {}) => ({
   arguments: { intent_uid: uid, parameters: { amount }, ...more },
 });
 const textOf = ({ content }: { content?: unknown }) => (content as { text: string }[]).map(({ text }) => text).join('\n');
-const seen = () => upstream.seen.map(({ body }) => JSON.parse(String(body)));
-
-/** Decides about the only call that waits. */
-async function decide(decision: 'approve' | 'deny') {
-  const { approvals } = approvalPage.parse(bodyOf(await api.asAdmin('GET', '/api/approvals')));
-  expect(approvals).toHaveLength(1);
-  const [{ id, digest } = { id: '', digest: '' }] = approvals;
-  bodyOf(await api.asAdmin('POST', `/api/approvals/${id}`, { decision, reason: 'Too much' }, { 'If-Match': `"${digest}"` }));
-  return id;
-}
 
 /** A session of the package for tasks. In 2026-07-28, the client leaves sending to its host. */
 const openTasks = (client: Client, revision: string) =>

@@ -31,24 +31,18 @@ afterAll(async () => {
 
 test('a policy on trial judges every execution, over HTTP, MCP and later, and decides about none', async () => {
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;
-  bodyOf(await api.asAdmin('POST', `/api/services/${await api.createService()}/intents`, intentOf(uid, { endpoint })), 201);
+  await api.createIntent(intentOf(uid, { endpoint }));
   const pat = await api.obtainPat('ann');
   const run = async (code: string) => bodyOf(await api.execute(pat, uid, { code }));
   for (const code of ['FR', 'DE', 'DE']) await run(code);
-  const call = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' } } },
-  };
-  const headers = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' };
-  bodyOf(await api.call('POST', '/mcp', { token: pat, body: call, headers }));
+  bodyOf(await api.executeOverMcp(pat, uid, { code: 'FR' }));
   bodyOf(await api.execute(pat, uid, { code: 'FR' }, { 'Idempotency-Key': 'later', Prefer: 'respond-async' }), 202);
   for (const code of ['DE', 'DE', 'DE', 'DE']) await run(code);
-  let trial = namedPolicyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
+  const readTrial = async () => namedPolicyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
+  let trial = await readTrial();
   for (let attempt = 0; trial.calls < 9 && attempt < 100; attempt++) {
     await sleep(200);
-    trial = namedPolicyTrial.parse(bodyOf(await api.asAdmin('GET', '/api/policy/try?period=hour')));
+    trial = await readTrial();
   }
   const row = { agent_id: 'ann', intent_uid: uid, first: expect.any(String), last: expect.any(String) };
   expect(trial).toMatchObject({

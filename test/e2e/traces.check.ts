@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { connect } from '../../client/connect.ts';
+import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';
 
@@ -21,17 +22,8 @@ const tracestate = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE';
 const intent_uid = 'e2e.example:trace:v1';
 let pat = '';
 beforeAll(async () => {
-  const service = await api.createService();
-  const intent = {
-    intent_uid,
-    intent_name: 'Trace',
-    description: 'Is called within a trace',
-    input_parameters: [],
-    output_parameters: [],
-    endpoint: `http://127.0.0.1:${upstream.port}/traced`,
-    tags: [],
-  };
-  bodyOf(await api.asAdmin('POST', `/api/services/${service}/intents`, intent), 201);
+  const endpoint = { url: `http://127.0.0.1:${upstream.port}/traced`, method: 'POST', content_type: 'application/json' } as const;
+  await api.createIntent(intentOf(intent_uid, { endpoint, input_parameters: [], output_parameters: [] }));
   pat = await api.obtainPat();
 });
 beforeEach(() => {

@@ -22,26 +22,18 @@ const rowsOf = async (client: Api, query: string, list: string): Promise<Record<
   bodyOf(await client.asAdmin('GET', `/api/stats?${query}`))[list];
 
 test('every execution is counted once, although the stack stops right after the last one', async () => {
-  const service_id = await api.createService();
   const uid = 'usage.example:call:v1';
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/?status={status}`, method: 'GET', content_type: 'application/json' } as const;
   const input_parameters = [{ name: 'status', type: 'integer', required: true } as const];
-  const intent = { ...intentOf(uid, { endpoint, input_parameters }) };
-  bodyOf(await api.asAdmin('POST', `/api/services/${service_id}/intents`, intent), 201);
+  const service_id = await api.createIntent(intentOf(uid, { endpoint, input_parameters }));
   const [ann, bob] = [await api.obtainPat('ann'), await api.obtainPat('bob')];
-  const overMcp = (pat: string, args: object) =>
-    api.call('POST', '/mcp', {
-      token: pat,
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } },
-      headers: { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' },
-    });
   const key = { 'Idempotency-Key': 'once' };
   await Promise.all([
     ...Array.from({ length: 25 }, () => api.execute(ann, uid, { status: 200 })),
     ...Array.from({ length: 4 }, () => api.execute(bob, uid, { status: 401 })),
     api.execute(bob, uid, {}),
     api.execute(bob, 'usage.example:nothing:v1', {}),
-    overMcp(bob, { intent_uid: uid, parameters: { status: 200 } }),
+    api.executeOverMcp(bob, uid, { status: 200 }),
   ]);
   // a stored answer is an execution without a call
   for (let times = 0; times < 3; times++) await api.execute(ann, uid, { status: 200 }, key);
