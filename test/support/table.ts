@@ -1,7 +1,5 @@
-import type { AddressInfo } from 'node:net';
-import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DescribeTableCommand, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { serveTables } from '../../bin/local/transactions.ts';
 import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
 import { openTable, type Table } from '../../functions/core/table/table.ts';
@@ -21,18 +19,20 @@ export interface TestTable {
 /** On a busy machine, a burst of a few hundred operations takes long; tests are about what becomes of them. */
 const patienceMs = 60_000;
 
-/** A fresh, real table (dynalite, in memory) on a loopback port of its own. */
+/** As test/plain-context.js has loaded it, once for all files; programs load it themselves. */
+const { loadTableServer = () => import('./table-server.ts') } = globalThis as {
+  loadTableServer?: () => Promise<typeof import('./table-server.ts')>;
+};
+
+/** A fresh, real table (dynalite, in memory), which is served on a loopback port, too. */
 export async function startTable(): Promise<TestTable> {
-  const server = serveTables({});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const operations: string[] = [];
-  server.on('request', ({ headers }) => operations.push(String(headers['x-amz-target']).split('.').at(-1) ?? ''));
+  const { startTableServer } = await loadTableServer();
+  const { endpoint, operations, handle, stop: stopServer } = await startTableServer();
   const raw = new LeanDynamoDBClient({
     endpoint,
     region: 'eu-west-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    requestHandler: { connectionTimeout: patienceMs, requestTimeout: patienceMs },
+    requestHandler: { handle } as unknown as NonNullable<DynamoDBClientConfig['requestHandler']>,
   });
   const tableNames = { registry: 'test-registry', activity: 'test-activity' };
   for (const name of Object.values(tableNames)) {
@@ -51,6 +51,8 @@ export async function startTable(): Promise<TestTable> {
       }),
     );
   }
+  const isActive = async (TableName: string) => (await raw.send(new DescribeTableCommand({ TableName }))).Table?.TableStatus === 'ACTIVE';
+  for (const name of Object.values(tableNames)) while (!(await isActive(name)));
   const readUnits: number[] = [];
   raw.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -67,12 +69,10 @@ export async function startTable(): Promise<TestTable> {
     { step: 'initialize' },
   );
   const client = DynamoDBDocumentClient.from(raw, { marshallOptions: { removeUndefinedValues: true } });
-  const stop = () =>
-    new Promise<void>((resolve) => {
-      raw.destroy();
-      server.closeAllConnections();
-      server.close(() => resolve());
-    });
+  const stop = async () => {
+    raw.destroy();
+    await stopServer();
+  };
   operations.length = 0;
   return { table: openTable(tableNames, client, patienceMs), client, tableNames, operations, readUnits, endpoint, stop };
 }
