@@ -126,21 +126,6 @@ const cases: Case[] = [
     state: isVoid,
   },
   {
-    name: 'envoy 3: what is asked for under another policy waits for an approval of its own',
-    play: async () => {
-      await approve();
-      const policy = approvalTemplate({ rate: 7 });
-      execution = gate.openExecute({ template: policy });
-      const asked = await ask(undefined, {
-        token: await obtainPat(gate, agent, policy),
-        headers: { 'Idempotency-Key': `again-${number}` },
-      });
-      expect(asked).toMatchObject({ status: 202, body: waiting });
-      await parts.openWorker({ policy })(idOf(asked));
-    },
-    state: { status: 'working' },
-  },
-  {
     name: 'it is approved, and its worker begins more than an hour later',
     play: async () => {
       await approve();
@@ -242,16 +227,6 @@ const cases: Case[] = [
     state: { status: 'done', outcome: { status: 403 } },
   },
   {
-    name: 'its PATs are revoked after the approval',
-    play: async () => {
-      await approve();
-      await revoke();
-      await work();
-      pat = await obtainPat(gate, agent, approvalTemplate());
-    },
-    state: { status: 'done', outcome: { status: 401 } },
-  },
-  {
     name: 'its intent is changed after the approval',
     play: async () => {
       await approve();
@@ -278,16 +253,6 @@ const cases: Case[] = [
       await work();
     },
     state: { status: 'expired', reason: expect.stringContaining('The intent has changed') },
-  },
-  {
-    name: 'its intent is changed back after an admin was told that it is void',
-    play: async () => {
-      await change();
-      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
-      await change({});
-      await isRefused(approve(), 409, 'CONFLICT', 'no_longer_holds');
-    },
-    state: { status: 'expired' },
   },
   {
     name: 'its agent is blocked and unblocked before the decision',

@@ -142,6 +142,8 @@ describe('what may leave', () => {
     expect((await run({}, key)).text).toBe('{"name":"x","items":[{"price":1.10}]}');
     expect((await run({ fields: ['/items', '/customer'] }, key)).text).toBe('{"items":[{"price":1.10}]}');
     expect((await run({ fields: ['/customer'] }, key)).text).toBe('{}');
+    const issues = [{ path: '/fields/0', problem: 'must be a JSON pointer, for example /name' }];
+    expect((await run({ fields: ['name'] }, key)).body.error.details.issues).toEqual(issues);
   });
 
   test('is all that is kept', async () => {
@@ -172,8 +174,6 @@ describe('what may leave', () => {
 describe('max_bytes', () => {
   test.each<[string, string]>([
     ['0', 'must be at least 100, or be left out for the whole answer'],
-    ['1.5', 'must be an integer'],
-    ['"20"', 'must be a number'],
     ['2000001', 'must be at most 2000000, or be left out for the whole answer'],
   ])('of %s is refused', async (value, problem) => {
     await register();
@@ -221,13 +221,6 @@ describe('numbers keep every digit', () => {
     );
     expect(upstream.seen).toHaveLength(1);
   });
-
-  test('in the path', async () => {
-    const url = `http://127.0.0.1:${upstream.port}/things/{p}`;
-    await register({ endpoint: { url, method: 'GET', content_type: 'application/json' } });
-    await run('"parameters":{"p":9007199254740993}');
-    expect(upstream.seen[0]?.url).toBe('/things/9007199254740993');
-  });
 });
 
 describe('an origin with many slow calls', () => {
@@ -260,12 +253,5 @@ describe('an origin with many slow calls', () => {
     // what was answered is answered again under its key
     await list(10);
     expect(await run({}, key)).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
-  });
-
-  test('costs a fast call nothing: it writes nothing about its origin, and reads of it with everything else', async () => {
-    await run();
-    gate.database.operations.length = 0;
-    await run();
-    expect(gate.database.operations).toEqual(['BatchGetItem', expect.stringMatching(/^(Update|Put)Item$/)]);
   });
 });

@@ -4,7 +4,6 @@ import { calculateJwkThumbprint } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { createAction as createClear } from '../../functions/clear-waiting-agents.ts';
-import { openAgents } from '../../functions/core/activity/agents.ts';
 import { maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
@@ -261,15 +260,6 @@ describe('with approval', () => {
     expect((await ask(agent)).status).toBe(200);
   });
 
-  test('a key that is blocked under another id is not approved', async () => {
-    const agent = await newAgent();
-    await obtainPat(gate, agent);
-    const key_thumbprint = await thumbprintOf(agent.agentId);
-    await block(agent.agentId);
-    const refused = refusalOf(await approve(`${agent.agentId} two`, { key_thumbprint }));
-    expect(refused).toMatchObject({ status: 409, code: 'CONFLICT', details: { reason: 'agent_blocked' } });
-  });
-
   test('an agent that had PATs before needs none, one that was unbound does', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
@@ -451,8 +441,11 @@ describe('a proof of possession', () => {
   test('is not written down for a call that is known to be beyond the limit', async () => {
     const agent = await makeAgent();
     const key = { agentId: agent.thumbprint, privateKey: agent.privateKey as never, publicJwk: JSON.stringify(agent.jwk as JWK) };
-    const pat = await obtainPat(gate, key);
-    const steps = gate.openExecute();
+    const template = JSON.parse(
+      JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'),
+    );
+    const pat = await obtainPat(gate, key, template);
+    const steps = gate.openExecute({ template });
     const proofOf = () => signProof(agent, { url: `${baseUrl}/api/intents/execute`, token: pat });
     while ((await run(pat, steps)).status !== 429);
     const calls = [{}, { 'Idempotency-Key': 'new' }];
@@ -556,18 +549,6 @@ describe('an agent_id that several keys use', () => {
     expect((await approve(name)).status).toBe(200);
     expect((await requestPat(share(true), second)).status).toBe(200);
   });
-
-  test('is not obtained by writing the name of another key', async () => {
-    const [first, second] = await makeSharers();
-    await issued(first);
-    const name = subjectOf(await issued(second));
-    expect(refusalOf(await requestPat(share(), await newAgent(name)))).toMatchObject({
-      status: 400,
-      code: 'INVALID_PARAMETER',
-      details: { issues: [{ path: '/agent_id', problem: expect.stringMatching(/^must not end in ~ and a key thumbprint/) }] },
-    });
-    expect((await run(await issued(second))).status).toBe(200);
-  });
 });
 
 describe('replays', () => {
@@ -622,10 +603,4 @@ test('each PAT that is issued leaves a line that says to whom, and holds no secr
   } finally {
     written.mockRestore();
   }
-});
-
-test('what no item can hold is a fault of ours, not an outage', async () => {
-  const { table } = gate.database;
-  await expect(table.put({ ...keys.jti('s', 'j'), expires_at: Number.MAX_SAFE_INTEGER + 1 })).rejects.not.toHaveProperty('code');
-  expect(await openAgents(table).find('nobody')).toBeUndefined();
 });

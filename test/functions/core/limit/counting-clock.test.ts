@@ -39,7 +39,6 @@ async function hammer(limit: RateLimit, options: SimulationOptions) {
 
 const limits = [
   { rate: 20, period: 1 },
-  { rate: 10, period: 10 },
   { rate: 60, period: 60 },
 ];
 

@@ -226,7 +226,6 @@ describe('a client that respects', () => {
   test.each([
     { rate: 5, period: 10 },
     { rate: 3, period: 1 },
-    { rate: 20, period: 60 },
   ])('RateLimit-Policy is never refused, however parallel ($rate in $period s)', async (limit) => {
     const random = seededRandom(limit.rate);
     const counter = openRateLimiter(store.table, now);
@@ -260,19 +259,19 @@ describe('a client that respects', () => {
 });
 
 describe('the counter item', () => {
-  test.each([
-    { rate: 1_000_000, period: 1 },
-    { rate: 1_000_000, period: 604_800 },
-  ])('stays small and expires after its last call ($rate in $period s)', async ({ rate, period }) => {
-    const counter = openCounter(store.table, now);
-    nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
-    const request = requestOf({ rate, period });
-    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_999 });
-    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_998 });
-    const item = await itemOf(request);
-    expect(item).toMatchObject({ total: 2, expires_at: Math.ceil((nowMs + longestCountMs(period)) / 1000) + 3_600 });
-    expect(JSON.stringify(item).length).toBeLessThan(500);
-  });
+  test.each([{ rate: 1_000_000, period: 604_800 }])(
+    'stays small and expires after its last call ($rate in $period s)',
+    async ({ rate, period }) => {
+      const counter = openCounter(store.table, now);
+      nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
+      const request = requestOf({ rate, period });
+      expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_999 });
+      expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 999_998 });
+      const item = await itemOf(request);
+      expect(item).toMatchObject({ total: 2, expires_at: Math.ceil((nowMs + longestCountMs(period)) / 1000) + 3_600 });
+      expect(JSON.stringify(item).length).toBeLessThan(500);
+    },
+  );
 
   test('belongs to one key and one thing counted, and has a window for each limit', async () => {
     const counter = openCounter(store.table, now);
