@@ -1,63 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { describeChanges, describeDecisions, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
 
-const defaults = {
-  stage: 'production',
-  protocol: 'proto',
-  alarmCallsPerAgent: 300,
-  alarmCallsPerService: 0,
-  aliases: true,
-  policyFile: 'policy.json',
-  patLifeSeconds: 3_600,
-  maxPerNamespace: 20_000,
-  historyDays: 400,
-  issueLimitPerHour: 60,
-  voidPats: false,
-  signingKeys: ['first'],
-  agents: 'open',
-  agentIds: 'bound',
-  receipts: 'keyed',
-  requireFreshSignature: false,
-  requireProofOfPossession: false,
-  signIn: false,
-  adminSignIn: false,
-  signInRedirectUris: [
-    'http://127.0.0.1/callback',
-    'http://127.0.0.1/oauth/callback',
-    'http://[::1]/callback',
-    'http://[::1]/oauth/callback',
-    'http://localhost/callback',
-    'http://localhost/oauth/callback',
-  ],
-  signInSeconds: 43_200,
-  egressPorts: [443],
-  expectedIntents: 100_000,
-  allowLoopback: false,
-  approvalSeconds: 3_600,
-  callKey: 'first',
-  localUpstreams: [],
-  privateOrigins: [],
-  corsOrigins: [],
-  requestsPerSecond: 200,
-  burst: 400,
-  throttling: {},
-  waf: false,
-  wafRequestsPerFiveMinutes: 500,
-  requireAdminMfa: true,
-  machineClient: false,
-  machineNamespaces: [],
-  tracing: true,
-  logRetentionDays: 30,
-  retainData: true,
-  unprotected: false,
-  tags: {},
-  customerManagedKey: false,
-  gradualDeployment: false,
-  reservedConcurrency: { 'execute-intent': 0, mcp: 0 },
-  search: 'sqlite',
-  manageApiLogRole: false,
-};
-
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
 const keyArn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
@@ -74,11 +17,11 @@ function mistakes(given: Record<string, unknown>, read = parseSettings): string[
   return [];
 }
 
-describe('parseSettings', () => {
-  test('has a default for every setting', () => {
-    expect(parseSettings({})).toEqual(defaults);
-  });
+/** Values of a setting, or of its first element, that are all refused in the same words. */
+const refusing = (place: string, problem: string, ...values: string[][]): [Record<string, unknown>, string][] =>
+  values.flat().map((value) => [{ [place.replace('.0', '')]: place.endsWith('.0') ? [value] : value }, `${place}: ${problem}`]);
 
+describe('parseSettings', () => {
   test.each([
     ['numbers', { patLifeSeconds: '900' }, { patLifeSeconds: 900 }],
     ['flags', { waf: 'true', tracing: 'false' }, { waf: true, tracing: false }],
@@ -89,12 +32,9 @@ describe('parseSettings', () => {
     expect(parseSettings(given)).toMatchObject(expected);
   });
 
-  test.each([
-    ['production', {}, true],
-    ['every other stage', { stage: 'prod' }, true],
-    ['no stage that is told not to', { stage: 'dev', retainData: 'false' }, false],
-  ])('%s keeps its data', (_, given, retainData) => {
-    expect(parseSettings(given).retainData).toBe(retainData);
+  test('keeps data, and asks admins for a second factor, unless told not to', () => {
+    expect(parseSettings({})).toMatchObject({ stage: 'production', retainData: true, requireAdminMfa: true });
+    expect(parseSettings({ stage: 'dev', retainData: 'false' })).toMatchObject({ retainData: false, requireAdminMfa: false });
   });
 
   test('takes as many intents as SQLite or OpenSearch has room for', () => {
@@ -104,8 +44,7 @@ describe('parseSettings', () => {
 
   test('makes the public base URL of the domain name', () => {
     const given = { domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com' };
-    expect(parseSettings(given)).toEqual({
-      ...defaults,
+    expect(parseSettings(given)).toMatchObject({
       publicBaseUrl: 'https://api.example.com',
       domain: { name: 'api.example.com', zone: { hostedZoneId: 'Z1', zoneName: 'example.com' } },
     });
@@ -119,7 +58,6 @@ describe('parseSettings', () => {
     [{ patLifeSeconds: '1e3' }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ patLifeSeconds: 60.5 }, 'patLifeSeconds: must be a whole number from 60 to 86400'],
     [{ waf: 'yes' }, 'waf: must be true or false'],
-    [{ approvalSeconds: 59 }, 'approvalSeconds: must be a whole number from 60 to 43200'],
     [{ receipts: 'some' }, 'receipts: must be off, keyed or all'],
     [{ tryPolicyFile: '' }, 'tryPolicyFile: must have at least 1 characters'],
     [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
@@ -129,28 +67,17 @@ describe('parseSettings', () => {
     ],
     [{ tags: { 'aws:x': 'y' } }, 'tags.aws:x: must have other member names'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
-    [{ signingKeys: [] }, 'signingKeys: must name at least one key, and none twice'],
     [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
     [{ egressPorts: '80' }, 'egressPorts: must include 443'],
     [{ machineNamespaces: 'pay.example' }, 'machineNamespaces: needs machineClient'],
-    [
-      { publicBaseUrl: 'https://a.example/' },
-      'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
-    ],
-    ...['https://A.example', 'https://a.example:443', 'https://a.example.', 'https://a.example./x', 'https://a.example?q'].map(
-      (publicBaseUrl): [Record<string, unknown>, string] => [
-        { publicBaseUrl },
-        'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
-      ],
+    ...refusing(
+      'publicBaseUrl',
+      'must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
+      ['https://a.example/', 'https://A.example', 'https://a.example:443', 'https://a.example.', 'https://a.example./x'],
+      ['https://a.example?q', 'ftp://a.example'],
     ),
-    [
-      { publicBaseUrl: 'ftp://a.example' },
-      'publicBaseUrl: must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
-    ],
     [{ corsOrigins: 'https://a.example/x' }, 'corsOrigins.0: must be * or https://<host>'],
     [{ alarmEmail: 'nobody' }, 'alarmEmail: must be an e-mail address'],
-    [{ alarmCallsPerAgent: -1 }, 'alarmCallsPerAgent: must be a whole number from 0 to 1000000'],
-    [{ alarmCallsPerService: '1.5' }, 'alarmCallsPerService: must be a whole number from 0 to 1000000'],
     [
       { logRetentionDays: 31 },
       `logRetentionDays: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653`,
@@ -162,70 +89,40 @@ describe('parseSettings', () => {
       'gradualDeployment: must be left out in the stage local, which has one version of each function',
     ],
     [{ localUpstreams: 'api' }, 'localUpstreams: is for local development: set stage to local, or leave it out'],
+    ...refusing(
+      'localUpstreams.0',
+      'must be a host name of letters, digits, hyphens and dots, or an address of a private network',
+      ['169.254.169.254', 'fd00:ec2::254', 'fe80::1', '93.184.216.34', 'API', 'http://api', 'a_b', '2130706433'],
+      ['api:8000', '192.168.1', ''],
+    ).map(([given, mistake]): [Record<string, unknown>, string] => [{ stage: 'local', ...given }, mistake]),
     ...[
-      '169.254.169.254',
-      'fd00:ec2::254',
-      'fe80::1',
-      '93.184.216.34',
-      'API',
-      'http://api',
-      'a_b',
-      '2130706433',
-      'api:8000',
-      '192.168.1',
-      '',
-    ].map((host): [Record<string, unknown>, string] => [
-      { stage: 'local', localUpstreams: [host] },
-      'localUpstreams.0: must be a host name of letters, digits, hyphens and dots, or an address of a private network',
-    ]),
-    ...Object.entries({
-      'http://orders.internal': 'must begin with https://',
-      'orders.internal': 'must begin with https://',
-      'ftp://orders.internal': 'must begin with https://',
-      '': 'must begin with https://',
-      'https://*.internal': 'must name one host: wildcards are not supported',
-      '*': 'must name one host: wildcards are not supported',
-      ...Object.fromEntries(
-        [
-          'https://orders.internal/',
-          'https://orders.internal/path',
-          'https://orders.internal?q',
-          'https://orders.internal:443',
-          'https://Orders.internal',
-          'https://orders.internal.',
-          'https://user@orders.internal',
-          'https://10.0.775',
-          'https://0x7f000001',
-          'https://[::ffff:10.0.3.7]',
-        ].map((origin) => [
-          origin,
-          'must be an origin such as https://orders.internal:8443, in lower case, without path, default port or dot after the host',
-        ]),
+      ...refusing('privateOrigins.0', 'must begin with https://', [
+        'http://orders.internal',
+        'orders.internal',
+        'ftp://orders.internal',
+        '',
+      ]),
+      ...refusing('privateOrigins.0', 'must name one host: wildcards are not supported', ['https://*.internal', '*']),
+      ...refusing(
+        'privateOrigins.0',
+        'must be an origin such as https://orders.internal:8443, in lower case, without path, default port or dot after the host',
+        ['https://orders.internal/', 'https://orders.internal/path', 'https://orders.internal?q', 'https://orders.internal:443'],
+        ['https://Orders.internal', 'https://orders.internal.', 'https://user@orders.internal', 'https://10.0.775'],
+        ['https://0x7f000001', 'https://[::ffff:10.0.3.7]'],
       ),
-      'https://localhost': 'must not name this machine',
-      'https://api.localhost:8443': 'must not name this machine',
-      'https://127.0.0.1': 'must not name this machine',
-      'https://127.255.0.1:8443': 'must not name this machine',
-      'https://[::1]': 'must not name this machine',
-      'https://[::ffff:7f00:1]': 'must not name this machine',
-      ...Object.fromEntries(
-        [
-          '169.254.169.254',
-          '169.254.1.1',
-          '0.0.0.0',
-          '100.100.100.200',
-          '93.184.216.34',
-          '[fe80::1]',
-          '[fd00:ec2::254]',
-          '[::]',
-          '[::ffff:a9fe:a9fe]',
-          '[64:ff9b::a9fe:a9fe]',
-        ].map((host) => [
-          `https://${host}`,
-          'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service',
-        ]),
+      ...refusing(
+        'privateOrigins.0',
+        'must not name this machine',
+        ['https://localhost', 'https://api.localhost:8443', 'https://127.0.0.1', 'https://127.255.0.1:8443'],
+        ['https://[::1]', 'https://[::ffff:7f00:1]'],
       ),
-    }).map(([origin, problem]): [Record<string, unknown>, string] => [{ vpc, privateOrigins: [origin] }, `privateOrigins.0: ${problem}`]),
+      ...refusing(
+        'privateOrigins.0',
+        'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service',
+        ['https://169.254.169.254', 'https://169.254.1.1', 'https://0.0.0.0', 'https://100.100.100.200', 'https://93.184.216.34'],
+        ['https://[fe80::1]', 'https://[fd00:ec2::254]', 'https://[::]', 'https://[::ffff:a9fe:a9fe]', 'https://[64:ff9b::a9fe:a9fe]'],
+      ),
+    ].map(([given, mistake]): [Record<string, unknown>, string] => [{ vpc, ...given }, mistake]),
     [
       { privateOrigins: 'https://orders.internal' },
       'privateOrigins: needs vpc: only functions in a network of yours reach private addresses',
@@ -255,12 +152,11 @@ describe('parseSettings', () => {
       { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
       'signIn: must be left out with requireProofOfPossession: who signs in has no key',
     ],
-    ...['http://host.example/callback', 'https://host.example/callback#x', 'host:callback'].map(
-      (uri): [Record<string, unknown>, string] => [
-        { signInRedirectUris: [uri] },
-        'signInRedirectUris.0: must be an https address, or http on 127.0.0.1, [::1] or localhost',
-      ],
-    ),
+    ...refusing('signInRedirectUris.0', 'must be an https address, or http on 127.0.0.1, [::1] or localhost', [
+      'http://host.example/callback',
+      'https://host.example/callback#x',
+      'host:callback',
+    ]),
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
     [{ adopt: {} }, 'adopt: must name what to take over, or be left out'],
     [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],
@@ -310,7 +206,11 @@ describe('readSettings', () => {
     ['a single setting over it', { stages, stage: 'test', tracing: 'true' }, { stage: 'test', retainData: false, tracing: true }],
     ['the local stage, which needs no entry', { stages, stage: 'local' }, { stage: 'local', retainData: true }],
     ['any stage if none is listed', { stage: 'dev' }, { stage: 'dev', retainData: true }],
-    ['past what other tools write', { 'acknowledged-issue-numbers': [1], 'availability-zones:account=1': [], pager: 'less' }, defaults],
+    [
+      'past what other tools write',
+      { 'acknowledged-issue-numbers': [1], 'availability-zones:account=1': [], pager: 'less' },
+      parseSettings({}),
+    ],
   ])('takes %s', (_, context, expected) => {
     expect(readSettings(context)).toMatchObject(expected);
   });
