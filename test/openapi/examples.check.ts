@@ -5,9 +5,9 @@ import { exampleBaseUrl, serviceId as exampleServiceId } from '../../lib/endpoin
 import { type EndpointName, endpoints } from '../../lib/endpoints.ts';
 import { startApi } from '../e2e/api.ts';
 
-const deployment = { protocol: 'proto', policy: readFileSync('policy.json', 'utf8') };
+const deployment = { protocol: 'proto', policy: readFileSync('bin/local/policy.json', 'utf8') };
 
-const api = await startApi({ demo: true, policyFile: 'policy.json', environment: { BASE_URL: exampleBaseUrl } });
+const api = await startApi({ demo: true, environment: { BASE_URL: exampleBaseUrl } });
 afterAll(() => api.stop());
 
 /** Values that are never the same twice, or that change with the ranking of searches. */
