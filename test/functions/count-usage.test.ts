@@ -105,27 +105,6 @@ describe('of a delivery', () => {
 });
 
 describe('executions are counted once', () => {
-  test('although they come twice, late and in any order', async () => {
-    nowMs = noon;
-    const table = openMemoryTable();
-    const { deliver, rollUp } = open(table);
-    const early = executed({ at: noon - 26 * hourMs, outcome: 'FORBIDDEN' });
-    const late = executed({ at: noon - 61 * minuteMs });
-    const current = executed({ at: noon });
-    await deliver([lineOf(current), lineOf(late), lineOf(current)]);
-    await rollUp();
-    await deliver([lineOf(late)]);
-    await deliver([lineOf(early), lineOf(current)]);
-    await rollUp();
-    await rollUp();
-    expect(await countsOf(table, 'hour', 'agent')).toEqual({ '2026-03-01T12:00:00.000Z s1 agent-1': 1 });
-    expect(await countsOf(table, 'day', 'intent')).toEqual({
-      '2026-03-01T10:00:00.000Z s1 a.example:look:v1': 1,
-      '2026-03-01T12:00:00.000Z s1 a.example:look:v1': 1,
-    });
-    expect(await countsOf(table, 'month', 'service')).toEqual({ '2026-02-28T00:00:00.000Z s1': 1, '2026-03-01T00:00:00.000Z s1': 2 });
-  });
-
   test('from the minutes that have changed alone, although an hour of them shares a partition', async () => {
     const table = openMemoryTable();
     const { deliver, rollUp } = open(table);

@@ -98,18 +98,6 @@ test('undoes a change of a service, unless it has changed since', async () => {
   await expect(undoChange(api, details)).rejects.toThrow('has changed since');
 });
 
-test('names another obstacle as the gate does', async () => {
-  const service = await registry.createService();
-  const id = service.service_id;
-  await services.replace(id, serviceNamed(`${service.service_name} renamed`), () => true);
-  const details = await readChange(api, await headSeq());
-  await services.create(serviceNamed(service.service_name));
-  await expect(undoChange(api, details)).rejects.toMatchObject({
-    status: 409,
-    details: { issues: [{ path: '/service_name', problem: 'must be unique' }] },
-  });
-});
-
 test.each<[string, () => Promise<unknown>, string]>([
   ['a registration', () => registry.createService(), 'Delete the service to undo its registration.'],
   ['a creation', () => registry.createIntent(), 'Delete the intents to undo their creation.'],

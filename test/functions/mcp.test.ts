@@ -167,14 +167,6 @@ describe('what helps after a service has failed', () => {
   });
 });
 
-test('how long to wait is said in seconds, not as the name of a header', async () => {
-  const executeIntent: Action = async () => {
-    throw new ApiError('SERVICE_UNAVAILABLE', 'Busy. Try again after Retry-After.', { headers: { 'Retry-After': '7' } });
-  };
-  const { body } = await execute({ pat: issued }, open({ endpoints: { ...endpoints, executeIntent } }));
-  expect(body.result.structuredContent.error.message).toBe('Busy. Try again after 7 seconds.');
-});
-
 test.each<[string[], string, number]>([
   [[], new URL(baseUrl).origin, 200],
   [['https://host.example'], 'https://host.example', 200],

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
 import { listAssets } from '../../console/assets.ts';
@@ -82,21 +81,6 @@ describe('the console', () => {
     expect(JSON.parse(written.replaceAll('&quot;', '"'))).toMatchObject(known);
     const connect = 'signIn' in deps ? "connect-src 'self' https://pool.example;" : "connect-src 'self';";
     expect(headers).toMatchObject({ 'Content-Security-Policy': expect.stringContaining(connect) });
-  });
-
-  test('loads less than 120 KB compressed at first', () => {
-    const first = new Map<string, string>();
-    /** The file, and its static imports. */
-    const load = (name: string): void => {
-      const { text = '' } = assets.find((asset) => asset.name === name) ?? {};
-      if (first.has(name)) return;
-      first.set(name, text);
-      for (const [, other = ''] of text.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) load(other);
-    };
-    for (const file of ['console.js', 'console.css']) load(assets.find((asset) => asset.file === file)?.name ?? '');
-    expect(first.size).toBeGreaterThan(3);
-    expect([...first.keys()].filter((name) => /^(importer|console-view|build)/.test(name))).toEqual([]);
-    expect([html['/console'], ...first.values()].reduce((bytes, text) => bytes + gzipSync(text).length, 0)).toBeLessThan(120_000);
   });
 });
 

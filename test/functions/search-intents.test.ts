@@ -92,15 +92,6 @@ describe('an answer', () => {
     expect((await ask({ [name]: '', other: 'x' })).status).toBe(200);
   });
 
-  test('beyond the last page is empty', async () => {
-    const { status, body, headers } = await ask({ tags: 'answer', page: '9' });
-    expect({ status, body }).toEqual({
-      status: 200,
-      body: { intents: [], pagination: { total_results: 3, total_pages: 1, current_page: 9, page_size: 10 } },
-    });
-    expect(headers.Link).toBe('<https://api.example/test/api/intents/search?tags=answer&page=1&page_size=10>; rel="prev"');
-  });
-
   test('is not sent again to a caller that has it', async () => {
     const { headers } = await ask({ tags: 'answer' });
     const again = await ask({ tags: 'answer' }, engines[1], { 'If-None-Match': String(headers.ETag) });
@@ -158,7 +149,7 @@ describe('the next search, from any instance,', () => {
 });
 
 describe('a request', () => {
-  test('for brief hits gets what a choice takes', async () => {
+  test('for brief hits gets what a choice takes, and the catalogue also service, method and tags', async () => {
     const { service_id } = await services.create(serviceNamed('Brief'));
     const parameter = (name: string, required: boolean) => ({ name, type: 'string' as const, required });
     await intents.create(
@@ -169,18 +160,11 @@ describe('a request', () => {
         input_parameters: [parameter('a', true), parameter('b', false), parameter('c', true)],
       }),
     );
-    const { body } = await ask({ namespace: 'brief.example', view: 'brief' });
-    expect(briefPage.parse(body)).toEqual({
-      intents: [{ intent_uid: 'brief.example:one:v1', intent_name: 'One', summary: 'Does one thing.', required: ['a', 'c'] }],
-      pagination: { total_results: 1, total_pages: 1, current_page: 1, page_size: 10 },
-    });
-  });
-
-  test('for the catalogue also gets service, method and tags', async () => {
-    const { body } = await ask({ namespace: 'brief.example', view: 'catalogue' });
-    const entry = { intent_uid: 'brief.example:one:v1', intent_name: 'One', summary: 'Does one thing.', required: ['a', 'c'] };
-    expect(cataloguePage.parse(body).intents).toEqual([
-      { ...entry, service_name: expect.stringContaining('Brief'), method: 'POST', tags: expect.any(Array) },
+    const brief = { intent_uid: 'brief.example:one:v1', intent_name: 'One', summary: 'Does one thing.', required: ['a', 'c'] };
+    const show = async (view: string) => (await ask({ namespace: 'brief.example', view })).body;
+    expect(briefPage.parse(await show('brief')).intents).toEqual([brief]);
+    expect(cataloguePage.parse(await show('catalogue')).intents).toEqual([
+      { ...brief, service_name: 'Brief', method: 'POST', tags: expect.any(Array) },
     ]);
   });
 
@@ -204,23 +188,6 @@ describe('a request', () => {
     expect(await found(strict, { permitted: 'true', query: '', namespace: 'forbidden.example' })).toEqual([]);
     expect(await found(template, { permitted: 'true', query: '', namespace: 'forbidden.example' })).toEqual(['forbidden.example:a:v1']);
   });
-});
-
-test('following the links of pages gives everything that existed throughout exactly once, whatever is written meanwhile', async () => {
-  const { service_id } = await services.create(serviceNamed('Pages'));
-  const uidOf = (n: number) => `paging.example:number-${String(n).padStart(3, '0')}:v1`;
-  const lasting = Array.from({ length: 30 }, (_, n) => uidOf(n * 10 + 5));
-  for (const uid of lasting) await intents.create(service_id, intentOf(uid));
-  const seen: string[] = [];
-  let next: Record<string, string> | undefined = { namespace: 'paging.example', page_size: '7' };
-  for (let round = 0; next; round++) {
-    const { body, headers }: Answer = await ask(next);
-    seen.push(...intentPage.parse(body).intents.map(({ intent_uid }) => intent_uid));
-    await intents.create(service_id, intentOf(uidOf(round)));
-    const link: string | undefined = /<([^>]+)>; rel="next"/.exec(String(headers.Link))?.[1];
-    next = link === undefined ? undefined : Object.fromEntries(new URL(link).searchParams);
-  }
-  expect(seen).toEqual(lasting);
 });
 
 test('says so if the table cannot be reached, rather than answer from stale data', async () => {

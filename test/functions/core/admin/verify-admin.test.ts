@@ -150,9 +150,7 @@ test.each<[string, JWTPayload]>([
 describe('the key set', () => {
   test.each([
     ['an error', { status: 500, body: '' }],
-    ['HTML', { status: 200, body: '<html></html>' }],
     ['nothing in it', { status: 200, body: '{"keys":[]}' }],
-    ['something else', { status: 200, body: '{"key":1}' }],
   ])('with %s is unavailable, and asked for again', async (_, broken) => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
@@ -173,12 +171,5 @@ describe('the key set', () => {
       expect(await knock(stranger, verifyAdmin)).toEqual(refused(401, 'UNAUTHORIZED', invalid));
     }
     expect(fetches).toBe(2);
-  });
-
-  test('may rotate', async () => {
-    const verifyAdmin = open();
-    expect(await knock(await sign(adminClaims), verifyAdmin)).toMatchObject({ status: 204 });
-    keySet.body = JSON.stringify({ keys: [{ ...jwk, kid: 'key-3' }] });
-    expect(await knock(await sign(adminClaims, { kid: 'key-3' }), verifyAdmin)).toMatchObject({ status: 204 });
   });
 });

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
-import type { Hold } from '../../../../functions/core/execution/hold.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import type { JsonValue } from '../../../../functions/core/json.ts';
 import { openAnswers } from '../../../../functions/core/mcp/answer.ts';
@@ -18,55 +17,41 @@ afterEach(() => {
   process.env.LOG_LEVEL = previous;
 });
 
-/** looks once */
-const once: Hold = (read) => read();
+const call = (run: Tool['run'], method: string, params: object, headers: Record<string, string> = {}) => {
+  const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
+  const tool: Tool = { name: 'execute_intent', title: 'Execute', description: 'Executes', annotations, input: z.object({}), run };
+  // a hold that looks once, at a call that waits
+  const action = openAnswers(
+    [tool],
+    async () => ok({ status: 'waiting' }),
+    (read) => read(),
+    '1',
+  );
+  return invoke(action, {
+    method: 'POST',
+    path: '/mcp',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+};
 
-const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
-
-test.each<[string, (() => never) | undefined, object]>([
+test.each<[string, Error | undefined, object]>([
   ['that succeeds', undefined, { level: 'INFO' }],
-  [
-    'that is refused',
-    () => {
-      throw new ApiError('NOT_FOUND', 'There is no such intent.');
-    },
-    { level: 'INFO', code: 'NOT_FOUND' },
-  ],
-  [
-    'whose upstream fails',
-    () => {
-      throw new CallFailed('deadline');
-    },
-    { level: 'INFO', code: 'GATEWAY_TIMEOUT', fault: 'upstream' },
-  ],
+  ['that is refused', new ApiError('NOT_FOUND', 'There is no such intent.'), { level: 'INFO', code: 'NOT_FOUND' }],
+  ['whose upstream fails', new CallFailed('deadline'), { level: 'INFO', code: 'GATEWAY_TIMEOUT', fault: 'upstream' }],
   [
     'that the gate cannot run',
-    () => {
-      throw unavailable('The gate cannot reach its database.', new Error('table'));
-    },
+    unavailable('The gate cannot reach its database.', new Error('table')),
     { level: 'ERROR', code: 'SERVICE_UNAVAILABLE', cause: expect.objectContaining({ name: 'Error' }) },
   ],
-])('a tool %s leaves a line that alarms can tell apart, although all are answered with 200', async (_, fail, expected) => {
-  const tool: Tool = {
-    name: 'execute_intent',
-    title: 'Execute',
-    description: 'Executes',
-    annotations,
-    input: z.object({}),
-    run: async () => fail?.() ?? { data: {} },
-  };
+])('a tool %s leaves a line that alarms can tell apart, although all are answered with 200', async (_, failure, expected) => {
   const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
-    const { status } = await invoke(
-      openAnswers([tool], async () => ok({}), once, '1'),
-      {
-        method: 'POST',
-        path: '/mcp',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name } }),
-      },
-    );
-    expect(status).toBe(200);
+    const run = async () => {
+      if (failure) throw failure;
+      return { data: {} };
+    };
+    expect((await call(run, 'tools/call', { name: 'execute_intent' })).status).toBe(200);
     const lines = written.mock.calls.map(([text]) => JSON.parse(String(text)));
     const { level, code, fault, cause } = lines.find(({ message }) => message === 'tool');
     expect({ level, code, fault, cause }).toEqual({ code: undefined, fault: undefined, cause: undefined, ...expected });
@@ -75,11 +60,14 @@ test.each<[string, (() => never) | undefined, object]>([
   }
 });
 
+test('how long to wait is said in seconds, not as the name of a header', async () => {
+  const busy = new ApiError('SERVICE_UNAVAILABLE', 'Busy. Try again after Retry-After.', { headers: { 'Retry-After': '7' } });
+  const { body } = await call(() => Promise.reject(busy), 'tools/call', { name: 'execute_intent' });
+  expect(body.result.structuredContent.error.message).toBe('Busy. Try again after 7 seconds.');
+});
+
 test('who asks too early for the result of a task is told how to ask again', async () => {
-  const answer = openAnswers([], async () => ok({ status: 'waiting' }), once, '1');
-  const message = { jsonrpc: '2.0', id: 1, method: 'tasks/result', params: { taskId: '1' } };
-  const headers = { 'Content-Type': 'application/json', Authorization: 'Bearer x' };
-  const { body } = await invoke(answer, { method: 'POST', path: '/mcp', headers, body: JSON.stringify(message) });
+  const { body } = await call(async () => ({ data: {} }), 'tasks/result', { taskId: '1' }, { Authorization: 'Bearer x' });
   expect(body.error).toEqual({
     code: -32603,
     message: 'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.',
@@ -96,35 +84,20 @@ test.each<[JsonValue | undefined, boolean]>([
   [{}, false],
 ])('requestState %j names a call: %j', async (requestState, isValid) => {
   const keys: string[] = [];
-  const tool: Tool = {
-    ...{ name: 'execute_intent', title: 'Execute', description: 'Executes', annotations, input: z.object({}) },
-    run: async (_args, _request, { key }) => {
-      keys.push(key);
-      return { data: {} };
-    },
+  const run: Tool['run'] = async (_args, _request, { key }) => {
+    keys.push(key);
+    return { data: {} };
   };
   const revision = '2026-07-28';
-  const named = { 'MCP-Protocol-Version': revision, 'Mcp-Method': 'tools/call', 'Mcp-Name': tool.name };
+  const headers = { 'MCP-Protocol-Version': revision, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'execute_intent' };
   const _meta = { 'io.modelcontextprotocol/protocolVersion': revision, 'io.modelcontextprotocol/clientCapabilities': {} };
-  const { body } = await invoke(
-    openAnswers([tool], async () => ok({}), once, '1'),
-    {
-      ...{ method: 'POST', path: '/mcp', headers: { 'Content-Type': 'application/json', ...named } },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, requestState, _meta } }),
-    },
-  );
-  if (isValid) expect(keys).toEqual([requestState ?? expect.stringMatching(/^mcp-/)]);
-  else {
-    expect(keys).toEqual([]);
-    expect(body.error).toEqual({
-      code: -32602,
-      message: expect.stringMatching(/^requestState must have 1 to 255 visible ASCII characters/),
-    });
-  }
+  const { body } = await call(run, 'tools/call', { name: 'execute_intent', requestState, _meta }, headers);
+  expect(keys).toEqual(isValid ? [requestState ?? expect.stringMatching(/^mcp-/)] : []);
+  const message = expect.stringMatching(/^requestState must have 1 to 255 visible ASCII characters/);
+  expect(body.error).toEqual(isValid ? undefined : { code: -32602, message });
 });
 
 test('the advice about a call that was made, whose answer was not kept, is not to make it again', () => {
-  expect(nextCall('execute_intent', new ApiError('CONFLICT', 'It was made.', { details: { reason: 'unkept', outcome: 'executed' } }))).toBe(
-    'It was done. Do not make the same call again.',
-  );
+  const unkept = new ApiError('CONFLICT', 'It was made.', { details: { reason: 'unkept', outcome: 'executed' } });
+  expect(nextCall('execute_intent', unkept)).toBe('It was done. Do not make the same call again.');
 });

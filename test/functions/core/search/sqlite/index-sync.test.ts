@@ -33,16 +33,10 @@ async function startRegistry(pageSize?: number) {
       return source.readRecords(names);
     },
   };
-  const { service_id } = await services.create(serviceNamed('First'));
-  return {
-    table,
-    services,
-    intents,
-    source: counted,
-    serviceId: service_id,
-    /** what was read since this was called last */
-    taken: () => ({ queries: queries.splice(0), read: read.splice(0) }),
-  };
+  const { service_id: serviceId } = await services.create(serviceNamed('First'));
+  /** What was read since this was called last. */
+  const taken = () => ({ queries: queries.splice(0), read: read.splice(0) });
+  return { table, services, intents, source: counted, serviceId, taken };
 }
 
 /** What an index finds, with the names of services. */
@@ -59,7 +53,7 @@ describe('an index that follows the log', () => {
     const step = fc.record({ action: fc.constantFrom(...actions), service: fc.nat(1), intent: fc.nat(2) });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.constantFrom(1, 2, 100), async (steps, pageSize) => {
-        const { source, services, intents, table, serviceId } = await startRegistry(pageSize);
+        const { source, services, intents, serviceId } = await startRegistry(pageSize);
         const ids = [serviceId, (await services.create(serviceNamed('Second'))).service_id];
         const following = await buildIndex(source, ':memory:');
         const requireSame = async () => {
@@ -88,7 +82,6 @@ describe('an index that follows the log', () => {
         }
         await requireSame();
         following.index.close();
-        expect(table.items().length).toBeGreaterThan(0);
       }),
       { numRuns: 60 },
     );

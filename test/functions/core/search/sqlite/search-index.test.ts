@@ -126,29 +126,30 @@ describe('a question', () => {
     expect(search({ explain: 'true', uid: alerts.intent_uid }).hits[0]?.match).toEqual({ score: 0, words: [] });
   });
 
-  test.each([
-    ['FTS5 syntax', '"weather" * NEAR(a b, 2) {name} : ^x OR (NOT'],
-    ['unbalanced quotes', '"""weather'],
-    ['NUL', 'wea\0ther weather'],
-    ['right-to-left text', '\u202eweather\u202c שלום'],
-    ['1,000 words', `${Array.from({ length: 1000 }, (_, n) => `word${n}`).join(' ')} weather`],
-    ['10 KB of one word', 'a'.repeat(10_240)],
-    ['a lone surrogate', 'weather \ud800'],
-  ])('never fails on %s', (_, query) => {
-    expect(() => search({ query, explain: 'true' })).not.toThrow();
-    expect(() => search({ query: 'weather', description: query, intent_name: query, service_name: query, tags: query })).not.toThrow();
-  });
-
   test('never fails, whatever is asked', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string(),
-      fc.constantFrom('"', '*', 'NEAR(', 'AND', 'OR', '(', ':', '^', '+', '-'),
+      fc.constantFrom(
+        '"""',
+        '*',
+        'NEAR(a b, 2)',
+        'AND',
+        '{name} :',
+        '(',
+        '^',
+        'wea\0ther',
+        '\u202e',
+        '\ud800',
+        'a'.repeat(1_500),
+        'a '.repeat(700),
+      ),
     );
     fc.assert(
       fc.property(fc.array(text, { maxLength: 6 }), text, (parts, filter) => {
         const { hits, total } = search({ query: parts.join(' '), intent_name: filter, namespace: filter, tags: filter, uid: filter });
         expect(hits.length).toBe(total);
+        search({ query: parts.join(' '), description: filter, explain: 'true' });
       }),
     );
   });
@@ -189,16 +190,6 @@ describe('records', () => {
 
   test.each<[string, Parameters<typeof index.apply>]>([
     ['the intent goes', [[], [{ kind: 'intent', id: weather.intent_uid }]]],
-    [
-      'both go',
-      [
-        [],
-        [
-          { kind: 'service', id: 'sky' },
-          { kind: 'intent', id: weather.intent_uid },
-        ],
-      ],
-    ],
     ['its service goes, and it comes once more', [[weather], [{ kind: 'service', id: 'sky' }]]],
     ['it moves to a service that is gone', [[{ ...weather, service_id: 'none' }]]],
   ])('are not found any more when %s', (_, changes) => {
@@ -227,10 +218,6 @@ describe('meaning', () => {
     expect(uids({ query: 'reviews of films' }, films)).toEqual(['reel.example:b:v1', 'reel.example:a:v1']);
   });
 
-  test('finds nothing by itself for search terms', () => {
-    expect(search({ query: 'cinema' }, films)).toEqual({ hits: [], total: 0 });
-  });
-
   test('finds what a question holds no word of, and counts it', () => {
     const { hits, total } = search({ query: tonight, explain: 'true' }, films);
     const found = hits.map(({ intent }) => intent.intent_uid);
@@ -238,8 +225,7 @@ describe('meaning', () => {
     expect(found).not.toContain('reel.example:d:v1');
     expect(hits.map(({ match }) => match?.words)).toEqual(hits.map(() => []));
     expect(total).toBe(hits.length);
-    const pages = hits.map((_, at) => uids({ query: tonight, page: String(at + 1), page_size: '1' }, films));
-    expect(pages.flat()).toEqual(found);
+    expect(search({ query: 'cinema' }, films)).toEqual({ hits: [], total: 0 });
   });
 
   test('finds only what passes the filters', () => {

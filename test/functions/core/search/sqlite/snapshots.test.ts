@@ -1,10 +1,8 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { type RunningS3, startS3 } from '../../../../../bin/local/s3.ts';
+import { startS3 } from '../../../../../bin/local/s3.ts';
 import { unavailable } from '../../../../../functions/core/api-error.ts';
 import { log } from '../../../../../functions/core/log.ts';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
@@ -12,7 +10,7 @@ import { openRegistry } from '../../../../../functions/core/registry/registry.ts
 import { openServices } from '../../../../../functions/core/registry/services.ts';
 import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
-import { bucketSnapshots, type S3Access } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
+import { bucketSnapshots } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
 import {
   isSnapshotDue,
   loadSnapshot,
@@ -20,49 +18,46 @@ import {
   saveSnapshot,
   UnusableSnapshot,
 } from '../../../../../functions/core/search/sqlite/snapshots.ts';
-import type { Key } from '../../../../../functions/core/table/keys.ts';
-import type { Item } from '../../../../../functions/core/table/table.ts';
 import { createAction } from '../../../../../functions/snapshot-search-index.ts';
 import type { LogEntry } from '../../../../../schemas/changes.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
-import { startTable, type TestTable } from '../../../../support/table.ts';
+import { openMemoryTable } from '../../../../world/memory-table.ts';
 
 let folder: string;
-let s3: RunningS3;
-let client: S3Access;
 let file: string;
 const content = Buffer.alloc(300_000, 'a page of an index ');
-const buckets = Array.from({ length: 30 }, (_, index) => `bucket-${index}`);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'snapshots-'));
   file = join(folder, 'index.sqlite');
-  s3 = await startS3({ folder: join(folder, 's3'), buckets: [...buckets] });
-  client = connect(s3.endpoint);
 });
 beforeEach(() => writeFile(file, content));
-afterAll(async () => {
-  await s3.stop();
-  await rm(folder, { recursive: true });
-});
-
-const connect = (endpoint: string): S3Access => ({
-  endpoint,
-  region: 'eu-west-1',
-  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-});
+afterAll(() => rm(folder, { recursive: true }));
 
 /** An entry of a log. */
 const seenAt = (seq: number) => ({ seq, digest: `sha-256=${seq}` });
 
-/** A bucket that no other test uses. */
-const newStore = () => bucketSnapshots(buckets.pop() ?? '', client);
+/** A bucket in memory. */
+function newStore() {
+  const objects = new Map<string, Buffer>();
+  const store: SnapshotStore = {
+    read: async (name) =>
+      objects.get(name) &&
+      (async function* () {
+        yield objects.get(name) as Buffer;
+      })(),
+    write: async (name, chunks) => void objects.set(name, Buffer.concat(await Array.fromAsync(chunks))),
+    remove: async (name) => void objects.delete(name),
+  };
+  return { ...store, objects };
+}
 
-test('the newest snapshot comes back as it was saved, and replaces the earlier ones', async () => {
-  const alone = join(folder, 'alone');
-  const other = await startS3({ folder: alone, buckets: ['kept'] });
-  const store = bucketSnapshots('kept', connect(other.endpoint));
+test('the newest snapshot comes back from a bucket as it was saved, and replaces the earlier ones', async () => {
+  const inBucket = join(folder, 's3');
+  const s3 = await startS3({ folder: inBucket, buckets: ['kept'] });
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const store = bucketSnapshots('kept', { endpoint: s3.endpoint, region: 'eu-west-1', credentials });
   const loaded = join(folder, 'loaded.sqlite');
   for (const [seq, text] of [content, Buffer.from('another'), content].entries()) {
     await writeFile(file, text);
@@ -70,8 +65,8 @@ test('the newest snapshot comes back as it was saved, and replaces the earlier o
     expect(await loadSnapshot(store, loaded)).toEqual(seenAt(seq));
     expect((await readFile(loaded)).equals(text)).toBe(true);
   }
-  await other.stop();
-  expect(await readdir(alone)).toHaveLength(2);
+  expect(await readdir(inBucket)).toHaveLength(2);
+  await s3.stop();
 });
 
 describe('a snapshot is due', () => {
@@ -79,15 +74,11 @@ describe('a snapshot is due', () => {
   const nowMs = Date.parse('2027-03-01T12:00:00Z');
 
   /** A registry whose log goes on from entry 10 with so many entries, the first of which was made so long ago. */
-  const logOf = (
-    count: number,
-    ageMs = 0,
-    { first = 11, previous = seenAt(10).digest, head = 10 + count, changes = 1 } = {},
-  ): RegistrySource => {
+  const logOf = (count: number, ageMs = 0, { head = 10 + count, changes = 1 } = {}): RegistrySource => {
     const entries = Array.from({ length: count }, (_, at) => ({
-      seq: first + at,
+      seq: 11 + at,
       at: new Date(nowMs - (at === 0 ? ageMs : 0)).toISOString(),
-      previous: at === 0 ? previous : '',
+      previous: at === 0 ? seenAt(10).digest : '',
       changes: Array.from({ length: changes }, (_, n) => ({ kind: 'intent', id: `a.example:n${n}:v1`, action: 'create' })),
     })) as unknown as LogEntry[];
     return {
@@ -117,23 +108,26 @@ describe('a snapshot is due', () => {
 
 describe('loadSnapshot refuses', () => {
   const newest = 'newest.json';
-  let store: SnapshotStore;
-  const put = (name: string, bytes: Uint8Array) => store.write(name, Readable.from([bytes]), bytes.length);
-  const readManifest = async () => JSON.parse(Buffer.concat(await Array.fromAsync((await store.read(newest)) ?? [])).toString());
-  const indexName = async (): Promise<string> => (await readManifest()).file;
-  const editManifest = async (change: Record<string, unknown>) =>
-    put(newest, Buffer.from(JSON.stringify({ ...(await readManifest()), ...change })));
+  type Store = ReturnType<typeof newStore>;
+  const manifestOf = ({ objects }: Store) => JSON.parse(String(objects.get(newest)));
+  const edit = (store: Store, change: object) =>
+    store.objects.set(newest, Buffer.from(JSON.stringify({ ...manifestOf(store), ...change })));
 
-  test.each<[string, string, () => Promise<unknown>]>([
-    ['a missing one', 'its snapshot has no readable manifest', () => store.remove(newest)],
-    ['an unreadable manifest', 'its snapshot has no readable manifest', () => put(newest, Buffer.from('{"format":'))],
-    ['another format', 'its snapshot has another format', () => editManifest({ format: 0 })],
-    ['a missing file', 'the file of its snapshot is missing', async () => store.remove(await indexName())],
-    ['a damaged file', 'the file of its snapshot is damaged', async () => put(await indexName(), Buffer.from(content).fill('b', 9, 10))],
+  test.each<[string, string, (store: Store) => unknown]>([
+    ['a missing one', 'its snapshot has no readable manifest', ({ objects }) => objects.delete(newest)],
+    ['an unreadable manifest', 'its snapshot has no readable manifest', ({ objects }) => objects.set(newest, Buffer.from('{"format":'))],
+    ['an incomplete manifest', 'its snapshot has no readable manifest', (store) => edit(store, { seq: undefined })],
+    ['another format', 'its snapshot has another format', (store) => edit(store, { format: 0 })],
+    ['a missing file', 'the file of its snapshot is missing', (store) => store.objects.delete(manifestOf(store).file)],
+    [
+      'a damaged file',
+      'the file of its snapshot is damaged',
+      (store) => store.objects.set(manifestOf(store).file, Buffer.from(content).fill('b', 9, 10)),
+    ],
   ])('%s', async (_, reason, spoil) => {
-    store = newStore();
+    const store = newStore();
     await saveSnapshot(store, file, seenAt(0));
-    await spoil();
+    spoil(store);
     const loading = loadSnapshot(store, join(folder, 'loaded.sqlite'));
     await expect(loading).rejects.toBeInstanceOf(UnusableSnapshot);
     await expect(loading).rejects.toThrow(reason);
@@ -141,104 +135,104 @@ describe('loadSnapshot refuses', () => {
 });
 
 describe('a search instance', () => {
-  const rebuilt = 'the search index is rebuilt from the registry';
-  let started: TestTable;
-  let serviceId: string;
-  beforeAll(async () => {
-    started = await startTable();
-    serviceId = (await openServices(started.table).create(serviceNamed('Kept'))).service_id;
-    for (let n = 0; n < 5; n++) await openIntents(started.table).create(serviceId, intentOf(`kept.example:number-${n}:v1`));
-  });
-  afterAll(() => started.stop());
+  const warn = jest.spyOn(log, 'warn').mockImplementation(() => {});
+  const uid = (slug: string) => `kept.example:${slug}:v1`;
 
-  const count = async (snapshots: SnapshotStore) => {
-    const engine = openSqliteEngine(openRegistry(started.table), snapshots);
-    const { total } = await engine.search(searchQuery.parse({}));
+  /** A registry of three intents, and its snapshot. */
+  async function start() {
+    warn.mockClear();
+    const table = openMemoryTable();
+    const intents = openIntents(table);
+    const { service_id } = await openServices(table).create(serviceNamed('Kept'));
+    const create = (slug: string) => intents.create(service_id, intentOf(uid(slug)));
+    for (const slug of ['a', 'b', 'c']) await create(slug);
+    const source = { ...openRegistry(table) };
+    const snapshots = newStore();
+    await createAction({ source, snapshots })();
+    return { table, intents, source, snapshots, create };
+  }
+
+  async function search(source: RegistrySource, snapshots: SnapshotStore): Promise<string[]> {
+    const engine = openSqliteEngine(source, snapshots);
+    const { hits } = await engine.search(searchQuery.parse({}));
     await engine.close();
-    return total;
-  };
+    return hits.map(({ intent }) => intent.intent_uid);
+  }
 
   test('starts from the newest snapshot and catches up, without reading the whole registry', async () => {
-    const snapshots = newStore();
-    await createAction({ source: openRegistry(started.table), snapshots })();
-    await openIntents(started.table).remove('kept.example:number-4:v1', () => true);
-    started.operations.length = 0;
-    expect(await count(snapshots)).toBe(4);
-    // the head, the entries since, and their records
-    expect(started.operations).toEqual(['GetItem', 'Query', 'BatchGetItem']);
+    const { source, snapshots, intents } = await start();
+    await intents.remove(uid('c'), () => true);
+    const readAll = jest.spyOn(source, 'readAll');
+    expect(await search(source, snapshots)).toEqual([uid('a'), uid('b')]);
+    expect(readAll).not.toHaveBeenCalled();
+    expect(warn).not.toHaveBeenCalled();
   });
 
-  test.each([
-    ['there is none', 'its snapshot has no readable manifest', newStore],
-    ['there is no bucket', 'its snapshot cannot be read', () => bucketSnapshots('none', client)],
-  ])('builds its index from the registry and says so if %s', async (_, reason, open) => {
-    const warn = jest.spyOn(log, 'warn');
-    started.operations.length = 0;
-    expect(await count(open())).toBe(4);
-    // the head, for the new index; names, lists, records; then twice the entries since
-    expect(started.operations).toEqual(['GetItem', 'Query', 'Query', 'BatchGetItem', 'Query', 'Query']);
-    expect(warn).toHaveBeenCalledWith(rebuilt, expect.objectContaining({ reason }));
-    warn.mockRestore();
+  test('starts from a snapshot that is saved while it starts', async () => {
+    const { source, snapshots, create } = await start();
+    const read: SnapshotStore['read'] = async (name) => {
+      if (name === 'newest.json') {
+        await create('meanwhile');
+        snapshots.objects.clear();
+        await createAction({ source, snapshots })();
+      }
+      return snapshots.read(name);
+    };
+    expect(await search(source, { ...snapshots, read })).toContain(uid('meanwhile'));
+    expect(warn).not.toHaveBeenCalled();
   });
 
-  /** What stands in a table at this moment, to put it back as a restored table is. */
-  async function copyOf({ client, tableNames: { registry } }: TestTable) {
-    const { Items = [] } = await client.send(new ScanCommand({ TableName: registry, ConsistentRead: true }));
-    return Items as (Key & Item)[];
-  }
+  test.each<[string, string, SnapshotStore]>([
+    ['there is none', 'its snapshot has no readable manifest', newStore()],
+    ['it cannot be read', 'its snapshot cannot be read', { ...newStore(), read: () => Promise.reject(new Error('no bucket')) }],
+  ])('builds its index from the registry and says so if %s', async (_, reason, snapshots) => {
+    const { source } = await start();
+    expect(await search(source, snapshots)).toHaveLength(3);
+    expect(warn).toHaveBeenCalledWith('the search index is rebuilt from the registry', expect.objectContaining({ reason }));
+  });
 
   test.each<[string, number]>([
     ['its head is behind', 0],
     ['it has another history that has come as far', 1],
     ['it has another history that has come further', 3],
   ])('builds its index from a restored table if %s', async (_, written) => {
+    const { table, source, create } = await start();
+    const earlier = table.items();
+    await create('lost');
     const snapshots = newStore();
-    const earlier = await copyOf(started);
-    await openIntents(started.table).create(serviceId, intentOf('kept.example:lost:v1'));
-    await createAction({ source: openRegistry(started.table), snapshots })();
-    for (const { pk, sk } of await copyOf(started)) await started.table.delete({ pk, sk });
-    for (const item of earlier) await started.table.put(item);
-    for (let n = 0; n < written; n++)
-      await openIntents(started.table).create(serviceId, intentOf(`kept.example:other-${Date.now()}-${n}:v1`));
-    const warn = jest.spyOn(log, 'warn');
-    const engine = openSqliteEngine(openRegistry(started.table), snapshots);
-    const { hits } = await engine.search(searchQuery.parse({ page_size: '50' }));
-    await engine.close();
-    expect(warn).toHaveBeenCalledWith(rebuilt, expect.objectContaining({ reason: 'the log does not go on from what it has seen' }));
-    warn.mockRestore();
-    const listed = await openRegistry(started.table).uidsOf(serviceId);
-    expect(hits.map(({ intent }) => intent.intent_uid)).toEqual(listed);
-    expect(listed).not.toContain('kept.example:lost:v1');
-    expect(await isSnapshotDue(snapshots, openRegistry(started.table))).toBe(true);
+    await createAction({ source, snapshots })();
+    for (const { pk, sk } of table.items()) await table.delete({ pk, sk });
+    for (const item of earlier) await table.put(item);
+    for (let n = 0; n < written; n++) await create(`other-${n}`);
+    const restored = openRegistry(table);
+    expect(await search(restored, snapshots)).toEqual([
+      uid('a'),
+      uid('b'),
+      uid('c'),
+      ...['0', '1', '2'].slice(0, written).map((n) => uid(`other-${n}`)),
+    ]);
+    expect(warn.mock.calls).toMatchObject([[expect.anything(), { reason: 'the log does not go on from what it has seen' }]]);
+    expect(await isSnapshotDue(snapshots, restored)).toBe(true);
   });
 
   test('goes on with a snapshot that it has opened if the table fails meanwhile', async () => {
-    const snapshots = newStore();
-    const source = openRegistry(started.table);
-    await createAction({ source, snapshots })();
-    for (const n of [3, 4]) await openIntents(started.table).create(serviceId, intentOf(`late.example:number-${n}:v1`));
-    let fails = true;
-    const readRecords: typeof source.readRecords = (names) =>
-      fails
-        ? Promise.reject(
-            unavailable(
-              'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
-            ),
-          )
-        : source.readRecords(names);
-    const engine = openSqliteEngine({ ...source, readRecords }, snapshots);
-    const search = () => engine.search(searchQuery.parse({ namespace: 'late.example' }));
-    await expect(search()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
-    fails = false;
-    started.operations.length = 0;
-    expect((await search()).total).toBe(2);
-    expect(started.operations).toEqual(['Query', 'BatchGetItem']);
+    const { source, snapshots, create } = await start();
+    await create('d');
+    const readRecords = jest.spyOn(source, 'readRecords').mockRejectedValueOnce(unavailable('The database of the gate cannot be reached.'));
+    const readSnapshot = jest.spyOn(snapshots, 'read');
+    const engine = openSqliteEngine(source, snapshots);
+    const find = () => engine.search(searchQuery.parse({}));
+    await expect(find()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    const reads = readSnapshot.mock.calls.length;
+    expect((await find()).total).toBe(4);
+    expect([readRecords.mock.calls.length, readSnapshot.mock.calls.length]).toEqual([2, reads]);
     await engine.close();
   });
 
   test('leaves no file behind', async () => {
+    const { source } = await start();
     process.env.TMPDIR = await mkdtemp(join(folder, 'temporary-'));
-    await count(newStore());
+    await search(source, newStore());
     expect(await readdir(process.env.TMPDIR)).toEqual([]);
     delete process.env.TMPDIR;
   });
