@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { log } from '../../../../../functions/core/log.ts';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../../functions/core/registry/services.ts';
 import type { OpenSearchDocument } from '../../../../../functions/core/search/opensearch/documents.ts';
 import { type FeedParts, openFeed } from '../../../../../functions/core/search/opensearch/feed.ts';
 import { keys } from '../../../../../functions/core/table/keys.ts';
+import { createAction } from '../../../../../functions/feed-search-collection.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { stateInMemory } from '../../../../support/search-registry.ts';
 import { type MemoryTable, openMemoryTable } from '../../../../world/memory-table.ts';
@@ -50,7 +52,8 @@ const putIntent = () => openIntents(table).create(serviceId, intentOf(uid));
 test('the first run writes everything, later ones what has changed, each change once', async () => {
   const write = jest.spyOn(collection.engine, 'write');
   const written = () => write.mock.calls.splice(0).flatMap(([entries]) => entries.map(([id]) => id));
-  const feed = openFeed(parts);
+  const info = jest.spyOn(log, 'info').mockImplementation(() => {});
+  const feed = createAction(parts);
   await putIntent();
   await feed();
   expect(written()).toEqual([uid]);
@@ -61,6 +64,8 @@ test('the first run writes everything, later ones what has changed, each change 
   expect(collection.held()).toEqual([]);
   await feed();
   expect(written()).toEqual([]);
+  expect(info.mock.calls.at(-1)).toEqual(['fed the search collection', { behind_seconds: 0 }]);
+  info.mockRestore();
 });
 
 test('says how old the oldest change is that it had before it, and 0 if there was none', async () => {
