@@ -10,13 +10,13 @@ import {
   type AuthorizationRequest,
   answerAddress,
   checkAuthorizationRequest,
+  grantSilently,
   requireRedirectUri,
 } from './core/sign-in/authorization-request.ts';
 import { type Client, type Clients, clientsFromEnvironment } from './core/sign-in/clients.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { consentPage, redirect, showErrors } from './core/sign-in/pages.ts';
 import { findSession, formToken, type Session } from './core/sign-in/session.ts';
-import { grantSilently, loginRequired } from './core/sign-in/silent-grant.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -36,12 +36,13 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
   async function answer(request: ApiRequest, asked: AuthorizationRequest, client?: Client, session?: Session): Promise<ApiResponse> {
     const { baseUrl } = request;
     const checked = checkAuthorizationRequest(asked, baseUrl);
-    const isSilent = asked.prompt === 'none';
-    if ((!session || !client) && isSilent) throw loginRequired();
-    if (!session || !client) return beginSignIn(userPool, request, asked);
+    if (!session || !client) {
+      if (asked.prompt === 'none') throw new OAuthError('login_required', 'The person has to sign in. Ask again without prompt=none.');
+      return beginSignIn(userPool, request, asked);
+    }
     const { secret, person } = session;
     const { policy, reference } = findPolicy(baseUrl);
-    if (isSilent) {
+    if (asked.prompt === 'none') {
       const code = await grantSilently(signIns, { ...checked, person, policy: reference }, Date.now());
       return redirect(answerAddress(asked, baseUrl, { code }));
     }

@@ -17,7 +17,7 @@ import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';
 import { requireFullTextSearch } from './core/search/sqlite/database.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
-import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
+import { snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

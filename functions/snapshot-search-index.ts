@@ -4,8 +4,7 @@ import { log } from './core/log.ts';
 import { openRegistry } from './core/registry/registry.ts';
 import type { RegistrySource } from './core/search/registry-source.ts';
 import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
-import { snapshotsFromEnvironment } from './core/search/sqlite/snapshot-stores.ts';
-import { isSnapshotDue, type SnapshotStore, saveSnapshot } from './core/search/sqlite/snapshots.ts';
+import { isSnapshotDue, type SnapshotStore, saveSnapshot, snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {

@@ -6,7 +6,7 @@ import { openAnnouncements } from '../../functions/core/execution/announce.ts';
 import { askFunction } from '../../functions/core/http/ask-function.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';
 import { openOpenSearchEngine } from '../../functions/core/search/opensearch/engine.ts';
-import { bucketSnapshots } from '../../functions/core/search/sqlite/snapshot-stores.ts';
+import { bucketSnapshots } from '../../functions/core/search/sqlite/snapshots.ts';
 import { openUserPool } from '../../functions/core/sign-in/user-pool.ts';
 import type { ApprovalContent } from '../../schemas/deferred.ts';
 import { searchQuery } from '../../schemas/search.ts';

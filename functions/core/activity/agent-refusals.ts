@@ -13,26 +13,24 @@ export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blocked
 
 export const agentBlocked = () => new ApiError('FORBIDDEN', blockedMessage, { details: { reason: 'agent_blocked' } });
 
+const conflict = (message: string, details: { reason: string; [name: string]: unknown }) => new ApiError('CONFLICT', message, { details });
+
 export const isBlockedAlready = () =>
-  new ApiError('CONFLICT', 'The agent is blocked. Lift the block first: DELETE /api/agents/{agent_id}/block.', {
-    details: { reason: 'agent_blocked' },
-  });
+  conflict('The agent is blocked. Lift the block first: DELETE /api/agents/{agent_id}/block.', { reason: 'agent_blocked' });
 
 export const otherKey = () =>
-  new ApiError('CONFLICT', 'The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.', {
-    details: { reason: 'other_key' },
-  });
+  conflict('The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.', { reason: 'other_key' });
 
-export const severalIds = (ids: string[]) =>
-  new ApiError('CONFLICT', 'This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.', {
-    details: { reason: 'several_ids', agent_ids: ids },
+export const severalIds = (agent_ids: string[]) =>
+  conflict('This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.', {
+    reason: 'several_ids',
+    agent_ids,
   });
 
 const severalKeys = (asked: WaitingItem[]) =>
-  new ApiError(
-    'CONFLICT',
+  conflict(
     'Several keys wait for approval under this agent_id, see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
-    { details: { reason: 'several_keys', key_thumbprints: asked.map(({ thumbprint }) => thumbprint) } },
+    { reason: 'several_keys', key_thumbprints: asked.map(({ thumbprint }) => thumbprint) },
   );
 
 /** @throws ApiError CONFLICT if several keys wait */

@@ -1,6 +1,6 @@
 import type { RecordedExecution } from '../../../schemas/executions.ts';
 import { type Key, keys } from '../table/keys.ts';
-import { pagesOf } from '../table/pages.ts';
+import { readPartitions } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Executed } from './executed-lines.ts';
 import { shards } from './usage.ts';
@@ -65,10 +65,8 @@ export function openHistory(table: Pick<Table, 'query'>) {
       const executions: RecordedExecution[] = [];
       for (let end = hourOf(toMs) + hourMs; end > fromMs; end -= hoursAtOnce * hourMs) {
         const hours = Array.from({ length: hoursAtOnce }, (_, at) => end - (at + 1) * hourMs).filter((hour) => hour + hourMs > fromMs);
-        const read = hours.flatMap((hour) =>
-          shards.map((shard) => Array.fromAsync(pagesOf<Stored>(table, keys.executed(hour, shard, '').pk))),
-        );
-        const found = (await Promise.all(read)).flat(2).filter(({ at }) => at >= fromMs && at < toMs);
+        const pks = hours.flatMap((hour) => shards.map((shard) => keys.executed(hour, shard, '').pk));
+        const found = (await readPartitions<Stored>(table, pks)).filter(({ at }) => at >= fromMs && at < toMs);
         executions.push(...found.map(toRecorded));
         if (executions.length > most) return { executions, sinceMs: Math.max(fromMs, hours.at(-1) ?? fromMs) };
       }

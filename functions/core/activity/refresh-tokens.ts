@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
+import { digestOf, newSecret } from './sign-ins.ts';
 
 /** The grant of a family of refresh tokens: one acceptance of the policy, by a person for a client. */
 export interface RefreshGrant {
@@ -26,14 +26,10 @@ export interface FoundToken {
   digest: string;
 }
 
-const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
-
 /** How long a family that was ended for good is remembered, in seconds; longer than any request that could start it. */
 const endedSeconds = 3_600;
 
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
-
-const newSecret = (): string => randomBytes(32).toString('base64url');
 
 /**
  * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once, and replaced by the next of its family. Using one again ends the family, because it

@@ -44,10 +44,10 @@ const consentSeconds = 90 * 24 * 3_600;
 /** Minimum time between two reads of client descriptions for one person, in seconds; slightly more than the read's time limit. */
 const readingSeconds = 5;
 
-const newSecret = (): string => randomBytes(32).toString('base64url');
+export const newSecret = (): string => randomBytes(32).toString('base64url');
 
 /** Only digests of secrets are stored, so that readers of the table cannot use them. */
-const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
+export const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('base64url');
 
 const isLive = <T extends { expires_at: number }>(item: T | undefined, nowMs: number): item is T =>
   item !== undefined && item.expires_at > nowMs / 1_000;

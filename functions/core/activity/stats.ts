@@ -1,17 +1,11 @@
 import { errorTable } from '../../../schemas/errors.ts';
 import { latencyLimits, type StatsDimension, type StatsNumbers, type StatsPeriod } from '../../../schemas/stats.ts';
 import { type Key, keys } from '../table/keys.ts';
-import { pagesOf } from '../table/pages.ts';
-import type { Item, Table } from '../table/table.ts';
+import { readPartitions } from '../table/pages.ts';
+import type { Table } from '../table/table.ts';
 import { addUp, type Counted, type Level, levels, slotOf, type Totals } from './totals.ts';
 
 type Slot = Counted & { slot: number };
-
-/** Reads the totals that `usage.ts` keeps. */
-export interface ExecutionStats {
-  /** The totals of the last 60 minutes, 24 hours or 30 days, unordered. */
-  read(period: StatsPeriod, dimension: StatsDimension): Promise<{ from: string; totals: Slot[] }>;
-}
 
 const minuteMs = 60_000;
 
@@ -22,14 +16,15 @@ const periods = {
   month: { level: 'day', slotMs: levels.day.slotMs, count: 30 },
 } as const satisfies Record<StatsPeriod, { level: Level; slotMs: number; count: number }>;
 
-export function openExecutionStats(table: Table, now: () => number = Date.now): ExecutionStats {
-  const readAll = async <T extends Item>(pks: Iterable<string>): Promise<T[]> =>
-    (await Promise.all([...new Set(pks)].map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
-
+/** Reads the totals that `usage.ts` keeps. */
+export function openExecutionStats(table: Table, now: () => number = Date.now) {
   /** @param changed - hours and days whose parts have changed since they were added up */
   async function readSlots(level: Level, dimension: StatsDimension, slots: readonly number[], changed: Record<Level, Set<number>>) {
     const whole = new Set(slots.filter((slot) => !changed[level].has(slot)));
-    const items = await readAll<Totals & { slot: number }>([...whole].map((slot) => keys.stats(level, dimension, slot, '').pk));
+    const items = await readPartitions<Totals & { slot: number }>(
+      table,
+      [...whole].map((slot) => keys.stats(level, dimension, slot, '').pk),
+    );
     const found: Slot[] = items.filter(({ slot }) => whole.has(slot));
     const below = level === 'day' ? 'hour' : 'minute';
     for (const slot of slots.filter((one) => !whole.has(one))) {
@@ -40,12 +35,13 @@ export function openExecutionStats(table: Table, now: () => number = Date.now): 
   }
 
   return {
-    read: async (period, dimension) => {
+    /** The totals of the last 60 minutes, 24 hours or 30 days, unordered. */
+    read: async (period: StatsPeriod, dimension: StatsDimension) => {
       const { level, slotMs, count } = periods[period];
       const fromMs = (Math.floor(now() / slotMs) - count + 1) * slotMs;
       const partMs = levels[level].slotMs;
       const slots = Array.from({ length: (count * slotMs) / partMs }, (_, at) => fromMs + at * partMs);
-      const marks = await readAll<Key & Slot>([keys.changedSlot('hour', 0).pk]);
+      const marks = await readPartitions<Key & Slot>(table, [keys.changedSlot('hour', 0).pk]);
       const hours = marks.filter(({ sk }) => sk.startsWith('hour')).map(({ slot }) => slot);
       const days = marks.map(({ slot }) => slotOf('day', slot));
       const found = await readSlots(level, dimension, slots, { minute: new Set(), hour: new Set(hours), day: new Set(days) });
@@ -54,6 +50,8 @@ export function openExecutionStats(table: Table, now: () => number = Date.now): 
     },
   };
 }
+
+export type ExecutionStats = ReturnType<typeof openExecutionStats>;
 
 /** One row of totals per key, busiest first. */
 export function toRows<N extends object>(totals: readonly Slot[], keyOf: (one: Slot) => string, namesOf: (one: Slot) => N) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { recordedDays } from '../../../schemas/executions.ts';
 import type { StatsDimension } from '../../../schemas/stats.ts';
 import { type Key, keys } from '../table/keys.ts';
-import { pagesOf } from '../table/pages.ts';
+import { pagesOf, readPartitions } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import type { Executed } from './executed-lines.ts';
 import { addUpBy, type Counted, countOne, dimensionNames, type Level, levels, slotOf, type Totals } from './totals.ts';
@@ -24,25 +24,18 @@ const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointA
 /**
  * Counts executions from the log: each exactly once, although deliveries are repeated, come late and in any order, and every step may fail.
  *
- * 1. {@link Usage.keep} writes each execution under its id, so that a repetition changes nothing, and then marks its minute. It succeeds only if all
+ * 1. `keep` writes each execution under its id, so that a repetition changes nothing, and then marks its minute. It succeeds only if all
  *    that is written: otherwise the delivery is repeated.
- * 2. {@link Usage.rollUp}, once a minute, computes the totals of each marked minute from all its executions, puts them in place of the former ones,
+ * 2. `rollUp`, once a minute, computes the totals of each marked minute from all its executions, puts them in place of the former ones,
  *    marks the hour, and only then removes the mark of the minute, unless it has been set anew since it was read. Hours are made of minutes and
  *    days of hours in the same way, once they are over.
  *
  * No total is ever increased, so that every step can be repeated. A slot only gains executions: totals with fewer of them are older and replace nothing.
  */
-export interface Usage {
-  keep(executed: readonly Executed[]): Promise<void>;
-  rollUp(): Promise<void>;
-}
-
-export function openUsage(table: Table, now: () => number = Date.now): Usage {
+export function openUsage(table: Table, now: () => number = Date.now) {
   const forEach = async <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => {
     for (let at = 0; at < all.length; at += batchSize) await Promise.all(all.slice(at, at + batchSize).map(write));
   };
-  const readAll = async <T extends Item>(pks: readonly string[]): Promise<T[]> =>
-    (await Promise.all(pks.map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
   /** The items of a slot, which shares its partition with others: their keys begin with that of an item without an id. */
   const readSlot = async <T extends Item>({ pk, sk }: Key): Promise<T[]> =>
     (await Array.fromAsync(pagesOf<T>(table, pk, { range: ['begins', sk] }))).flat();
@@ -66,7 +59,10 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
   }
 
   async function rollUpMinutes(): Promise<void> {
-    const marks = await readAll<Mark>(shards.map((shard) => keys.changedMinute(shard, 0).pk));
+    const marks = await readPartitions<Mark>(
+      table,
+      shards.map((shard) => keys.changedMinute(shard, 0).pk),
+    );
     for (const [minute, own] of [...Map.groupBy(marks, ({ slot }) => slot)].sort(([one], [other]) => one - other)) {
       const executed = await Promise.all(shards.map((shard) => readSlot<Executed & Item>(keys.executed(minute, shard, ''))));
       const counted = executed.flat().map(countOne);
@@ -79,10 +75,10 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
   /** Slots that are not over yet are computed from the level below on every read. */
   async function rollUpSlots(level: 'hour' | 'day'): Promise<void> {
     const { slotMs, below } = levels[level];
-    const marks = await readAll<Mark>([keys.changedSlot(level, 0).pk]);
+    const marks = await readPartitions<Mark>(table, [keys.changedSlot(level, 0).pk]);
     for (const one of marks.filter(({ slot }) => slot + slotMs <= now())) {
       for (const dimension of dimensionNames) {
-        await putTotals(level, dimension, one.slot, await readAll<Totals>([keys.stats(below, dimension, one.slot, '').pk]));
+        await putTotals(level, dimension, one.slot, await readPartitions<Totals>(table, [keys.stats(below, dimension, one.slot, '').pk]));
       }
       if (level === 'hour') await mark(keys.changedSlot('day', slotOf('day', one.slot)), slotOf('day', one.slot));
       await unmark(one);
@@ -90,7 +86,7 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
   }
 
   return {
-    keep: async (executed) => {
+    keep: async (executed: readonly Executed[]): Promise<void> => {
       const kept = executed.map((one) => ({ ...one, minute: slotOf('minute', one.at) }));
       await forEach(kept, ({ minute, ...one }) =>
         table.put({
@@ -103,10 +99,12 @@ export function openUsage(table: Table, now: () => number = Date.now): Usage {
       await forEach(minutes, ([minute, [first]]) => mark(keys.changedMinute(first ? shardOf(first) : 0, minute), minute));
     },
 
-    rollUp: async () => {
+    rollUp: async (): Promise<void> => {
       await rollUpMinutes();
       await rollUpSlots('hour');
       await rollUpSlots('day');
     },
   };
 }
+
+export type Usage = ReturnType<typeof openUsage>;

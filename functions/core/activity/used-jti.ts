@@ -6,24 +6,18 @@ import type { Table } from '../table/table.ts';
 const sweepAfterSeconds = 3_600;
 
 /** Used jtis, by signer. */
-export interface UsedJtis {
+export const openUsedJtis = (table: Table) => ({
   /**
    * Uses up a jti; false if it has been used before.
    * @param signer - keeps the jtis of different signers and purposes apart
    * @param expiresAt - when the document expires, in seconds since the epoch
    */
-  consume(signer: string, jti: string, expiresAt: number): Promise<boolean>;
-}
-
-export const openUsedJtis = (table: Table): UsedJtis => ({
-  consume: (signer, jti, expiresAt) => {
+  consume: (signer: string, jti: string, expiresAt: number): Promise<boolean> => {
     // a retry after a lost response recognises its own write
     const by = randomUUID();
-    return table.put(
-      { ...keys.jti(signer, jti), by, expires_at: expiresAt + sweepAfterSeconds },
-      {
-        when: [['any', ['absent', 'pk'], ['=', 'by', by]]],
-      },
-    );
+    const item = { ...keys.jti(signer, jti), by, expires_at: expiresAt + sweepAfterSeconds };
+    return table.put(item, { when: [['any', ['absent', 'pk'], ['=', 'by', by]]] });
   },
 });
+
+export type UsedJtis = ReturnType<typeof openUsedJtis>;

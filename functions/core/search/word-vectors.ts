@@ -10,20 +10,12 @@ const maxWordLength = 100;
 /** Beside this file, and beside the bundles of the functions that search. Made by `tools/train-vectors`. */
 const file = new URL('word-vectors.bin', import.meta.url);
 
-export interface WordVectors {
-  /**
-   * The embedding of a text: the sum of the vectors of its words, scaled to length 1. English only.
-   * @returns undefined if no word of the text has a vector
-   */
-  embed(text: string): Float32Array | undefined;
-}
-
 /**
  * Reads rows, dimensions and bytes of the vocabulary (uint32, little-endian), the vocabulary (a word piece per line; ## continues a word),
  * the scale of each row (float32) and the rows (signed bytes).
  * @throws Error if the file is damaged
  */
-export function readWordVectors(bytes: Uint8Array = readFileSync(file)): WordVectors {
+export function readWordVectors(bytes: Uint8Array = readFileSync(file)) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const [rowCount, width, vocabularyBytes] = [view.getUint32(0, true), view.getUint32(4, true), view.getUint32(8, true)];
   const scalesAt = 12 + vocabularyBytes;
@@ -55,7 +47,11 @@ export function readWordVectors(bytes: Uint8Array = readFileSync(file)): WordVec
   }
 
   return {
-    embed(text) {
+    /**
+     * The embedding of a text: the sum of the vectors of its words, scaled to length 1. English only.
+     * @returns undefined if no word of the text has a vector
+     */
+    embed(text: string): Float32Array | undefined {
       const sum = new Float32Array(dimensions);
       let isFound = false;
       for (const word of withoutStopWords(tokenize(text).flatMap(({ parts }) => parts))) {
@@ -76,10 +72,10 @@ function toUnitLength(vector: Float32Array): Float32Array {
   return vector.map((number) => number / length);
 }
 
-let read: WordVectors | undefined;
+let read: ReturnType<typeof readWordVectors> | undefined;
 
 /** The project's own vectors, read once per process. */
-export const wordVectors = (): WordVectors => {
+export const wordVectors = () => {
   read ??= readWordVectors();
   return read;
 };

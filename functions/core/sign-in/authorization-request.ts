@@ -1,9 +1,10 @@
 import type * as z from 'zod';
 import type { authorizationParameters } from '../../../schemas/sign-in.ts';
+import type { AuthorizationGrant, SignIns } from '../activity/sign-ins.ts';
 import type { Client } from './clients.ts';
 import { issuerOf, signInPath } from './metadata.ts';
 import { describeOAuthError, OAuthError } from './oauth-error.ts';
-import { matchesRedirectUri } from './redirect-uri.ts';
+import { isLoopback, matchesRedirectUri } from './redirect-uri.ts';
 
 export type AuthorizationRequest = z.infer<typeof authorizationParameters>;
 
@@ -42,6 +43,22 @@ export function checkAuthorizationRequest(asked: AuthorizationRequest, baseUrl: 
     throw new OAuthError('invalid_request', 'The prompt must be none or consent, or be left out.');
   }
   return { clientId: asked.client_id, redirectUri: asked.redirect_uri, codeChallenge: code_challenge, resource };
+}
+
+/**
+ * Grants what the person has accepted before, without asking (`prompt=none`; OpenID Connect Core section 3.1.2.6).
+ * @returns the code
+ * @throws OAuthError consent_required
+ */
+export async function grantSilently(
+  signIns: Pick<SignIns, 'hasConsented' | 'keepGrant'>,
+  grant: AuthorizationGrant,
+  nowMs: number,
+): Promise<string> {
+  // any program of the machine may listen there, so somebody has to look (RFC 8252 section 8.6)
+  const maySkip = !isLoopback(grant.redirectUri) && (await signIns.hasConsented(grant, nowMs));
+  if (!maySkip) throw new OAuthError('consent_required', 'The person has to accept the policy. Ask again without prompt=none.');
+  return signIns.keepGrant(grant, nowMs);
 }
 
 /** The address that sends the answer to the client, with the issuer (RFC 9207). */

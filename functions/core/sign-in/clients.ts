@@ -18,17 +18,6 @@ export interface Client {
   redirectUris: readonly string[];
 }
 
-export interface Clients {
-  /** A client without a document: the deployment's own, or a registered one. */
-  findRegistered(clientId: string): Client | undefined;
-  /**
-   * A registered client, or one that a document describes (OAuth Client ID Metadata Document).
-   * @param reading - limits concurrent reads of documents
-   * @throws OAuthError invalid_client
-   */
-  find(clientId: string, baseUrl: string, reading?: <T>(read: () => Promise<T>) => Promise<T>): Promise<Client>;
-}
-
 /** The client id for hosts that publish no document. */
 const registeredClientId = 'intent-gate-public';
 
@@ -75,7 +64,7 @@ function readClientId(clientId: string): URL {
 }
 
 /** @param redirectUris - of the deployment's own client */
-export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now): Clients {
+export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now) {
   const registered: Client = { clientId: registeredClientId, name: 'a program without a description', redirectUris };
   const cache = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxCached });
 
@@ -97,6 +86,7 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
   }
 
+  /** A client without a document: the deployment's own, or a registered one. */
   const findRegistered = (clientId: string): Client | undefined => {
     if (clientId === registered.clientId) return registered;
     const found = readRegistration(clientId);
@@ -107,7 +97,12 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
 
   return {
     findRegistered,
-    find: async (clientId, baseUrl, reading = (work) => work()) => {
+    /**
+     * A registered client, or one that a document describes (OAuth Client ID Metadata Document).
+     * @param reading - limits concurrent reads of documents
+     * @throws OAuthError invalid_client
+     */
+    find: async (clientId: string, baseUrl: string, reading = (work: () => Promise<Client>) => work()): Promise<Client> => {
       const local = findRegistered(clientId);
       if (local) return local;
       const known = cache.get(clientId);
@@ -119,6 +114,8 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     },
   };
 }
+
+export type Clients = ReturnType<typeof openClients>;
 
 export function clientsFromEnvironment(): Clients {
   const { signInRedirects } = readEnvironment([], ['signInRedirects']);

@@ -1,3 +1,4 @@
+import type { Issue } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
@@ -42,31 +43,33 @@ export const describeOAuthError = ({ code, message }: OAuthError) => ({
   error_description: message.replace(/["\\]|[^\x20-\x7e]/g, "'"),
 });
 
-interface FoundIssue {
-  path: string;
-  problem: string;
-}
-
 /** undefined for internal errors, which OAuth has no code for */
-export function toOAuthError(error: unknown): OAuthError | undefined {
+function toOAuthError(error: unknown): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
   if (!(error instanceof ApiError) || error.code === 'INTERNAL_SERVER_ERROR') return undefined;
   const { code, status, message, headers, details } = error;
   if (status === 429 || status === 503) return new OAuthError('temporarily_unavailable', message, { status, headers });
   if (code === 'POLICY_REJECTED') return new OAuthError('invalid_grant', message);
-  const issues = (details.issues ?? []) as FoundIssue[];
+  const issues = (details.issues ?? []) as Issue[];
   return new OAuthError('invalid_request', issues.map(({ path, problem }) => `${path.slice(1)} ${problem}.`).join(' ') || message);
 }
 
-/** RFC 6749 section 5.2. */
-export const answerInOAuth =
-  (action: Action): Action =>
+/** Answers what an action throws, except for internal errors. */
+export const answerRefusals =
+  (action: Action, answer: (refusal: OAuthError) => ApiResponse): Action =>
   async (request) => {
     try {
       return await action(request);
     } catch (error) {
       const refusal = toOAuthError(error);
       if (!refusal) throw error;
-      return { status: refusal.status, body: describeOAuthError(refusal), headers: { Pragma: 'no-cache', ...refusal.headers } };
+      return answer(refusal);
     }
   };
+
+/** RFC 6749 section 5.2. */
+export const answerInOAuth = (action: Action): Action =>
+  answerRefusals(action, (refusal) => {
+    const { status, headers } = refusal;
+    return { status, body: describeOAuthError(refusal), headers: { Pragma: 'no-cache', ...headers } };
+  });

@@ -6,7 +6,7 @@ import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import type { Client } from './clients.ts';
-import { toOAuthError } from './oauth-error.ts';
+import { answerRefusals } from './oauth-error.ts';
 import { isLoopback } from './redirect-uri.ts';
 
 const style = `
@@ -79,23 +79,15 @@ ${content}
 }
 
 /** Shows refusals to the person, because no address of the program has been verified. */
-export const showErrors =
-  (action: Action): Action =>
-  async (request) => {
-    try {
-      return await action(request);
-    } catch (error) {
-      const refusal = toOAuthError(error);
-      if (!refusal) throw error;
-      const { message, status, headers } = refusal;
-      return page(
-        'This sign-in cannot continue',
-        `<p>${escapeHtml(message)}</p>
+export const showErrors = (action: Action): Action =>
+  answerRefusals(action, ({ message, status, headers }) =>
+    page(
+      'This sign-in cannot continue',
+      `<p>${escapeHtml(message)}</p>
 <p>Close this page, and begin again in the program that you came from. Nothing has been accepted.</p>`,
-        { status, headers },
-      );
-    }
-  };
+      { status, headers },
+    ),
+  );
 
 export const redirect = (address: string, headers: Record<string, string> = {}): ApiResponse => ({
   status: 302,

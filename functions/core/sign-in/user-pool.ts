@@ -13,16 +13,6 @@ export interface Attempt {
   verifier: string;
 }
 
-/** The gate is a client of the user pool, by authorization code with PKCE. */
-export interface UserPool {
-  begin(): Attempt;
-  signInAddress(attempt: Attempt, baseUrl: string): string;
-  /**
-   * @throws OAuthError if the code is invalid, ApiError SERVICE_UNAVAILABLE if the pool does not answer
-   */
-  finish(code: string, attempt: Attempt, baseUrl: string): Promise<Person>;
-}
-
 export interface UserPoolSettings {
   userPool: string;
   /** of its sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
@@ -39,13 +29,14 @@ const notSignedIn = () =>
 
 const callback = (baseUrl: string): string => `${baseUrl}/oauth/signed-in`;
 
-export function openUserPool({ userPool, domain, clientId }: UserPoolSettings): UserPool {
+/** The gate as a client of the user pool, by authorization code with PKCE. */
+export function openUserPool({ userPool, domain, clientId }: UserPoolSettings) {
   const verify = openAccessTokenVerifier(userPool, [clientId], notSignedIn);
 
   return {
-    begin: () => ({ state: randomBytes(32).toString('base64url'), verifier: randomBytes(32).toString('base64url') }),
+    begin: (): Attempt => ({ state: randomBytes(32).toString('base64url'), verifier: randomBytes(32).toString('base64url') }),
 
-    signInAddress: ({ state, verifier }, baseUrl) => {
+    signInAddress: ({ state, verifier }: Attempt, baseUrl: string): string => {
       const query = new URLSearchParams({
         response_type: 'code',
         client_id: clientId,
@@ -58,7 +49,8 @@ export function openUserPool({ userPool, domain, clientId }: UserPoolSettings): 
       return `${domain}/oauth2/authorize?${query}`;
     },
 
-    finish: async (code, { verifier }, baseUrl) => {
+    /** @throws OAuthError if the code is invalid, ApiError SERVICE_UNAVAILABLE if the pool does not answer */
+    finish: async (code: string, { verifier }: Attempt, baseUrl: string): Promise<Person> => {
       const body = new URLSearchParams({
         grant_type: 'authorization_code',
         client_id: clientId,
@@ -81,6 +73,8 @@ export function openUserPool({ userPool, domain, clientId }: UserPoolSettings): 
     },
   };
 }
+
+export type UserPool = ReturnType<typeof openUserPool>;
 
 export function userPoolFromEnvironment(): UserPool {
   const { userPool, signInDomain, signInClient } = readEnvironment(['userPool', 'signInDomain', 'signInClient']);

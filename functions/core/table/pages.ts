@@ -18,6 +18,10 @@ export async function firstOf<T>(pages: AsyncIterable<T[]>, count: number): Prom
   return found.slice(0, count);
 }
 
+/** All items of some partitions, which are read at the same time. */
+export const readPartitions = async <T extends Item>(table: Pick<Table, 'query'>, pks: Iterable<string>): Promise<T[]> =>
+  (await Promise.all([...new Set(pks)].map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
+
 const batchSize = 100;
 
 export async function getMany<T extends Item>(table: Pick<Table, 'getAll'>, keys: readonly Key[]): Promise<(T | undefined)[]> {

@@ -28,28 +28,27 @@ export function openDatabase(file: string): DatabaseSync {
   return database;
 }
 
-/** Named binary values in the file. */
-export interface Blobs {
-  /** Empty if there is none of that name. */
-  read(name: string): ArrayBuffer;
-  write(name: string, content: ArrayBufferView): void;
-}
-
-/** @param prefix - keeps the names of different structures apart */
-export function openBlobs(database: DatabaseSync, prefix: string): Blobs {
+/**
+ * Named binary values in the file.
+ * @param prefix - keeps the names of different structures apart
+ */
+export function openBlobs(database: DatabaseSync, prefix: string) {
   database.exec('CREATE TABLE IF NOT EXISTS blob (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID');
   const read = database.prepare('SELECT content FROM blob WHERE name = ?');
   const put = database.prepare('INSERT OR REPLACE INTO blob (name, content) VALUES (?, ?)');
   return {
-    read(name) {
+    /** Empty if there is none of that name. */
+    read(name: string): ArrayBuffer {
       const content = read.get(`${prefix} ${name}`)?.content;
       if (!(content instanceof Uint8Array)) return new ArrayBuffer(0);
       const { buffer, byteLength } = content;
       // avoids a copy where the buffer holds nothing else
       return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : content.slice().buffer;
     },
-    write(name, { buffer, byteOffset, byteLength }) {
+    write(name: string, { buffer, byteOffset, byteLength }: ArrayBufferView): void {
       put.run(`${prefix} ${name}`, new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength));
     },
   };
 }
+
+export type Blobs = ReturnType<typeof openBlobs>;

@@ -26,18 +26,8 @@ export function quantize(vector: Float32Array): Quantized {
   return { bytes: Int8Array.from(vector, (number) => Math.round(number / scale)), scale };
 }
 
-/** The embeddings of an index, in memory. They reach the file only by {@link Embeddings.save}. */
-export interface Embeddings {
-  set(id: number, embedding: Quantized): void;
-  remove(id: number): void;
-  /** The cosine of an entry's embedding and a vector of length 1; 0 if the entry has none. */
-  cosine(id: number, vector: Float32Array): number;
-  /** The wanted entries with the greatest cosines, greatest first. */
-  nearest(vector: Float32Array, count: number, isWanted: (id: number) => boolean): { id: number; cosine: number }[];
-  save(): void;
-}
-
-export function openEmbeddings(blobs: Blobs): Embeddings {
+/** The embeddings of an index, in memory. They reach the file only by `save`. */
+export function openEmbeddings(blobs: Blobs) {
   let ids = new Int32Array(blobs.read('ids'));
   let scales = new Float32Array(blobs.read('scales'));
   let rows = new Int8Array(blobs.read('rows'));
@@ -65,7 +55,7 @@ export function openEmbeddings(blobs: Blobs): Embeddings {
   }
 
   return {
-    set(id, { bytes, scale }) {
+    set(id: number, { bytes, scale }: Quantized): void {
       const known = rowOf.get(id);
       if (known === undefined && count === ids.length) grow();
       const row = known ?? count++;
@@ -75,7 +65,7 @@ export function openEmbeddings(blobs: Blobs): Embeddings {
       rows.set(bytes, row * dimensions);
     },
     /** Moves the last row into the gap. */
-    remove(id) {
+    remove(id: number): void {
       const row = rowOf.get(id);
       if (row === undefined) return;
       const last = --count;
@@ -86,11 +76,13 @@ export function openEmbeddings(blobs: Blobs): Embeddings {
       rowOf.set(moved, row);
       rowOf.delete(id);
     },
-    cosine(id, vector) {
+    /** The cosine of an entry's embedding and a vector of length 1; 0 if the entry has none. */
+    cosine(id: number, vector: Float32Array): number {
       const row = rowOf.get(id);
       return row === undefined ? 0 : cosineOf(row, vector);
     },
-    nearest(vector, wanted, isWanted) {
+    /** The wanted entries with the greatest cosines, greatest first. */
+    nearest(vector: Float32Array, wanted: number, isWanted: (id: number) => boolean) {
       if (estimates.length < count) estimates = new Float32Array(ids.length);
       const estimated = estimates.subarray(0, count);
       estimateCosines(rows, scales, quantize(vector.subarray(0, headDimensions)).bytes, estimated);
@@ -101,13 +93,15 @@ export function openEmbeddings(blobs: Blobs): Embeddings {
         .sort((a, b) => b.cosine - a.cosine || a.id - b.id)
         .slice(0, wanted);
     },
-    save() {
+    save(): void {
       blobs.write('ids', ids.subarray(0, count));
       blobs.write('scales', scales.subarray(0, count));
       blobs.write('rows', rows.subarray(0, count * dimensions));
     },
   };
 }
+
+export type Embeddings = ReturnType<typeof openEmbeddings>;
 
 /** Products of the leading dimensions only. A function of its own, so that V8 optimises it. */
 function estimateCosines(rows: Int8Array, scales: Float32Array, head: Int8Array, products: Float32Array): void {

@@ -18,20 +18,6 @@ const everyEntry = '';
 /** Changes before the lists are merged; an eighth of all entries, if that is more. */
 const minChanges = 1_000;
 
-/**
- * An inverted index: the entries that contain each stemmed word, and its weight there. It is kept in memory, and reaches the file only by
- * {@link Postings.save}. Ids are not reused: an entry is added and removed, but never changes.
- */
-export interface Postings {
-  add(id: number, document: SearchDocument): void;
-  /** @param document - as it was added */
-  remove(id: number, document: SearchDocument): void;
-  /** BM25 scores of the wanted entries that contain any of the words. The idf counts all entries. */
-  score(words: readonly string[], isWanted: (id: number) => boolean): Scores;
-  contains(word: string, id: number): boolean;
-  save(): void;
-}
-
 /** Entries and their scores, in no order; valid until the next call of `score`. */
 export interface Scores {
   ids: Int32Array;
@@ -66,7 +52,11 @@ function weigh(document: SearchDocument): Map<string, number> {
 /** Inverse document frequency, almost zero for terms that half of all entries contain. */
 const idf = (entries: number, frequency: number): number => Math.max(1e-6, Math.log((entries - frequency + 0.5) / (frequency + 0.5)));
 
-export function openPostings(blobs: Blobs): Postings {
+/**
+ * An inverted index: the entries that contain each stemmed word, and its weight there. It is kept in memory, and reaches the file only by
+ * `save`. Ids are not reused: an entry is added and removed, but never changes.
+ */
+export function openPostings(blobs: Blobs) {
   /** where the entries of each term end in the two lists; they start at the end of the previous term */
   let ends = new Uint32Array(blobs.read('ends'));
   let ids = new Int32Array(blobs.read('ids'));
@@ -135,7 +125,7 @@ export function openPostings(blobs: Blobs): Postings {
   }
 
   return {
-    add(id, document) {
+    add(id: number, document: SearchDocument): void {
       for (const [word, weight] of weigh(document)) {
         const list = added.get(word) ?? { ids: [], weights: [] };
         added.set(word, list);
@@ -145,12 +135,14 @@ export function openPostings(blobs: Blobs): Postings {
       noteId(id);
       countChange();
     },
-    remove(id, document) {
+    /** @param document - as it was added */
+    remove(id: number, document: SearchDocument): void {
       gone.add(id);
       for (const word of weigh(document).keys()) goneFrom.set(word, (goneFrom.get(word) ?? 0) + 1);
       countChange();
     },
-    score(words, isWanted) {
+    /** BM25 scores of the wanted entries that contain any of the words. The idf counts all entries. */
+    score(words: readonly string[], isWanted: (id: number) => boolean): Scores {
       const size = greatestId - leastId + 1;
       if (sums.length < size) {
         sums = new Float32Array(2 * size);
@@ -179,12 +171,12 @@ export function openPostings(blobs: Blobs): Postings {
         has: (id) => (sums[id - leastId] ?? 0) > 0,
       };
     },
-    contains(word, id) {
+    contains(word: string, id: number): boolean {
       const stemmed = stem(word);
       const [start, end] = rangeOf(stemmed);
       return !gone.has(id) && (ids.subarray(start, end).includes(id) || (added.get(stemmed)?.ids.includes(id) ?? false));
     },
-    save() {
+    save(): void {
       merge();
       blobs.write('words', new TextEncoder().encode([...places.keys()].join('\n')));
       blobs.write('ends', ends);
@@ -194,11 +186,9 @@ export function openPostings(blobs: Blobs): Postings {
   };
 }
 
-const numberWords = (words: readonly string[]): Map<string, number> => {
-  const places = new Map<string, number>();
-  for (let place = 0; place < words.length; place++) places.set(words[place] as string, place);
-  return places;
-};
+export type Postings = ReturnType<typeof openPostings>;
+
+const numberWords = (words: readonly string[]) => new Map(words.map((word, place) => [word, place]));
 
 function addUp(sums: Float32Array, ids: ArrayLike<number>, weights: ArrayLike<number>, factor: number, leastId: number): void {
   for (let at = 0; at < ids.length; at++) {

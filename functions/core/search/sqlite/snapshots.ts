@@ -4,6 +4,8 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
+import { openBucket, type S3Access } from '../../bucket.ts';
+import { readEnvironment } from '../../environment.ts';
 import { followLog, LogMismatch, type RegistrySource, type Seen } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 
@@ -12,6 +14,14 @@ export interface SnapshotStore {
   read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   write(name: string, content: AsyncIterable<Uint8Array>, bytes: number): Promise<void>;
   remove(name: string): Promise<void>;
+}
+
+/** Snapshots in an S3 bucket, under one prefix. */
+export const bucketSnapshots = (bucket: string, access?: S3Access): SnapshotStore => openBucket(bucket, 'search-index/', access);
+
+export function snapshotsFromEnvironment(): SnapshotStore | undefined {
+  const { snapshotBucket } = readEnvironment([], ['snapshotBucket']);
+  return snapshotBucket ? bucketSnapshots(snapshotBucket) : undefined;
 }
 
 const manifestName = 'newest.json';
@@ -30,8 +40,7 @@ export class UnusableSnapshot extends Error {
 
 async function readManifest(store: Pick<SnapshotStore, 'read'>): Promise<z.infer<typeof manifest> | undefined> {
   const content = await store.read(manifestName);
-  if (!content) return undefined;
-  const text = Buffer.concat(await Array.fromAsync(content)).toString();
+  const text = Buffer.concat(await Array.fromAsync(content ?? [])).toString();
   try {
     return manifest.parse(JSON.parse(text));
   } catch {

@@ -34,7 +34,7 @@ export type TermHashes = Int32Array;
 
 const textCount = 4;
 
-export interface QuestionTerms {
+interface QuestionTerms {
   /** the parts that contain each term, by its hash */
   partsOf: Map<number, number[]>;
   sizes: number[];
@@ -117,15 +117,6 @@ function compare(question: QuestionTerms, hashes: TermHashes): Pick<Features, 'n
   };
 }
 
-/** The uids and terms of an index's entries, in memory. They reach the file only by {@link TermOverlaps.save}. */
-export interface TermOverlaps {
-  set(id: number, uid: string, hashes: TermHashes): void;
-  remove(id: number): void;
-  uidOf(id: number): string;
-  compare(question: QuestionTerms, id: number): ReturnType<typeof compare>;
-  save(): void;
-}
-
 interface Entry {
   uid: string;
   /** the list that holds the hashes of this entry from `start` to `end` */
@@ -136,7 +127,8 @@ interface Entry {
 
 const hashesOf = ({ list, start, end }: Entry): TermHashes => list.subarray(start, end);
 
-export function openTermOverlaps(blobs: Blobs): TermOverlaps {
+/** The uids and terms of an index's entries, in memory. They reach the file only by `save`. */
+export function openTermOverlaps(blobs: Blobs) {
   const list = new Int32Array(blobs.read('list'));
   const ids = new Int32Array(blobs.read('ids'));
   const ends = new Uint32Array(blobs.read('ends'));
@@ -146,11 +138,11 @@ export function openTermOverlaps(blobs: Blobs): TermOverlaps {
     entries.set(ids[at] as number, { uid: uids[at] as string, list, start: ends[at - 1] ?? 0, end: ends[at] as number });
 
   return {
-    set: (id, uid, hashes) => void entries.set(id, { uid, list: hashes, start: 0, end: hashes.length }),
-    remove: (id) => void entries.delete(id),
-    uidOf: (id) => (entries.get(id) as Entry).uid,
-    compare: (question, id) => compare(question, hashesOf(entries.get(id) as Entry)),
-    save() {
+    set: (id: number, uid: string, hashes: TermHashes) => void entries.set(id, { uid, list: hashes, start: 0, end: hashes.length }),
+    remove: (id: number) => void entries.delete(id),
+    uidOf: (id: number) => (entries.get(id) as Entry).uid,
+    compare: (question: QuestionTerms, id: number) => compare(question, hashesOf(entries.get(id) as Entry)),
+    save(): void {
       const saved = [...entries.values()];
       const savedEnds = new Uint32Array(saved.length);
       for (const [at, { start, end }] of saved.entries()) savedEnds[at] = (savedEnds[at - 1] ?? 0) + end - start;
@@ -163,3 +155,5 @@ export function openTermOverlaps(blobs: Blobs): TermOverlaps {
     },
   };
 }
+
+export type TermOverlaps = ReturnType<typeof openTermOverlaps>;

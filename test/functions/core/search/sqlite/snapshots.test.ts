@@ -10,8 +10,8 @@ import { openRegistry } from '../../../../../functions/core/registry/registry.ts
 import { openServices } from '../../../../../functions/core/registry/services.ts';
 import type { RegistrySource } from '../../../../../functions/core/search/registry-source.ts';
 import { openSqliteEngine } from '../../../../../functions/core/search/sqlite/engine.ts';
-import { bucketSnapshots } from '../../../../../functions/core/search/sqlite/snapshot-stores.ts';
 import {
+  bucketSnapshots,
   isSnapshotDue,
   loadSnapshot,
   type SnapshotStore,
