@@ -1,4 +1,5 @@
 import type { ApiDocument, ApiOperation, ApiParameter, JsonSchema } from '../../schemas/openapi.ts';
+import { chooseWith } from '../support/random.ts';
 
 /** A request that may be anything but proper. */
 export interface HostileRequest {
@@ -25,8 +26,7 @@ export interface Material {
 
 /** Makes requests at random: proper ones from the OpenAPI document, most of them spoilt in up to three places. */
 export function openHostileRequests({ document, known, tokens, canary }: Material, random: () => number) {
-  const below = (bound: number): number => Math.floor(random() * bound);
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
+  const { below, pick } = chooseWith(random);
   const chance = (share: number): boolean => random() < share;
 
   const hostileTexts: (() => string)[] = [

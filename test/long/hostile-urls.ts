@@ -15,14 +15,13 @@ import type { UpstreamCall } from '../../functions/core/relay/request.ts';
 import { makeCallKeys } from '../support/call-keys.ts';
 import { callUpstream } from '../support/call-upstream.ts';
 import { makeCertificate } from '../support/certificate.ts';
-import { seededRandom } from '../support/random.ts';
+import { chooseWith, seededRandom } from '../support/random.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const { values } = parseArgs({ options: { urls: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } } });
 const urls = Number(values.urls);
 const random = seededRandom(Number(values.seed));
-const below = (bound: number): number => Math.floor(random() * bound);
-const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
+const { below, pick } = chooseWith(random);
 
 const honestHost = 'honest.example';
 const publicAddress = '93.184.215.14';

@@ -8,7 +8,7 @@ import type { TableName } from '../../functions/core/table/keys.ts';
 import { foldName } from '../../schemas/text.ts';
 import { connectTable } from '../support/connect-table.ts';
 import type { Operation } from '../support/linearizable.ts';
-import { seededRandom } from '../support/random.ts';
+import { chooseWith, seededRandom } from '../support/random.ts';
 import { intentWith, type RegistryOp, serviceOf, type Told } from './registry-model.ts';
 
 export interface Setting {
@@ -53,7 +53,7 @@ function open({ endpoint, tableNames, index, skewMs }: Setting) {
 
   return async ({ group, count, seed }: Task): Promise<Notes> => {
     const random = seededRandom(seed);
-    const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+    const { pick } = chooseWith(random);
     const notes: Notes = { group, history: [], unnamed: [] };
     const names = [`g${group} left`, `g${group} right`];
     const uids = [`g${group}.example:a:v1`, `g${group}.example:b:v1`];

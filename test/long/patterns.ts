@@ -6,13 +6,12 @@
  * `node bin/run.js test/long/patterns.ts [--patterns 2000] [--seed 1]`
  */
 import { compilePattern, maxMatchedLength, type Pattern, PatternError } from '../../functions/core/parameters/pattern.ts';
-import { seededRandom } from '../support/random.ts';
+import { chooseWith, seededRandom } from '../support/random.ts';
 import { readNumbers } from './options.ts';
 
 const { patterns: count, seed } = readNumbers({ patterns: 2_000, seed: 1 });
 const random = seededRandom(seed);
-const below = (bound: number): number => Math.floor(random() * bound);
-const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
+const { below, pick } = chooseWith(random);
 
 /** Patterns that are known to take a backtracking engine exponential or polynomial time, and a text that each is pumped with. */
 const evil: [pattern: string, unit: string, end: string][] = [

@@ -10,15 +10,14 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { baseUrl, post, startGate } from '../support/gate.ts';
-import { seededRandom } from '../support/random.ts';
+import { chooseWith, seededRandom } from '../support/random.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { readNumbers } from './options.ts';
 
 const { attempts, seed } = readNumbers({ attempts: 100_000, seed: 1 });
 const random = seededRandom(seed);
-const below = (bound: number): number => Math.floor(random() * bound);
-const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
+const { below, pick } = chooseWith(random);
 
 const gate = await startGate();
 const upstream = await startUpstream((_, response) =>

@@ -20,6 +20,7 @@ import { type RecordedExecution, recordedExecution } from '../../schemas/executi
 import type { PatClaims } from '../../schemas/pat.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
 import { execute } from './gate.ts';
+import { chooseWith } from './random.ts';
 import { intentOf, serviceNamed } from './records.ts';
 
 const baseUrl = 'https://api.example/test';
@@ -133,7 +134,7 @@ export function randomPolicy(random: () => number): PolicyTemplate {
 
 /** Calls of a week, most of them in bursts. */
 export function randomCalls(count: number, random: () => number): TrialCall[] {
-  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+  const { pick } = chooseWith(random);
   let atMs = startMs;
   return Array.from({ length: count }, () => {
     atMs += 1 + Math.floor(random() < 0.7 ? random() * 4_000 : (random() * 2 * 7 * dayMs) / count / 0.3);

@@ -11,3 +11,10 @@ export function seededRandom(seed: number): () => number {
     return (mixed >>> 0) / 2 ** 32;
   };
 }
+
+/** Choices by numbers in [0, 1). */
+export function chooseWith(random: () => number) {
+  const below = (bound: number): number => Math.floor(random() * bound);
+  const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
+  return { below, pick };
+}

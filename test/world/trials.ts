@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { BlockList, isIPv4 } from 'node:net';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { calculateJwkThumbprint, type JWK } from 'jose';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { signatureFromDer } from '../../functions/core/pat/ecdsa.ts';
-import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { mayConnect } from '../../functions/core/relay/egress.ts';
-import type { PatClaims } from '../../schemas/pat.ts';
-import { judgePat } from '../support/second-verifier.ts';
+import { chooseWith } from '../support/random.ts';
+import { openTokens } from '../support/tokens.ts';
 import { openMemoryTable } from './memory-table.ts';
 
 /** Something that holds for one case after the other, made from random numbers. */
@@ -20,97 +16,15 @@ export interface Trial {
   open(): Promise<(random: () => number) => Promise<void>>;
 }
 
-const pick = <T>(random: () => number, from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
-
-async function makeKey() {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const jwk = publicKey.export({ format: 'jwk' }) as JWK;
-  return { privateKey, publicKey, jwk, kid: await calculateJwkThumbprint(jwk) };
-}
-
-/** A value that a claim or a member of the header must not have, or may. */
-const strange = (random: () => number): unknown =>
-  pick(random, [
-    undefined,
-    null,
-    '',
-    'x',
-    0,
-    -1,
-    1.5,
-    2 ** 53,
-    true,
-    [],
-    ['a', 'b'],
-    {},
-    { jkt: 1 },
-    '*:*:*:execute',
-    'none',
-    'HS256',
-    'JWT',
-  ]);
-
 const tokens: Trial = {
   name: 'tokens',
   promise: 'I1: the gate accepts a token exactly if a second verifier does, which knows nothing but the published keys and the documents',
   open: async () => {
-    const [ours, theirs] = [await makeKey(), await makeKey()];
-    const address = 'https://gate.example';
-    const now = 1_800_000_000;
-    const jwks = { keys: [{ ...ours.jwk, kid: ours.kid, alg: 'ES256', use: 'sig' }] };
-    const verify = openPatVerifier({ findKey: async (kid) => (kid === ours.kid ? ours.publicKey : undefined) });
-    const claims: PatClaims = {
-      iss: address,
-      sub: 'agent',
-      aud: address,
-      iat: now,
-      nbf: now,
-      exp: now + 60,
-      jti: 'j',
-      scope: ['*:*:*:execute'],
-      pol: `${address}/api/policy#sha-256=x`,
-      cnf: { jkt: 'thumbprint' },
-      gen: 'g',
-    };
-    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const seal = (input: string, key: KeyObject) =>
-      `${input}.${Buffer.from(signatureFromDer(sign('sha256', Buffer.from(input), key))).toString('base64url')}`;
-    const dates = [now - 1, now, now + 1];
-
+    const { makeToken, judge } = await openTokens();
     return async (random) => {
-      const header: Record<string, unknown> = { alg: 'ES256', typ: 'pat+jwt', kid: ours.kid };
-      const body: Record<string, unknown> = { ...claims };
-      let token = '';
-      switch (pick(random, ['claim', 'date', 'header', 'member', 'key', 'text', 'none'])) {
-        case 'claim':
-          body[pick(random, [...Object.keys(claims), 'dpop', 'lmt', 'bil', 'extra'])] = strange(random);
-          break;
-        case 'date':
-          body[pick(random, ['exp', 'nbf', 'iat'])] = pick(random, dates);
-          break;
-        case 'header':
-          header[pick(random, ['alg', 'typ', 'kid', 'jwk', 'crit'])] = strange(random);
-          break;
-        case 'member':
-          delete (random() < 0.5 ? header : body)[pick(random, [...Object.keys(header), ...Object.keys(body)])];
-          break;
-        case 'key':
-          token = seal(`${encode(header)}.${encode(body)}`, theirs.privateKey);
-          break;
-        case 'text': {
-          const good = seal(`${encode(header)}.${encode(body)}`, ours.privateKey);
-          const at = Math.floor(random() * good.length);
-          token = good.slice(0, at) + pick(random, ['', '.', '=', 'A', '_', ' ', '%', good[at]]) + good.slice(at + 1);
-          break;
-        }
-      }
-      token ||= seal(`${encode(header)}.${encode(body)}`, ours.privateKey);
-      const theirVerdict = 'claims' in judgePat(token, { jwks, address, now });
-      const ourVerdict = await verify(token, { baseUrl: address, nowMs: now * 1000 }).then(
-        () => true,
-        () => false,
-      );
-      assert.equal(ourVerdict, theirVerdict, `the verifiers disagree about ${token}`);
+      const token = makeToken(random);
+      const { gate, second } = await judge(token);
+      assert.equal(gate, second, `the verifiers disagree about ${token}`);
     };
   },
 };
@@ -137,18 +51,14 @@ const addresses: Trial = {
     const starts = [10, 100, 127, 169, 172, 192, 198, 203, 224, 255, 0, 8];
     const seconds = [0, 31, 64, 88, 100, 127, 128, 168, 175, 254, 16, 52, 51, 18];
     return async (random) => {
-      const byte = () => Math.floor(random() * 256);
-      const address = [
-        pick(random, [...starts, byte()]),
-        pick(random, [...seconds, byte()]),
-        pick(random, [0, 2, 99, 100, 113, 196, byte()]),
-        byte(),
-      ].join('.');
+      const { below, pick } = chooseWith(random);
+      const byte = () => below(256);
+      const address = [pick([...starts, byte()]), pick([...seconds, byte()]), pick([0, 2, 99, 100, 113, 196, byte()]), byte()].join('.');
       assert.ok(isIPv4(address));
-      const privateOrigins = pick(random, [[], ['https://upstream.example:8443'], ['https://other.example:8443']]);
+      const privateOrigins = pick([[], ['https://upstream.example:8443'], ['https://other.example:8443']]);
       const rules = { ports: [443], allowLoopback: false, ownHosts: [], privateOrigins };
-      const protocol = pick(random, ['https:', 'http:']);
-      const port = pick(random, [443, 80, 8443]);
+      const protocol = pick(['https:', 'http:']);
+      const port = pick([443, 80, 8443]);
       const isPublic = !special.check(address, 'ipv4');
       const isPrivate = privateRanges.includes(ipaddr.parse(address).range()) && address !== '100.100.100.200';
       const isNamed = privateOrigins[0] === 'https://upstream.example:8443' && protocol === 'https:' && port === 8443;
