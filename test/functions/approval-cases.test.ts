@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { admin, approvalTemplate, openDeferredParts } from '../support/deferred.ts';
-import { type Agent, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { type SeenRequest, startUpstream } from '../support/upstream.ts';
 
 // What may happen between asking for a call and making it. The first cases are those that envoyproxy/ai-gateway#2073 asks of every gateway.
 
-let gate: Gate;
-let parts: ReturnType<typeof openDeferredParts>;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
-let respond: (request: SeenRequest, response: Parameters<Parameters<typeof startUpstream>[0]>[1]) => void;
-let serviceId: string;
+const payments = { ...serviceNamed('Payments'), namespace: 'pay.example' };
+const { gate, upstream, serviceId, endpointAt } = await startExecuting(undefined, payments);
+const parts = openDeferredParts(gate);
 let number = 0;
 let agent: Agent;
 let pat: string;
@@ -34,24 +32,13 @@ const definition = (intentUid: string, more: Partial<IntentInput> = {}) =>
       { name: 'code', type: 'string', required: true },
       { name: 'amount', type: 'integer' },
     ],
-    endpoint: { url: `http://127.0.0.1:${upstream.port}/${intentUid}`, method: 'POST', content_type: 'application/json' },
+    endpoint: endpointAt(`/${intentUid}`),
     ...more,
   });
 
-beforeAll(async () => {
-  gate = await startGate();
-  parts = openDeferredParts(gate);
-  upstream = await startUpstream((request, response) => respond(request, response));
-  serviceId = (await gate.services.create({ ...serviceNamed('Payments'), namespace: 'pay.example' })).service_id;
-});
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
-});
 beforeEach(async () => {
   number++;
   decidedUnder = approvalTemplate();
-  respond = (_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
   execution = gate.openExecute({ template: approvalTemplate() });
   agent = await newAgent();
   pat = await obtainPat(gate, agent, approvalTemplate());
@@ -73,8 +60,7 @@ const block = () => gate.agents.block(operator, { agentId: agent.agentId }, 'Eno
 const revoke = () => gate.agents.revoke(operator, { agentId: agent.agentId });
 const change = (more: Partial<IntentInput> = { description: 'Another' }) =>
   gate.intents.replace(uid(), definition(uid(), more), () => true);
-const pause = (paused: boolean) =>
-  gate.services.replace(serviceId, { ...serviceNamed('Payments'), namespace: 'pay.example', paused }, () => true);
+const pause = (paused: boolean) => gate.services.replace(serviceId, { ...payments, paused }, () => true);
 const calls = () => upstream.seen.map(({ url, body }) => [url.slice(1), JSON.parse(body)]);
 const approvedCall = () => [uid(), { code: 'FR', amount: 501 }];
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { unavailable } from '../../functions/core/api-error.ts';
 import { openHold } from '../../functions/core/execution/hold.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -11,19 +11,15 @@ import { approval, executionState, pendingExecution } from '../../schemas/deferr
 import { signProof, type TestAgent } from '../support/agents.ts';
 import { makeCallKeys } from '../support/call-keys.ts';
 import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
-import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { intentOf } from '../support/records.ts';
 
-let gate: Gate;
-let parts: ReturnType<typeof openDeferredParts>;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let steps: Action;
 let worker: (executionId: string) => Promise<void>;
 let agent: Agent;
 let pat: string;
-let serviceId: string;
 let answer: { status: number; body: string };
 let number = 0;
 let delayMs = 0;
@@ -31,20 +27,13 @@ let key: string;
 
 const uid = () => `pay.example:refund-${number}:v1`;
 
-beforeAll(async () => {
-  gate = await startGate();
-  parts = openDeferredParts(gate);
-  upstream = await startUpstream((_, response) => {
-    const send = () => response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body);
-    if (delayMs > 0) setTimeout(send, delayMs);
-    else send();
-  });
-  serviceId = (await gate.services.create({ ...serviceNamed('Payments'), namespace: 'pay.example' })).service_id;
-});
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
-});
+const { gate, upstream, serviceId, endpointAt } = await startExecuting(
+  (_, response) =>
+    void setTimeout(() => response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(answer.body), delayMs),
+  { namespace: 'pay.example' },
+);
+const parts = openDeferredParts(gate);
+
 beforeEach(async () => {
   number++;
   key = `key-${number}`;
@@ -57,10 +46,7 @@ beforeEach(async () => {
   upstream.seen.length = 0;
   gate.started.length = 0;
   gate.announced.length = 0;
-  await gate.intents.create(
-    serviceId,
-    intentOf(uid(), { endpoint: { url: `http://127.0.0.1:${upstream.port}/countries`, method: 'POST', content_type: 'application/json' } }),
-  );
+  await gate.intents.create(serviceId, intentOf(uid(), { endpoint: endpointAt() }));
 });
 
 const ask = (code = 'FR', headers: Record<string, string> = {}, token = pat) =>
@@ -121,9 +107,8 @@ describe('a call that a person has to approve', () => {
 
   test('may have as many arguments as a request holds, and as large an answer beside them as is kept', async () => {
     const noise = randomBytes(190_000).toString('base64');
-    const url = `http://127.0.0.1:${upstream.port}/countries`;
     const input_parameters = ['code', 'noise'].map((name) => ({ name, type: 'string' as const, required: true }));
-    const endpoint = { url, method: 'POST' as const, content_type: 'application/json' };
+    const endpoint = endpointAt();
     await gate.intents.replace(uid(), intentOf(uid(), { endpoint, input_parameters }), () => true);
     answer = { status: 200, body: JSON.stringify({ name: randomBytes(150_000).toString('base64') }) };
     const id = idOf(await execute(steps, pat, uid(), { code: 'FR', noise }, { 'Idempotency-Key': key }));

@@ -1,36 +1,25 @@
 import { gunzipSync } from 'node:zlib';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import { CallFailed, type CallFailure } from '../../functions/core/relay/call-failure.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
-import { type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { newAgent, obtainPat } from '../support/gate.ts';
 import { eventOf } from '../support/invoke.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { intentOf } from '../support/records.ts';
 
-let gate: Gate;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
-let serviceId: string;
 let steps: Action;
 let pat: string;
 const counted = watchExecuted();
 let answer: { status: number; body: string; headers: Record<string, string> };
 let count = 0;
 
-beforeAll(async () => {
-  gate = await startGate();
-  upstream = await startUpstream((_, response) => {
-    response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body);
-  });
-  serviceId = (await gate.services.create(serviceNamed('Answers'))).service_id;
-});
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
+const { gate, upstream, serviceId, origin, endpointAt } = await startExecuting((_, response) => {
+  response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body);
 });
 beforeEach(async () => {
   count++;
@@ -44,7 +33,7 @@ beforeEach(async () => {
 const uid = () => `test.example:answers-${count}:v1`;
 const definition = (more: Partial<IntentInput> = {}): IntentInput =>
   intentOf(uid(), {
-    endpoint: { url: `http://127.0.0.1:${upstream.port}/things`, method: 'POST', content_type: 'application/json' },
+    endpoint: endpointAt('/things'),
     input_parameters: [{ name: 'p', type: 'any' }],
     output_parameters: [],
     ...more,
@@ -227,7 +216,7 @@ describe('an origin with many slow calls', () => {
   /** Makes the table list slow calls to the upstream: the bound of the gate of these tests is 10. */
   const list = (count: number) => {
     const leases = new Set(Array.from({ length: count }, (_, index) => `${Math.ceil(Date.now() / 1_000) + 20}.${index}`));
-    const key = keys.slowCalls(`http://127.0.0.1:${upstream.port}`, 'execute-intent');
+    const key = keys.slowCalls(origin, 'execute-intent');
     return gate.database.table.put({ ...key, ...(count > 0 && { leases }) });
   };
   beforeEach(() => register());

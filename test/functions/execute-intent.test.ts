@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
@@ -7,16 +7,11 @@ import { loadPolicyTemplate } from '../../functions/core/policy/published-policy
 import { intentTag, type LiveIntent } from '../../functions/core/registry/live-intents.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
-import { type Agent, execute, type Gate, newAgent, obtainPat, post, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { type Agent, execute, newAgent, obtainPat, post } from '../support/gate.ts';
 import type { Answer } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
 
-type Upstream = Awaited<ReturnType<typeof startUpstream>>;
-
-let gate: Gate;
-let upstream: Upstream;
-let serviceId: string;
 let steps: Action;
 let agent: Agent;
 let pat: string;
@@ -24,16 +19,8 @@ let pat: string;
 let answer: { status: number; body: string; headers: Record<string, string> };
 let slug = 0;
 
-beforeAll(async () => {
-  gate = await startGate();
-  upstream = await startUpstream((_, response) => {
-    response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body);
-  });
-  serviceId = (await gate.services.create(serviceNamed('Executed'))).service_id;
-});
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
+const { gate, upstream, serviceId, endpointAt } = await startExecuting((_, response) => {
+  response.writeHead(answer.status, { 'Content-Type': 'application/json', ...answer.headers }).end(answer.body);
 });
 beforeEach(async () => {
   slug++;
@@ -53,7 +40,7 @@ const register = (more: Partial<IntentInput> = {}, version = 1) =>
   gate.intents.create(
     serviceId,
     intentOf(uid(version), {
-      endpoint: { url: `http://127.0.0.1:${upstream.port}/countries`, method: 'POST', content_type: 'application/json' },
+      endpoint: endpointAt(),
       ...more,
     }),
   );
@@ -232,10 +219,7 @@ describe('refuses, and calls no upstream:', () => {
 
   test('an intent whose service has just been deleted, on an instance that had cached it', async () => {
     const doomed = await gate.services.create(serviceNamed(`Doomed ${slug}`));
-    await gate.intents.create(
-      doomed.service_id,
-      intentOf(uid(), { endpoint: { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } }),
-    );
+    await gate.intents.create(doomed.service_id, intentOf(uid(), { endpoint: endpointAt() }));
     expect(await run()).toMatchObject({ status: 200 });
     await gate.services.remove(doomed.service_id, anyRevision);
     upstream.seen.length = 0;
@@ -427,11 +411,7 @@ describe('an Idempotency-Key', () => {
       status: 503,
       body: { error: { details: { outcome: 'not_sent' } } },
     });
-    await gate.intents.replace(
-      uid(),
-      intentOf(uid(), { endpoint: { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } }),
-      anyRevision,
-    );
+    await gate.intents.replace(uid(), intentOf(uid(), { endpoint: endpointAt() }), anyRevision);
     answer = { status: 200, body: '{"name":"France"}', headers: {} };
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({ status: 200 });
   });

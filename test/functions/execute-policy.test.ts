@@ -1,20 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/policy.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
-import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat } from '../support/gate.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { makeVerifier } from '../support/sign-in.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-let gate: Gate;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
-let serviceId: string;
+const { gate, upstream, serviceId, endpointAt } = await startExecuting();
 let agent: Agent;
 let count = 0;
 
@@ -24,22 +23,10 @@ const lookup = 'policy.example:lookup:v1';
 const closed = 'policy.example:closed:v1';
 const numbers = [{ name: 'amount', type: 'number' as const }];
 
-beforeAll(async () => {
-  gate = await startGate();
-  upstream = await startUpstream((_, response) => {
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"done"}');
-  });
-  serviceId = (await gate.services.create(serviceNamed('Priced'))).service_id;
-  const at = (port: number) => ({ url: `http://127.0.0.1:${port}/do`, method: 'POST' as const, content_type: 'application/json' });
-  for (const uid of [refund, lookup]) {
-    await gate.intents.create(serviceId, intentOf(uid, { endpoint: at(upstream.port), input_parameters: numbers }));
-  }
-  await gate.intents.create(serviceId, intentOf(closed, { endpoint: at(1), input_parameters: numbers }));
-});
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
-});
+for (const uid of [refund, lookup])
+  await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt(), input_parameters: numbers }));
+const unreachable = { ...endpointAt(), url: 'http://127.0.0.1:1/do' };
+await gate.intents.create(serviceId, intentOf(closed, { endpoint: unreachable, input_parameters: numbers }));
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -165,7 +152,7 @@ describe('conditions on the intent', () => {
     const service_name = `Tagged ${count}`;
     const { service_id } = await gate.services.create(serviceNamed(service_name));
     const uid = `tagged-${count}.example:read:v1`;
-    const endpoint = { url: `http://127.0.0.1:${upstream.port}/do`, method: 'GET' as const, content_type: 'application/json' };
+    const endpoint = endpointAt('/do', 'GET');
     const tagged = (tag: string) => intentOf(uid, { endpoint, input_parameters: numbers, tags: [tag] });
     await gate.intents.create(service_id, tagged('Public'));
     const run = await under(
@@ -324,7 +311,7 @@ describe('the limit of a service', () => {
     const limited = await startUpstream((_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json', Connection: 'close' }).end('{"name":"done"}');
     });
-    const endpoint = { url: `http://127.0.0.1:${limited.port}/do`, method: 'POST' as const, content_type: 'application/json' };
+    const endpoint = { ...endpointAt(), url: `http://127.0.0.1:${limited.port}/do` };
     await gate.intents.create(service_id, intentOf(uid, { endpoint, input_parameters: numbers }));
     const template = policyOf([permit(intents, budget(1, 100))]);
     const instances = [1, 2].map(() => gate.openExecute({ template }));

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listServices } from '../../functions/core/registry/service-list.ts';
@@ -9,20 +9,14 @@ import { createAction as createUpdate } from '../../functions/update-service.ts'
 import { describedDetails, fullIntent, intentUpdate } from '../../schemas/intent.ts';
 import { serviceList, shownService } from '../../schemas/service.ts';
 import { someAdmin } from '../support/admins.ts';
-import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
 
-const gate = await startGate();
-const upstream = await startUpstream((_, response) => response.end('{"name":"France"}'));
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
-});
-
+const { gate, upstream, endpointAt } = await startExecuting();
 const { database, services } = gate;
 const verifyAdmin = async () => someAdmin;
 const input = { ...serviceNamed('Paused'), limit: { rate: 60, period: 3_600 } };
@@ -36,8 +30,7 @@ beforeEach(async () => {
   count++;
   uid = `test.example:pause-${count}:v1`;
   serviceId = (await services.create({ ...input, service_name: `Paused ${count}` })).service_id;
-  const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;
-  await gate.intents.create(serviceId, intentOf(uid, { endpoint }));
+  await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
   pat = await obtainPat(gate, await newAgent());
   upstream.seen.length = 0;
 });

@@ -9,21 +9,13 @@ import { createAction as createGetLog } from '../../functions/get-log.ts';
 import { createAction as createGetProof } from '../../functions/get-proof.ts';
 import { createAction as createSequence } from '../../functions/sequence-receipts.ts';
 import { openDeferredParts } from '../support/deferred.ts';
-import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { startReceiptLog } from '../support/receipts.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { intentOf } from '../support/records.ts';
 
-type ReceiptLog = Awaited<ReturnType<typeof startReceiptLog>>;
-
-let gate: Gate;
-let other: ReceiptLog;
-let receipts: ReceiptLog;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
 let pat: string;
-let actions: Record<'keyed' | 'all' | 'log' | 'proof', Action>;
-let sequence: (remainingMs?: number) => Promise<void>;
 /** what the upstream answers next */
 let status = 200;
 
@@ -32,27 +24,23 @@ const parameters = { code: 'FR' };
 const keyed = (key: string) => ({ 'Idempotency-Key': key });
 const run = (action: Action, headers = {}) => execute(action, pat, uid, parameters, headers);
 
-beforeAll(async () => {
-  [gate, receipts, other] = await Promise.all([startGate(), startReceiptLog(), startReceiptLog()]);
-  upstream = await startUpstream((_, response) =>
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}'),
-  );
-  const { service_id } = await gate.services.create(serviceNamed('Receipts'));
-  const endpoint = { url: `http://127.0.0.1:${upstream.port}/countries`, method: 'POST', content_type: 'application/json' } as const;
-  await gate.intents.create(service_id, intentOf(uid, { endpoint }));
-  const { table } = gate.database;
-  const open = (coversAll: boolean) => {
-    const signer = openReceiptSigner(receipts.certifier, Date.now);
-    return gate.openExecute({ evidence: openEvidence({ signer, table, coversAll, protocol: 'proto', now: Date.now }) });
-  };
-  const { log } = receipts;
-  actions = { keyed: open(false), all: open(true), log: createGetLog({ log, table }), proof: createGetProof({ log, table }) };
-  sequence = (remainingMs = 60_000) => createSequence({ log, table })({}, () => remainingMs);
+const { gate, upstream, serviceId, endpointAt } = await startExecuting((_, response) => {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"name":"France"}');
 });
-afterAll(async () => {
-  await upstream.stop();
-  await Promise.all([gate.stop(), receipts.stop(), other.stop()]);
-});
+const [receipts, other] = await Promise.all([startReceiptLog(), startReceiptLog()]);
+afterAll(() => Promise.all([receipts.stop(), other.stop()]));
+await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
+const { table } = gate.database;
+const { log } = receipts;
+const signer = openReceiptSigner(receipts.certifier, Date.now);
+const evidenceOf = (coversAll: boolean) => openEvidence({ signer, table, coversAll, protocol: 'proto', now: Date.now });
+const actions = {
+  keyed: gate.openExecute({ evidence: evidenceOf(false) }),
+  all: gate.openExecute({ evidence: evidenceOf(true) }),
+  log: createGetLog({ log, table }),
+  proof: createGetProof({ log, table }),
+};
+const sequence = () => createSequence({ log, table })({}, () => 60_000);
 
 beforeEach(async () => {
   pat = await obtainPat(gate, await newAgent());
@@ -122,9 +110,7 @@ test('a failure has a receipt, a call that was not sent has none', async () => {
 });
 
 test('the receipt of a failure in the background holds for what its caller reads', async () => {
-  const { table } = gate.database;
-  const signer = openReceiptSigner(receipts.certifier, Date.now);
-  const evidence = openEvidence({ signer, table, coversAll: false, protocol: 'proto', now: Date.now });
+  const evidence = evidenceOf(false);
   const parts = openDeferredParts(gate);
   const policy = loadPolicyTemplate();
   status = 422;
@@ -207,7 +193,7 @@ describe('what was changed', () => {
 
   const sizeOf = async (proof: string) => (await verifyCheckpoint(proof.slice(proof.indexOf('\n\n') + 2), file.log_key)).size;
   /** A checkpoint that the log has never published. */
-  async function checkpointOf({ log }: ReceiptLog, size: number): Promise<string> {
+  async function checkpointOf({ log }: typeof receipts, size: number): Promise<string> {
     const { signCheckpoint } = await import('../../functions/core/receipts/note.ts');
     return signCheckpoint(await log.verifier(), size, Buffer.alloc(32, 7), log.logKey.sign);
   }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { JWK } from 'jose';
 import { calculateJwkThumbprint } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
@@ -18,27 +18,16 @@ import { createAction as createUnblock } from '../../functions/unblock-agent.ts'
 import { agentPage, agentWithUsage } from '../../schemas/agent.ts';
 import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
-import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat, post, requestPat, startGate } from '../support/gate.ts';
+import { startExecuting } from '../support/executing.ts';
+import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } from '../support/gate.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { intentOf } from '../support/records.ts';
 
-let gate: Gate;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
+const { gate, upstream, serviceId, endpointAt } = await startExecuting();
 const uid = 'test.example:stop:v1';
+await gate.intents.create(serviceId, intentOf(uid, { endpoint: endpointAt() }));
 
-beforeAll(async () => {
-  gate = await startGate();
-  upstream = await startUpstream((_, response) => response.end('{"name":"France"}'));
-  const { service_id } = await gate.services.create(serviceNamed('Stopped'));
-  const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;
-  await gate.intents.create(service_id, intentOf(uid, { endpoint }));
-});
-afterAll(async () => {
-  await upstream.stop();
-  await gate.stop();
-});
 beforeEach(() => {
   jest.restoreAllMocks();
   upstream.seen.length = 0;
@@ -222,10 +211,7 @@ describe('a blocked agent', () => {
 test('an intent that is deleted while its upstream is being connected is not called', async () => {
   const pat = await obtainPat(gate, await newAgent());
   const doomed = `${uid.slice(0, uid.lastIndexOf(':'))}:v99`;
-  const found = await gate.intents.find(uid);
-  if (!found) throw new TypeError('there is an intent');
-  const { kind, rev, service_id, ...intent } = found.intent;
-  await gate.intents.create(service_id, { ...intent, intent_uid: doomed });
+  await gate.intents.create(serviceId, intentOf(doomed, { endpoint: endpointAt() }));
   const connect = async () => {
     await gate.intents.remove(doomed, () => true);
     letPass(maxAdmissionMs + 50);
