@@ -91,50 +91,43 @@ test('deleting leaves nothing', async () => {
   expect((await call('get')).status).toBe(404);
 });
 
-describe.each(['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', 'block', '\u{10400}'.repeat(250)])(
-  'an agent whose id is %j, however it came by that,',
-  (odd) => {
-    const key = `key of ${odd.slice(0, 20)}`;
-    /** Sends what a client makes of the address, as fetch and browsers do. */
-    const through = async (create: Create, query: Record<string, string>, id?: string, body?: object) => {
-      const url = new URL(`https://gate.example${agentAddress(id).path}`);
-      const [, agent_id = ''] = /^\/api\/agents\/([^/]+)$/.exec(url.pathname) ?? [];
-      const address = { path: url.pathname, pathParameters: { agent_id }, query: { ...agentAddress(id).query, ...query } };
-      return invoke(create(openDeps()), { ...address, ...(body && json(body)) });
-    };
+describe('an agent with a strange id, however it came by that,', () => {
+  /** Sends what a client makes of the address, as fetch and browsers do. */
+  const through = async (create: Create, query: Record<string, string>, id?: string, body?: object) => {
+    const url = new URL(`https://gate.example${agentAddress(id).path}`);
+    const [, agent_id = ''] = /^\/api\/agents\/([^/]+)$/.exec(url.pathname) ?? [];
+    const address = { path: url.pathname, pathParameters: { agent_id }, query: { ...agentAddress(id).query, ...query } };
+    return invoke(create(openDeps()), { ...address, ...(body && json(body)) });
+  };
+  test.each<[odd: string, how: 'id' | 'key' | 'both']>([
+    ...['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', 'block', '\u{10400}'.repeat(250)].map((odd): [string, 'id'] => [odd, 'id']),
+    ['..', 'key'],
+    ['..', 'both'],
+  ])('is shown, blocked, revoked, approved and removed: %j by %s', async (odd, how) => {
+    const key_thumbprint = `key of ${odd.slice(0, 20)}`;
+    const query: Record<string, string> = how === 'id' ? {} : { key_thumbprint };
+    const id = how === 'key' ? undefined : odd;
+    await bindAgent(store.table, odd, key_thumbprint, firstSeen);
+    expect((await through(createGet, query, id)).body).toMatchObject({ agent_id: odd, key_thumbprint });
+    expect((await through(createRevoke, query, id)).body).toMatchObject({ agent_id: odd, revoked_at: expect.any(String) });
+    expect((await through(createApprove, query, id, {})).body).toMatchObject({ agent_id: odd, state: 'active' });
+    expect((await through(createBlock, query, id, { reason: 'a test' })).body).toMatchObject({ agent_id: odd, state: 'blocked' });
+    expect((await through(createUnblock, query, id)).status).toBe(204);
+    expect((await openAgents(store.table).find(odd))?.block).toBeUndefined();
+    expect((await through(createDelete, query, id)).status).toBe(204);
+    expect(await openAgents(store.table).find(odd)).toBeUndefined();
+  });
 
-    beforeEach(async () => {
-      await openAgents(store.table).unblock(operator, { agentId: odd });
-      await openAgents(store.table).unbind(operator, { agentId: odd });
-      await bindAgent(store.table, odd, key, firstSeen);
-    });
-
-    const ways = [
-      ['its id', {}, odd],
-      ['its key', { key_thumbprint: key }, undefined],
-      ['both', { key_thumbprint: key }, odd],
-    ] as const;
-    test.each(odd === '..' ? ways : ways.slice(0, 1))('is shown, blocked, revoked, approved and removed by %s', async (_, query, id) => {
-      expect((await through(createGet, query, id)).body).toMatchObject({ agent_id: odd, key_thumbprint: key });
-      expect((await through(createRevoke, query, id)).body).toMatchObject({ agent_id: odd, revoked_at: expect.any(String) });
-      expect((await through(createApprove, query, id, {})).body).toMatchObject({ agent_id: odd, state: 'active' });
-      expect((await through(createBlock, query, id, { reason: 'a test' })).body).toMatchObject({ agent_id: odd, state: 'blocked' });
-      expect((await through(createUnblock, query, id)).status).toBe(204);
-      expect((await openAgents(store.table).find(odd))?.block).toBeUndefined();
-      expect((await through(createDelete, query, id)).status).toBe(204);
-      expect(await openAgents(store.table).find(odd)).toBeUndefined();
-    });
-
-    test('is not meant by its key beside the id of another', async () => {
-      for (const create of [createGet, createRevoke, createDelete, createUnblock]) {
-        expect(refusalOf(await through(create, { key_thumbprint: key }, agentId))).toMatchObject({
-          status: 409,
-          details: { reason: 'other_key' },
-        });
-      }
-    });
-  },
-);
+  test('is not meant by its key beside the id of another', async () => {
+    const key_thumbprint = 'key of an odd id';
+    await bindAgent(store.table, '..', key_thumbprint, firstSeen);
+    for (const create of [createGet, createRevoke, createDelete, createUnblock])
+      expect(refusalOf(await through(create, { key_thumbprint }, agentId))).toMatchObject({
+        status: 409,
+        details: { reason: 'other_key' },
+      });
+  });
+});
 
 describe('two ids in one request', () => {
   const ask = (create: Create, agent_id: string, body?: object) =>

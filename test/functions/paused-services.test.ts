@@ -188,16 +188,12 @@ test('a paused service can be changed and deleted, and keeps its credential; the
   expect(pausedAgain?.digest_after).not.toBe(resumed?.digest_after);
 });
 
-test.each([['true'], [1], [null], [{}]])('paused must be true or false: %j is 400', async (value) => {
-  expect(refusalOf(await update({ paused: value }))).toMatchObject({
+test('paused must be true or false, and false pauses nothing', async () => {
+  expect(refusalOf(await update({ paused: 'true' }))).toMatchObject({
     status: 400,
     code: 'INVALID_PARAMETER',
     details: { issues: [{ path: '/paused', problem: expect.any(String) }] },
   });
-  expect((await run()).status).toBe(200);
-});
-
-test('paused: false pauses nothing', async () => {
   expect((await update({ paused: false })).status).toBe(200);
   expect((await run()).status).toBe(200);
 });

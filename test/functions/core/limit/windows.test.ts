@@ -55,14 +55,6 @@ const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
   Promise.allSettled(Array.from({ length: count }, (_, at) => (limits[at % limits.length] as RateLimiter).consume(request)));
 
 describe('several limits at once', () => {
-  test('are one write a call, whatever their number', async () => {
-    const limits = openRateLimiter(store.table, now);
-    const request = requestOf(...Array.from({ length: 8 }, (_, at) => calls(`limit-${at}`, 100, 3_600 * (at + 1))));
-    for (let call = 0; call < 5; call++) expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
-    expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'UpdateItem', 'UpdateItem']);
-    expect(Object.values(await totalsOf(request))).toEqual(new Array(8).fill(5));
-  });
-
   /** Limits that all have counts in all of their buckets, after calls that take as much of them as fits. */
   const fill = async (holder: string, charges: Charge[]): Promise<number> => {
     const limits = openRateLimiter(store.table, now);
