@@ -1,3 +1,4 @@
+import { toBase64, toBase64Url } from './bytes.ts';
 import type { KeyPair, WebCryptoKey } from './keys.ts';
 
 interface Algorithm {
@@ -22,12 +23,6 @@ function algorithmOf({ algorithm }: WebCryptoKey): Algorithm {
   if (found && (hash === undefined || hash.name === 'SHA-256')) return found;
   throw new TypeError('The key must be one of ECDSA with P-256 or P-384, Ed25519, or RSA with SHA-256.');
 }
-
-const toBase64 = (bytes: ArrayBuffer | Uint8Array): string =>
-  btoa(Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join(''));
-
-const toBase64Url = (bytes: ArrayBuffer | Uint8Array): string =>
-  toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
 export const sha256 = async (text: string): Promise<string> =>
   toBase64Url(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));

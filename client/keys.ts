@@ -1,3 +1,5 @@
+import { toHex } from './bytes.ts';
+
 export type WebCryptoKey = Parameters<typeof crypto.subtle.sign>[1];
 
 export interface KeyPair {
@@ -39,5 +41,5 @@ export async function obtainNamedKey(program: string, store?: KeyStore): Promise
   const key = await obtainKey(program, store);
   const text = new TextEncoder().encode(JSON.stringify(await crypto.subtle.exportKey('jwk', key.publicKey)));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, 6);
-  return { agentId: `${program}-${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`, key };
+  return { agentId: `${program}-${toHex(digest)}`, key };
 }

@@ -1,3 +1,4 @@
+import { toBase64, toBase64Url, toHex } from './bytes.ts';
 import { canonicalOf } from './canonical.ts';
 import { stringifyJson } from './json.ts';
 
@@ -76,8 +77,6 @@ const misfit = (problem: string): never => {
 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-const toBase64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-
 /** Only the one spelling that encoding gives counts, so that no character can change unnoticed. */
 function decodeBase64(text: string, problem: string): Uint8Array<ArrayBuffer> {
   try {
@@ -92,8 +91,6 @@ function decodeBase64Url(text: string, problem: string): Uint8Array<ArrayBuffer>
   const plain = text.replaceAll('-', '+').replaceAll('_', '/');
   return decodeBase64(plain + '='.repeat((4 - (plain.length % 4)) % 4), problem);
 }
-
-const toBase64Url = (bytes: Uint8Array): string => toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
 async function sha256(...parts: Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
   const whole = Uint8Array.from(parts.flatMap((part) => [...part]));
@@ -162,8 +159,7 @@ async function readVerifierKey(text: string) {
   const [, origin = '', id = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?$/.exec(text) ?? misfit(problem);
   const key = decodeBase64(encoded, problem);
   const digest = await sha256(utf8(`${origin}\n`), key);
-  const own = Array.from(digest.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join('');
-  if (key.length !== 33 || key[0] !== 1 || own !== id) misfit(problem);
+  if (key.length !== 33 || key[0] !== 1 || toHex(digest.subarray(0, 4)) !== id) misfit(problem);
   return { origin, id, publicKey: key.slice(1) };
 }
 
@@ -185,8 +181,8 @@ export async function verifyCheckpoint(note: string, logKey: string): Promise<Ch
     const [, signer, encoded = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
     if (signer !== origin) continue;
     const bytes = decodeBase64(encoded, 'The signature of the checkpoint is not base64.');
-    const own = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, '0')).join('');
-    if (own === id && (await isSigned(publicKey, bytes.slice(4), text))) return { origin, size: Number(size), root };
+    if (toHex(bytes.subarray(0, 4)) === id && (await isSigned(publicKey, bytes.slice(4), text)))
+      return { origin, size: Number(size), root };
   }
   return misfit('The checkpoint is not signed with the key of the log: it was changed, or is of another gate.');
 }

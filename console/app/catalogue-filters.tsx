@@ -1,6 +1,7 @@
 import { methods } from '../../schemas/intent.ts';
 import { Button } from './components/button.tsx';
-import { EmptyState } from './components/empty-state.tsx';
+import { Choice } from './components/choice.tsx';
+import { EmptyState } from './components/states.tsx';
 import { Shown } from './components/text.tsx';
 import { linkTo } from './route.ts';
 import type { ServiceList } from './wire.ts';
@@ -19,28 +20,25 @@ interface FilterBarProps {
 export function FilterBar({ filters, services, tags, onFilter }: FilterBarProps) {
   const chosen = filters.tags.split(',').filter(Boolean);
   const setTags = (next: readonly string[]) => onFilter({ tags: next.join(',') });
-  const isKnown = filters.service === '' || services.some(({ service_name }) => service_name === filters.service);
+  const names = services.map(({ service_name }) => service_name);
+  const isKnown = filters.service === '' || names.includes(filters.service);
   return (
     <div class="toolbar">
-      <select aria-label="Service" value={filters.service} onChange={({ currentTarget }) => onFilter({ service: currentTarget.value })}>
-        <option value="">Every service</option>
-        {!isKnown && <option>{filters.service}</option>}
-        {services.map(({ service_id, service_name }) => (
-          <option key={service_id} value={service_name}>
-            {service_name}
-          </option>
-        ))}
-      </select>
-      <select aria-label="Method" value={filters.method} onChange={({ currentTarget }) => onFilter({ method: currentTarget.value })}>
-        <option value="">Every method</option>
-        {methods.map((method) => (
-          <option key={method}>{method}</option>
-        ))}
-      </select>
-      <select aria-label="Tag" value="" onChange={({ currentTarget }) => setTags([...chosen, currentTarget.value])}>
-        <option value="">{chosen.length > 0 ? 'Another tag' : 'Every tag'}</option>
-        {tags.flatMap((tag) => (chosen.includes(tag) ? [] : [<option key={tag}>{tag}</option>]))}
-      </select>
+      <Choice
+        label="Service"
+        none="Every service"
+        options={isKnown ? names : [filters.service, ...names]}
+        value={filters.service}
+        onChoose={(service) => onFilter({ service })}
+      />
+      <Choice label="Method" none="Every method" options={methods} value={filters.method} onChoose={(method) => onFilter({ method })} />
+      <Choice
+        label="Tag"
+        none={chosen.length > 0 ? 'Another tag' : 'Every tag'}
+        options={tags.filter((tag) => !chosen.includes(tag))}
+        value=""
+        onChoose={(tag) => setTags([...chosen, tag])}
+      />
       <label class="check">
         <input
           type="checkbox"

@@ -2,13 +2,12 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import { FilterBar, type Filters, filterNames, NothingFound } from './catalogue-filters.tsx';
-import { Failure } from './components/failure.tsx';
 import { Heading } from './components/heading.tsx';
 import { Icon } from './components/icon.tsx';
 import { Pages } from './components/pages.tsx';
-import { Skeleton } from './components/skeleton.tsx';
+import { Failure, Skeleton } from './components/states.tsx';
 import { deployment } from './deployment.ts';
-import { readAll, useRead } from './gate.ts';
+import { readAll, useRead, useWork } from './gate.ts';
 import { Hit } from './hit.tsx';
 import { readTerms, type Terms } from './policy-terms.ts';
 import { go, linkTo } from './route.ts';
@@ -30,17 +29,10 @@ export function useTerms(): { termsOf(intent: JudgedIntent): Terms | undefined; 
 let services: ServiceList['services'] | undefined;
 
 function useServices(): { services: ServiceList['services'] | undefined; error: unknown } {
-  const [state, setState] = useState<{ error?: unknown }>({});
-  useEffect(() => {
-    readAll<ServiceList>('/api/services', { page_size: '100' }).then(
-      (pages) => {
-        services = pages.flatMap((page) => page.services);
-        setState({});
-      },
-      (error) => setState({ error }),
-    );
-  }, []);
-  return { services, error: state.error };
+  const { error } = useWork(async () => {
+    services = (await readAll<ServiceList>('/api/services', { page_size: '100' })).flatMap((page) => page.services);
+  });
+  return { services, error };
 }
 
 /** All operations, and a search in them that follows what is typed. */

@@ -95,6 +95,29 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+interface Work<T> {
+  answer?: T;
+  error?: unknown;
+  reload(): void;
+}
+
+/** Does some work, and again whenever what it depends on changes; until that is done, the result from before is shown. */
+export function useWork<T>(work: () => Promise<T>, inputs: readonly unknown[] = []): Work<T> {
+  const [round, setRound] = useState(0);
+  const [state, setState] = useState<{ answer?: T; error?: unknown }>({});
+  useEffect(() => {
+    let isOld = false;
+    work().then(
+      (answer) => isOld || setState({ answer }),
+      (error: unknown) => isOld || setState({ error }),
+    );
+    return () => {
+      isOld = true;
+    };
+  }, [...inputs, round]);
+  return { ...state, reload: () => setRound((before) => before + 1) };
+}
+
 export interface Reading<T> {
   answer: Answered<T> | undefined;
   error: unknown;

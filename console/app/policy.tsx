@@ -1,7 +1,6 @@
 import type { PolicyWords } from '../../schemas/policy.ts';
-import { Failure } from './components/failure.tsx';
 import { Heading } from './components/heading.tsx';
-import { Skeleton } from './components/skeleton.tsx';
+import { Awaited } from './components/states.tsx';
 import { Items } from './components/text.tsx';
 import { useRead } from './gate.ts';
 import { session } from './session.ts';
@@ -11,16 +10,15 @@ import { useStore } from './store.ts';
 /** The policy in words; for admins, with another one beside it that is on trial. */
 export function PolicyView({ query }: { query: URLSearchParams }) {
   const isAdmin = useStore(session) !== undefined;
-  const { answer, error, reload } = useRead<PolicyWords>('/api/policy', { view: 'words' });
+  const reading = useRead<PolicyWords>('/api/policy', { view: 'words' });
   return (
     <>
       <Heading title="Policy">The policy in plain words</Heading>
       <p class="lead">
         Agents sign the <a href="api/policy">policy itself</a> before they may run anything. If it changes, they have to sign it again.
       </p>
-      <Failure error={error} retry={reload} />
-      {answer === undefined && error === undefined && <Skeleton rows={8} />}
-      <Items texts={answer?.value.sentences ?? []} />
+      <Awaited reading={reading} />
+      <Items texts={reading.answer?.value.sentences ?? []} />
       {isAdmin && <ForAdmins path={['policy']} query={query} />}
     </>
   );

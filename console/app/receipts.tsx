@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Refusal } from '../../client/errors.ts';
 import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt } from '../../client/receipts.ts';
 import { completeReceipt, parseReceipt } from '../../registry/receipts.ts';
@@ -7,14 +7,13 @@ import { calls } from './calls.tsx';
 import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
 import { DropField } from './components/drop-field.tsx';
-import { Failure } from './components/failure.tsx';
 import { Fields } from './components/fields.tsx';
 import { Heading, Part } from './components/heading.tsx';
-import { Skeleton } from './components/skeleton.tsx';
+import { Failure, Skeleton } from './components/states.tsx';
 import { Table } from './components/table.tsx';
 import { Link, Shown, Time } from './components/text.tsx';
 import type { Field, Typed } from './field-values.ts';
-import { exchange } from './gate.ts';
+import { exchange, useWork } from './gate.ts';
 import { linkTo } from './route.ts';
 import { useStore } from './store.ts';
 
@@ -63,8 +62,6 @@ export function Receipts({ id }: { id: string | undefined }) {
   );
 }
 
-type State = { whole: ReceiptFile; report: ReceiptReport; isWaiting: boolean } | { error: unknown };
-
 const trustedFields: Field[] = [
   { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'As you got it from the operators, such as the text of /log/key' },
   { name: 'checkpoint', label: 'Checkpoint that you kept', type: 'string', maxLength: 4_000, hint: 'As /log/checkpoint showed it' },
@@ -73,25 +70,14 @@ const trustedFields: Field[] = [
 const placeCheck = 'place in the log';
 
 function Verified({ file }: { file: ReceiptFile }) {
-  const [state, setState] = useState<State>();
-  const [round, setRound] = useState(0);
   const [trusted, setTrusted] = useState<Typed>({});
   const { logKey = '', checkpoint = '' } = trusted;
-  useEffect(() => {
-    let isOld = false;
-    verify(file, { logKey: logKey.trim() || undefined, checkpoints: checkpoint === '' ? [] : [checkpoint] }).then(
-      (found) => isOld || setState(found),
-      (error: unknown) => isOld || setState({ error }),
-    );
-    return () => {
-      isOld = true;
-    };
-  }, [file, round, logKey, checkpoint]);
-  const again = () => setRound(round + 1);
-  if (!state) return <Skeleton rows={4} label="Verifying" />;
-  if ('error' in state) return <Failure error={state.error} retry={again} />;
-  const { whole, isWaiting } = state;
-  const { checks, claims, isValid } = state.report;
+  const own = { logKey: logKey.trim() || undefined, checkpoints: checkpoint === '' ? [] : [checkpoint] };
+  const { answer, error, reload } = useWork(() => verify(file, own), [file, logKey, checkpoint]);
+  if (error !== undefined) return <Failure error={error} retry={reload} />;
+  if (!answer) return <Skeleton rows={4} label="Verifying" />;
+  const { whole, isWaiting } = answer;
+  const { checks, claims, isValid } = answer.report;
   return (
     <>
       <div class={isValid ? 'notice success' : isWaiting ? 'notice' : 'failure'} role="status">
@@ -102,7 +88,7 @@ function Verified({ file }: { file: ReceiptFile }) {
         </p>
         {isWaiting && (
           <p>
-            The gate adds it within five minutes. <Button title="Look again" onClick={again} />
+            The gate adds it within five minutes. <Button title="Look again" onClick={reload} />
           </p>
         )}
       </div>
@@ -143,7 +129,7 @@ const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][numb
 };
 
 /** Verifies a receipt, with its place in the log if it is there already. */
-async function verify(file: ReceiptFile, trusted: Parameters<typeof verifyReceipt>[1]): Promise<State> {
+async function verify(file: ReceiptFile, trusted: Parameters<typeof verifyReceipt>[1]) {
   const { isWaiting, ...whole } = await completeReceipt(file, exchange).then(
     (found) => ({ ...found, isWaiting: false }),
     async (error: unknown) => {

@@ -2,9 +2,8 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
 import { Badge, MethodBadge } from './components/badge.tsx';
-import { Failure } from './components/failure.tsx';
 import { Heading, Part } from './components/heading.tsx';
-import { Skeleton } from './components/skeleton.tsx';
+import { Awaited } from './components/states.tsx';
 import { Table } from './components/table.tsx';
 import { Prose } from './components/text.tsx';
 import { protocol } from './deployment.ts';
@@ -15,7 +14,8 @@ import { linkTo } from './route.ts';
 
 /** The API reference: every operation of the OpenAPI document, and the errors. `selected` is an operation, an error or `errors`. */
 export function ReferenceView({ selected }: { selected: string }) {
-  const { answer, error, reload } = useRead<ApiDocument>('/openapi.json');
+  const reading = useRead<ApiDocument>('/openapi.json');
+  const { answer, error } = reading;
   const operations = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
   const [filter, setFilter] = useState('');
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
@@ -43,8 +43,7 @@ export function ReferenceView({ selected }: { selected: string }) {
         For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>,{' '}
         <a href=".well-known/jwks.json">keys that verify PATs</a>. See also the <a href={linkTo(['reference', 'errors'])}>errors</a>.
       </p>
-      <Failure error={error} retry={reload} />
-      {answer === undefined && error === undefined && <Skeleton rows={10} />}
+      <Awaited reading={reading} rows={10} />
       {answer && (
         <div class="toolbar">
           <input

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Badge } from './components/badge.tsx';
 import { Button } from './components/button.tsx';
-import { Failure } from './components/failure.tsx';
 import { Part } from './components/heading.tsx';
+import { Failure } from './components/states.tsx';
 import { Shown } from './components/text.tsx';
 import { linkTo } from './route.ts';
 import type { ServiceList } from './wire.ts';

@@ -1,3 +1,5 @@
+import { toBase64Url } from '../../client/bytes.ts';
+import { sha256 } from '../../client/jws.ts';
 import { deployment } from './deployment.ts';
 import { keep, openStore, readKept } from './store.ts';
 
@@ -35,12 +37,6 @@ interface Outcome {
 
 const randomText = (): string => toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 
-const toBase64Url = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
-
 const callback = (): string => `${deployment.publicUrl}/console`;
 
 /**
@@ -65,14 +61,13 @@ export async function beginSignIn({ isHere = session.get() === undefined } = {})
   }
   if (other) awaitOutcome(attempt, other);
   else keep(attemptName, attempt);
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(attempt.verifier)));
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: signIn.clientId,
     redirect_uri: callback(),
     scope: 'openid',
     state: attempt.state,
-    code_challenge: toBase64Url(digest),
+    code_challenge: await sha256(attempt.verifier),
     code_challenge_method: 'S256',
   });
   (other ?? window).location.assign(`${signIn.domain}/oauth2/authorize?${query}`);

@@ -1,8 +1,8 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from './components/button.tsx';
-import { Failure } from './components/failure.tsx';
 import { Heading } from './components/heading.tsx';
+import { Failure } from './components/states.tsx';
 import { Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import type { Route } from './route.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
-import { Failure } from '../components/failure.tsx';
+import { Failure } from '../components/states.tsx';
 import { Shown } from '../components/text.tsx';
 import { Command } from './record-form.tsx';
 

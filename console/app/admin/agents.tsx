@@ -8,12 +8,10 @@ import type { Policy } from '../../../schemas/policy.ts';
 import type { StatsByAgent } from '../../../schemas/stats.ts';
 import { Value } from '../answer.tsx';
 import { SubmitForm } from '../components/button.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Failure } from '../components/failure.tsx';
 import { FormField } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Time, Way } from '../components/text.tsx';
@@ -31,7 +29,8 @@ const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 
 
 export function Agents({ query }: { query: URLSearchParams }) {
   const state = agentState.safeParse(query.get('state')).data ?? 'active';
-  const { answer, error, reload } = useRead<AgentPage>('/api/agents', { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
+  const reading = useRead<AgentPage>('/api/agents', { page_size: '100', ...Object.fromEntries(query), state }, 'admin');
+  const { answer, reload } = reading;
   const { agents = [], displaced = 0 } = answer?.value ?? {};
   const used = useUsedByAgents();
   const isEmpty = agents.length === 0 && answer?.next === undefined;
@@ -39,14 +38,14 @@ export function Agents({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="Agents" />
       <Tabs label="State" tabs={tabs} current={stateNames[state]} />
-      <Failure error={error} retry={reload} />
+      <Awaited reading={reading} />
       {displaced > 0 && (
         <p class="notice">
           The queue is full: newer requests have displaced {displaced} waiting {displaced === 1 ? 'agent' : 'agents'} since the queue was
           last cleared. They may ask again.
         </p>
       )}
-      {answer ? (
+      {answer && (
         <DataTable
           label="Agents"
           columns={columns}
@@ -55,8 +54,6 @@ export function Agents({ query }: { query: URLSearchParams }) {
           textOf={({ agent_id, key_thumbprint }) => `${agent_id} ${key_thumbprint}`}
           empty={<EmptyState title={`No agent is ${stateNames[state]}`} />}
         />
-      ) : (
-        error === undefined && <Skeleton rows={8} />
       )}
       <Way to={answer?.next && linkTo(['agents'], answer.next)} title="More" />
       {state === 'pending' && !isEmpty && (

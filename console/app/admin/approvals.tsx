@@ -3,14 +3,12 @@ import { Refusal } from '../../../client/errors.ts';
 import { quote } from '../../../registry/shell-words.ts';
 import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import { Value } from '../answer.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Failure } from '../components/failure.tsx';
 import { FormField } from '../components/field.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { Items, Link, Shown, Time, Way } from '../components/text.tsx';
-import { ask, useRead } from '../gate.ts';
+import { ask, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import type { ApprovalPage } from '../wire.ts';
@@ -26,7 +24,8 @@ const describePrices = ({ prices }: Approval): string => prices.map(({ amount, c
 
 /** The calls that wait for the approval of whoever has signed in, oldest first. */
 export function Approvals({ query }: { query: URLSearchParams }) {
-  const { answer, error, reload } = useRead<ApprovalPage>(path, Object.fromEntries(query), 'admin');
+  const reading = useRead<ApprovalPage>(path, Object.fromEntries(query), 'admin');
+  const { answer, reload } = reading;
   useEffect(() => {
     const timer = setInterval(reload, refreshMs);
     return () => clearInterval(timer);
@@ -35,8 +34,7 @@ export function Approvals({ query }: { query: URLSearchParams }) {
   return (
     <>
       <Heading title="Approvals" />
-      <Failure error={error} retry={reload} />
-      {!answer && error === undefined && <Skeleton />}
+      <Awaited reading={reading} rows={6} />
       {answer && approvals.length === 0 && <EmptyState title="No call waits for your approval." />}
       <Table
         label="Approvals"
@@ -81,17 +79,10 @@ async function readApproval(id: string): Promise<Approval | undefined> {
 
 /** One call as it will be made, and what may be decided about it. */
 export function ApprovalView({ id }: { id: string }) {
-  const [{ approval, error, isRead }, setRead] = useState<{ approval?: Approval | undefined; error?: unknown; isRead: boolean }>({
-    isRead: false,
-  });
+  const { answer, error, reload } = useWork(async () => ({ approval: await readApproval(id) }), [id]);
+  const approval = answer?.approval;
   const [decided, setDecided] = useState<Omit<Decided, 'id'>>();
   const [reason, setReason] = useDraft(`denial ${id}`, '');
-  const read = () =>
-    void readApproval(id).then(
-      (found) => setRead({ approval: found, isRead: true }),
-      (failure) => setRead({ error: failure, isRead: true }),
-    );
-  useEffect(read, [id]);
 
   const decide = (decision: Decided['decision']) => async () => {
     const body = { decision, ...(decision === 'deny' && reason.trim() !== '' && { reason }) };
@@ -109,8 +100,8 @@ export function ApprovalView({ id }: { id: string }) {
     <article>
       <Way to={linkTo(['approvals'])} title="Approvals" />
       <Heading title={approval?.intent_name ?? 'Approval'} />
-      <Failure error={error} retry={read} />
-      {isRead && !approval && error === undefined && (
+      <Failure error={error} retry={reload} />
+      {answer && !approval && (
         <p role="status">No call with this id waits for your approval: it may have been decided, or its time is up.</p>
       )}
       {decided && (

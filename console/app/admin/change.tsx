@@ -1,9 +1,8 @@
 import { compareVersions, findObstacle, undoChange } from '../../../registry/undo.ts';
 import type { ChangeDetails } from '../../../schemas/changes.ts';
 import { Diff } from '../components/diff.tsx';
-import { Failure } from '../components/failure.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited } from '../components/states.tsx';
 import { Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { useRead } from '../gate.ts';
@@ -13,14 +12,13 @@ import { openAdminApi } from './admin-api.ts';
 
 /** One change: who made it, what it changed in each record, and how to undo it. */
 export function ChangeView({ seq }: { seq: string }) {
-  const { answer, error, reload } = useRead<ChangeDetails>(`/api/changes/${seq}`, {}, 'admin');
-  const details = answer?.value;
+  const reading = useRead<ChangeDetails>(`/api/changes/${seq}`, {}, 'admin');
   return (
     <article>
       <Way to={linkTo(['history'])} title="History" />
       <Heading title={`Change ${seq}`} />
-      <Failure error={error} retry={reload} />
-      {details ? <Details details={details} /> : error === undefined && <Skeleton rows={4} />}
+      <Awaited reading={reading} rows={4} />
+      {reading.answer && <Details details={reading.answer.value} />}
     </article>
   );
 }

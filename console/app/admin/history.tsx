@@ -1,8 +1,8 @@
 import { quote } from '../../../registry/shell-words.ts';
 import { changedKinds, type LogEntry } from '../../../schemas/changes.ts';
-import { Failure } from '../components/failure.tsx';
+import { Choice } from '../components/choice.tsx';
 import { Heading } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { Link, Shown, Time, Way } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
@@ -24,12 +24,7 @@ export function History({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="History" />
       <div class="toolbar">
-        <select aria-label="Kind" value={asked.kind ?? ''} onChange={({ currentTarget }) => show('kind', currentTarget.value)}>
-          <option value="">Every kind</option>
-          {changedKinds.map((kind) => (
-            <option key={kind}>{kind}</option>
-          ))}
-        </select>
+        <Choice label="Kind" none="Every kind" options={changedKinds} value={asked.kind ?? ''} onChoose={(kind) => show('kind', kind)} />
         {(['actor', 'id'] as const).map((name) => (
           <input
             key={name}
@@ -49,14 +44,13 @@ export function History({ query }: { query: URLSearchParams }) {
 
 /** A page of the log, and the link to the next. */
 export function Changes({ asked }: { asked: Record<string, string> }) {
-  const { answer, error, reload } = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
-  const { entries, head } = answer?.value ?? {};
+  const reading = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
+  const { value: { entries, head } = {}, next } = reading.answer ?? {};
   const services = useRead<ServiceList>('/api/services', { page_size: '100' }).answer?.value.services;
   const names = new Map(services?.map(({ service_id, service_name }) => [service_id, service_name]));
   return (
     <>
-      <Failure error={error} retry={reload} />
-      {!answer && error === undefined && <Skeleton rows={8} />}
+      <Awaited reading={reading} />
       <p role="status" class="quiet">
         {head && head.seq > 0 && (
           <>
@@ -76,7 +70,7 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
           <Records key={entry.seq} entry={entry} names={names} />,
         ])}
       />
-      <Way to={answer?.next && linkTo(['history'], answer.next)} title="Older" />
+      <Way to={next && linkTo(['history'], next)} title="Older" />
     </>
   );
 }

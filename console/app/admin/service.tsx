@@ -2,10 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import type { StatsByIntent } from '../../../schemas/stats.ts';
 import { Badge, MethodBadge } from '../components/badge.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Failure, Warnings } from '../components/failure.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited, EmptyState, Failure, Warnings } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown, Way } from '../components/text.tsx';
@@ -64,15 +62,15 @@ const tabs = { operations: 'Operations', usage: 'Usage', credential: 'Credential
 /** One service. What is on the page stays there if it cannot be read again. */
 export function ServiceView({ id, query }: { id: string; query: URLSearchParams }) {
   const path = `/api/services/${encodeURIComponent(id)}`;
-  const { answer, error, reload } = useRead<ShownService>(path, {}, 'admin');
+  const reading = useRead<ShownService>(path, {}, 'admin');
+  const { answer, error, reload } = reading;
   const last = useStore(saved);
   useEffect(() => () => saved.set(undefined), [id]);
   if (answer === undefined) {
     return (
       <>
         <Heading title="Service" />
-        <Failure error={error} retry={reload} />
-        {error === undefined && <Skeleton rows={8} />}
+        <Awaited reading={reading} />
       </>
     );
   }
@@ -203,8 +201,8 @@ function Operations({ id }: { id: string }) {
   ];
   return (
     <>
-      <Failure error={error} />
-      {intents ? (
+      <Awaited reading={{ answer: intents, error }} />
+      {intents && (
         <DataTable
           label="Operations"
           columns={columns}
@@ -224,8 +222,6 @@ function Operations({ id }: { id: string }) {
             </EmptyState>
           }
         />
-      ) : (
-        error === undefined && <Skeleton rows={8} />
       )}
     </>
   );

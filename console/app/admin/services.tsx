@@ -1,13 +1,10 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { Stats } from '../../../schemas/stats.ts';
 import { Badge } from '../components/badge.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Failure } from '../components/failure.tsx';
 import { Heading } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited, EmptyState } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Link, Time } from '../components/text.tsx';
-import { readAll, useRead } from '../gate.ts';
+import { readAll, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import type { ServiceList } from '../wire.ts';
 import { Command } from './record-form.tsx';
@@ -16,14 +13,9 @@ type Service = ServiceList['services'][number];
 
 /** Every service, as its admins see it. */
 export function Services() {
-  const [{ services, error }, setState] = useState<{ services?: Service[]; error?: unknown }>({});
+  const reading = useWork(() => readAll<ServiceList>('/api/services', { page_size: '100' }, 'admin'));
+  const services = reading.answer?.flatMap((page) => page.services);
   const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value.services;
-  const read = () =>
-    void readAll<ServiceList>('/api/services', { page_size: '100' }, 'admin').then(
-      (pages) => setState({ services: pages.flatMap((page) => page.services) }),
-      (failure) => setState({ error: failure }),
-    );
-  useEffect(read, []);
   const used = new Map(stats?.map((own) => [own.service_id, own]));
   const callsOf = ({ service_id }: Service) => used.get(service_id)?.executions ?? 0;
   const failuresOf = ({ service_id }: Service) => used.get(service_id)?.upstream_failures ?? 0;
@@ -65,8 +57,8 @@ export function Services() {
   return (
     <>
       <Heading title="Services" />
-      <Failure error={error} retry={read} />
-      {services ? (
+      <Awaited reading={reading} />
+      {services && (
         <DataTable
           label="Services"
           columns={columns}
@@ -89,8 +81,6 @@ export function Services() {
             </EmptyState>
           }
         />
-      ) : (
-        error === undefined && <Skeleton rows={8} />
       )}
       <Command text="npx intent-gate services list" />
     </>

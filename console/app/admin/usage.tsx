@@ -9,10 +9,9 @@ import {
   statsQuery,
 } from '../../../schemas/stats.ts';
 import { Chart } from '../components/chart.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Failure } from '../components/failure.tsx';
+import { Choice } from '../components/choice.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown } from '../components/text.tsx';
@@ -45,18 +44,13 @@ export function Usage({ query }: { query: URLSearchParams }) {
       <Tabs label="Period" tabs={tabsOf('period', periods)} current={periods[period]} />
       <Tabs label="Grouping" tabs={tabsOf('by', groups)} current={groups[by]} />
       <div class="toolbar">
-        <select
-          aria-label="Service"
+        <Choice
+          label="Service"
+          none="Every service"
+          options={named.map((service) => [service.service_id ?? '', usedService(service)])}
           value={service_id}
-          onChange={({ currentTarget }) => go(linkTo(['usage'], { ...asked, service_id: currentTarget.value }))}
-        >
-          <option value="">Every service</option>
-          {named.map((service) => (
-            <option key={service.service_id} value={service.service_id}>
-              {usedService(service)}
-            </option>
-          ))}
-        </select>
+          onChoose={(chosen) => go(linkTo(['usage'], { ...asked, service_id: chosen }))}
+        />
       </div>
       <UsageOf asked={asked} />
     </>
@@ -72,14 +66,9 @@ interface Row extends ServiceStats {
 
 /** Charts and a table of what was executed. From the row of a service, its agents are one click away. */
 export function UsageOf({ asked }: { asked: Asked }) {
-  const { answer, error, reload } = useRead<Answer>('/api/stats', asked, 'admin');
-  if (!answer)
-    return (
-      <>
-        <Failure error={error} retry={reload} />
-        {error === undefined && <Skeleton rows={8} />}
-      </>
-    );
+  const reading = useRead<Answer>('/api/stats', asked, 'admin');
+  const { answer, error, reload } = reading;
+  if (!answer) return <Awaited reading={reading} />;
   const { services = [], intents = [], agents = [], ...slots } = answer.value;
   const rows: Row[] = [
     ...services.map((row) => ({

@@ -1,4 +1,5 @@
 import { useId, useState } from 'preact/hooks';
+import { toBase64 } from '../../../client/bytes.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { describeType, type Field, pathOf } from '../field-values.ts';
 import { Shown } from './text.tsx';
@@ -117,7 +118,7 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
 
 /** The members of an object of texts, each with a field for its name and one for its value. The text is JSON. */
 function Pairs({ id, label, text, onText }: { id: string; label: string; text: string; onText(text: string): void }) {
-  const [pairs, setPairs] = useState<[name: string, value: string][]>(() => readPairs(text));
+  const [pairs, setPairs] = useState(() => readPairs(text));
   const current = readPairs(text);
   // what is typed elsewhere, or read anew, replaces these rows; unnamed ones are of this field alone
   const rows = JSON.stringify(pairs.filter(([name]) => name !== '')) === JSON.stringify(current) ? pairs : current;
@@ -128,30 +129,28 @@ function Pairs({ id, label, text, onText }: { id: string; label: string; text: s
   };
   return (
     <div class="pairs">
-      {[...rows, ['', ''] as [string, string]].map(([name, value], at) => (
+      {[...rows, ['', ''] as Pair].map((row, at) => (
         <div key={at}>
-          <input
-            id={at === 0 ? id : undefined}
-            type="text"
-            aria-label={`${label}: name ${at + 1}`}
-            placeholder="Name"
-            value={name}
-            onInput={({ currentTarget }) => change(rows.toSpliced(at, 1, [currentTarget.value, value]))}
-          />
-          <input
-            type="text"
-            aria-label={`${label}: value ${at + 1}`}
-            placeholder="Value"
-            value={value}
-            onInput={({ currentTarget }) => change(rows.toSpliced(at, 1, [name, currentTarget.value]))}
-          />
+          {(['Name', 'Value'] as const).map((part, place) => (
+            <input
+              key={part}
+              id={at + place === 0 ? id : undefined}
+              type="text"
+              aria-label={`${label}: ${part.toLowerCase()} ${at + 1}`}
+              placeholder={part}
+              value={row[place]}
+              onInput={({ currentTarget }) => change(rows.toSpliced(at, 1, row.with(place, currentTarget.value) as Pair))}
+            />
+          ))}
         </div>
       ))}
     </div>
   );
 }
 
-function readPairs(text: string): [name: string, value: string][] {
+type Pair = [name: string, value: string];
+
+function readPairs(text: string): Pair[] {
   if (text === '') return [];
   return Object.entries(JSON.parse(text) as Record<string, string>);
 }
@@ -167,7 +166,5 @@ const FileField = ({ value, onText, ...shared }: { id: string; value: string; on
 );
 
 async function readFile(file: File | undefined): Promise<string> {
-  if (file === undefined) return '';
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  return file === undefined ? '' : toBase64(await file.arrayBuffer());
 }

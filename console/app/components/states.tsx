@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { describeUpstream, Refusal } from '../../../client/errors.ts';
 import { isObject } from '../../../functions/core/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
@@ -35,6 +36,20 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
     </div>
   );
 }
+
+interface AwaitedProps {
+  reading: { answer?: unknown; error?: unknown; reload?: () => void };
+  /** how many rows stand there until it has been read */
+  rows?: number;
+}
+
+/** In place of what is being read: rows, or why it cannot be read. */
+export const Awaited = ({ reading: { answer, error, reload }, rows = 8 }: AwaitedProps) => (
+  <>
+    <Failure error={error} retry={reload} />
+    {answer === undefined && error === undefined && <Skeleton rows={rows} />}
+  </>
+);
 
 /** What the service behind the intent has said, in its own words. */
 const Reason = ({ details }: { details: Record<string, unknown> }) => {
@@ -100,3 +115,20 @@ export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined
       <Items title="It is saved, but:" texts={texts} />
     </div>
   );
+
+/** Stands where rows will be, so that nothing moves when they arrive. */
+export const Skeleton = ({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) => (
+  <div class="skeleton" role="status" aria-label={label}>
+    {Array.from({ length: rows }, (_, at) => (
+      <i key={at} />
+    ))}
+  </div>
+);
+
+/** In place of a list without entries: why, and what to do next. */
+export const EmptyState = ({ title, children }: { title: string; children?: ComponentChildren }) => (
+  <div class="empty">
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
