@@ -146,9 +146,9 @@ given('the console, with much to show or nothing', () => {
         await page.evaluate(`shifted.length = 0; location.hash = ${JSON.stringify(hash)}`);
         found[hash] = await listShifts(page);
       }
-      expect(Object.entries(found).filter(([, shifts]) => String(shifts) !== '')).toEqual([]);
       await page.close();
       browser.requests.length = browser.complaints.length = 0;
+      expect(Object.entries(found).filter(([, shifts]) => String(shifts) !== '')).toEqual([]);
     });
 
     test('results appear within 150 ms of the last keystroke', async () => {

@@ -45,12 +45,14 @@ export function History({ query }: { query: URLSearchParams }) {
 /** A page of the log, and the link to the next. */
 export function Changes({ asked }: { asked: Record<string, string> }) {
   const reading = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
-  const { value: { entries, head } = {}, next } = reading.answer ?? {};
-  const services = useRead<ServiceList>('/api/services', { page_size: '100' }).answer?.value.services;
-  const names = new Map(services?.map(({ service_id, service_name }) => [service_id, service_name]));
+  const services = useRead<ServiceList>('/api/services', { page_size: '100' });
+  const names = new Map(services.answer?.value.services.map(({ service_id, service_name }) => [service_id, service_name]));
+  // names that come later would move the columns
+  const isNamed = services.answer !== undefined || services.error !== undefined;
+  const { value: { entries, head } = {}, next } = (isNamed && reading.answer) || {};
   return (
     <>
-      <Awaited reading={reading} />
+      <Awaited reading={isNamed ? reading : { error: reading.error, reload: reading.reload }} />
       <p role="status" class="quiet">
         {head && head.seq > 0 && (
           <>
