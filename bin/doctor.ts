@@ -1,13 +1,13 @@
 /** `npm run doctor [-- -c name=value]`: lists what is missing for a deployment, with the command that fixes it. */
 import { conclude, describe, diagnose, isReady } from './doctor/examine.ts';
 import { inspect } from './doctor/inspect.ts';
-import { readOptions } from './options.ts';
+import { readOptions, readPairs } from './options.ts';
 
 const values = readOptions(
   { context: { type: 'string', short: 'c', multiple: true, default: [] } },
   'npm run doctor -- [-c NAME=VALUE ...]',
 );
-const findings = await inspect(Object.fromEntries(values.context.map((text) => text.split(/=(.*)/s).slice(0, 2))));
+const findings = await inspect(readPairs(values.context));
 const diagnoses = diagnose(findings);
 for (const diagnosis of diagnoses) console.log(describe(diagnosis));
 const { settings } = findings;

@@ -1,5 +1,9 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
+/** The names and values of options such as `-c name=value`. */
+export const readPairs = (texts: readonly (string | boolean)[]): Record<string, string> =>
+  Object.fromEntries(texts.map((text) => String(text).split(/=(.*)/s).slice(0, 2)));
+
 type Options = NonNullable<ParseArgsConfig['options']>;
 
 /** Parses the options; on an error prints it with the usage and exits with 1. */

@@ -12,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { FilterPattern, type LogGroup, MetricFilter, type MetricFilterProps } from 'aws-cdk-lib/aws-logs';
+import { FilterPattern, type IFilterPattern, type LogGroup, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { type ITopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
@@ -49,8 +49,8 @@ const fewRuns: Bound = { above: 2, periods: 1 };
 
 const sum = { statistic: Stats.SUM, period: Duration.minutes(5) };
 
-/** Values that log lines give to a metric, by the id of the filter. */
-type Measures = Record<string, Pick<MetricFilterProps, 'metricName' | 'metricValue' | 'filterPattern' | 'dimensions'>>;
+/** Values that log lines give to metrics: each by the id of its filter. */
+type Measures = Record<string, [metricName: string, metricValue: string, lines: IFilterPattern]>;
 
 const says = (message: string) => FilterPattern.stringValue('$.message', '=', message);
 const answered = says('answered');
@@ -60,67 +60,47 @@ const filled = says('filled a part of the search collection');
 /** The end of every run, including crashes: a function without success differs from one that never ran. */
 const ended = FilterPattern.stringValue('$.type', '=', 'platform.report');
 
-/** 5xx responses of API Gateway for a function that failed or timed out. */
-const gatewayFailures: Measures = {
-  GatewayFailures: {
-    metricName: 'GatewayFailures',
-    metricValue: '1',
-    filterPattern: FilterPattern.all(
-      says('access'),
-      isFault,
-      FilterPattern.stringValue('$.refusal', '!=', '-'),
-      // Lambda refuses bodies of more than 6 MB, which API Gateway takes.
-      FilterPattern.stringValue('$.integration_status', '!=', '413'),
-    ),
-  },
-};
+/** Of API Gateway, for a function that failed or timed out. Lambda refuses bodies of more than 6 MB, which API Gateway takes. */
+const isGatewayFault = FilterPattern.all(
+  says('access'),
+  isFault,
+  FilterPattern.stringValue('$.refusal', '!=', '-'),
+  FilterPattern.stringValue('$.integration_status', '!=', '413'),
+);
 
-/** Answers that report errors. A tool of MCP answers its refusals with 200. */
-const refusals: Measures = {
-  Refusals: {
-    metricName: 'Refusals',
-    metricValue: '1',
-    filterPattern: FilterPattern.all(
-      FilterPattern.any(answered, says('tool')),
-      FilterPattern.exists('$.code'),
-      FilterPattern.notExists('$.fault'),
-    ),
-    dimensions: { code: '$.code' },
-  },
-};
+/** An answer that reports an error. A tool of MCP answers its refusals with 200. */
+const isRefusal = FilterPattern.all(
+  FilterPattern.any(answered, says('tool')),
+  FilterPattern.exists('$.code'),
+  FilterPattern.notExists('$.fault'),
+);
 
 /** Requests for PATs that fail through no fault of the caller: KMS or the table is at fault. */
-const issueFailures: Measures = {
-  Failures: { metricName: 'IssueFailures', metricValue: '1', filterPattern: FilterPattern.all(answered, isFault) },
-};
+const issueFailures: Measures = { Failures: ['IssueFailures', '1', FilterPattern.all(answered, isFault)] };
 
 /** What is measured from the logs of single functions. */
 const measures: Readonly<Record<string, Measures>> = {
   'issue-pat': issueFailures,
   'issue-token': issueFailures,
   'snapshot-search-index': {
-    Runs: {
-      metricName: 'SnapshotAgeRuns',
-      metricValue: '1',
-      filterPattern: says('the snapshot of the search index is as new as it should be'),
-    },
-    Ends: { metricName: 'SnapshotAgeRuns', metricValue: '0', filterPattern: ended },
+    Runs: ['SnapshotAgeRuns', '1', says('the snapshot of the search index is as new as it should be')],
+    Ends: ['SnapshotAgeRuns', '0', ended],
   },
   // A run that continues the first fill is not behind; the duration of the fill has an alarm of its own.
   'feed-search-collection': {
-    Fed: { metricName: 'FeedAge', metricValue: '$.behind_seconds', filterPattern: says('fed the search collection') },
-    Filled: { metricName: 'FeedAge', metricValue: '0', filterPattern: filled },
-    Ends: { metricName: 'FeedAge', metricValue: '86400', filterPattern: ended },
-    Filling: { metricName: 'FillAge', metricValue: '$.behind_seconds', filterPattern: filled },
+    Fed: ['FeedAge', '$.behind_seconds', says('fed the search collection')],
+    Filled: ['FeedAge', '0', filled],
+    Ends: ['FeedAge', '86400', ended],
+    Filling: ['FillAge', '$.behind_seconds', filled],
   },
 };
+
+type MetricOf = (metricName: string, more?: Partial<MetricProps>) => Metric;
 
 type AlarmRow = [name: string, metric: IMetric, bound: Bound, description: string];
 
 /** The alarms of single functions; those of failures are for functions whose failures no answer and no missing run shows. */
-const functionAlarms: Readonly<
-  Record<string, (lambda: EndpointFunction['lambda'], logged: (metricName: string, more?: Partial<MetricProps>) => Metric) => AlarmRow[]>
-> = {
+const functionAlarms: Readonly<Record<string, (lambda: EndpointFunction['lambda'], logged: MetricOf) => AlarmRow[]>> = {
   'issue-pat': (_, logged) => [['IssueFailures', logged('IssueFailures'), { above: 3, periods: 1 }, 'PATs cannot be issued.']],
   'search-intents': (lambda) => [
     [
@@ -177,8 +157,8 @@ export class Alarms extends Construct {
       });
     }
 
-    const logged = (metricName: string, more: Partial<MetricProps> = {}) => new Metric({ namespace, metricName, ...sum, ...more });
-    measure(accessLog, namespace, gatewayFailures);
+    const logged: MetricOf = (metricName, more) => new Metric({ namespace, metricName, ...sum, ...more });
+    measure(accessLog, namespace, { GatewayFailures: ['GatewayFailures', '1', isGatewayFault] });
     this.watchAnswers(logged);
     this.watchConcurrency(functions, settings);
     this.watchCallers(functions, namespace, settings);
@@ -199,7 +179,7 @@ export class Alarms extends Construct {
       'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
     );
     for (const [name, made] of functions) {
-      measure(made.logGroup, namespace, { ...refusals, ...measures[name] });
+      measure(made.logGroup, namespace, { Refusals: ['Refusals', '1', isRefusal], ...measures[name] });
       this.watchRollout(name, made);
       for (const row of functionAlarms[name]?.(made.lambda, logged) ?? []) this.add(...row);
     }
@@ -210,7 +190,7 @@ export class Alarms extends Construct {
   }
 
   /** A single failure at night raises no alarm, and neither do failures of upstreams. */
-  private watchAnswers(logged: (metricName: string, more?: Partial<MetricProps>) => Metric): void {
+  private watchAnswers(logged: MetricOf): void {
     const refused = (code: ErrorCode) => logged('Refusals', { dimensionsMap: { code } });
     const more = 'Twice in a row, more than 10 answers in five minutes';
     this.add('ApiErrors', refused('INTERNAL_SERVER_ERROR'), often, `${more} were unforeseen errors of the gate.`);
@@ -315,6 +295,9 @@ export const logGroupsOfExecutions = (functions: AlarmsProps['functions']): stri
 
 const isPercentile = ({ statistic = '' }: IMetric & { statistic?: string }): boolean => /^p\d/.test(statistic);
 
-function measure(logGroup: LogGroup, metricNamespace: string, all: Measures): void {
-  for (const [id, values] of Object.entries(all)) new MetricFilter(logGroup, id, { logGroup, metricNamespace, ...values });
+function measure(logGroup: LogGroup, metricNamespace: string, values: Measures): void {
+  for (const [id, [metricName, metricValue, filterPattern]] of Object.entries(values)) {
+    const dimensions = metricName === 'Refusals' ? { dimensions: { code: '$.code' } } : {};
+    new MetricFilter(logGroup, id, { logGroup, metricNamespace, metricName, metricValue, filterPattern, ...dimensions });
+  }
 }

@@ -23,12 +23,6 @@ const actionOf: Record<TableOperation, string> = {
 
 const tableNames = ['registry', 'activity'] as const satisfies readonly TableName[];
 
-const tableOperations = Object.keys(actionOf) as TableOperation[];
-
-const isBatch = (operation: TableOperation): boolean => operation === 'getAll';
-
-const recordKinds = Object.keys(partitions) as RecordKind[];
-
 const kindNames: Record<RecordKind, string> = {
   service: 'services',
   serviceName: 'names of services',
@@ -100,66 +94,80 @@ export interface Permission {
   why: string;
 }
 
-const signing: Permission = { actions: ['kms:Sign'], on: 'newest signing key', why: 'signs PATs' };
-const verifying: Permission = { actions: ['kms:GetPublicKey'], on: 'every signing key', why: 'reads the keys that PATs are verified with' };
+/** @param actions - separated by spaces */
+const may = (actions: string, on: Permission['on'], why: string): Permission => ({ actions: actions.split(' '), on, why });
 
-const callKeys: Permission = { actions: ['kms:GenerateMac'], on: 'call key', why: 'has the keys that sign calls' };
-const receiptPermissions: Record<NonNullable<Needs['receipts']>, Permission[]> = {
-  give: [{ actions: ['kms:Sign', 'kms:GetPublicKey'], on: 'receipt key', why: 'certifies the key of an instance that signs receipts' }],
-  log: [
-    { actions: ['kms:Sign', 'kms:GetPublicKey'], on: 'log key', why: 'signs checkpoints of the log of receipts' },
-    { actions: ['kms:GetPublicKey'], on: 'receipt key', why: 'publishes the key' },
-    { actions: ['s3:GetObject', 's3:PutObject'], on: 'log of receipts', why: 'writes the log of receipts' },
-    { actions: ['s3:ListBucket'], on: 'log bucket', why: 'tells a missing object from a forbidden one' },
-  ],
-  read: [
-    { actions: ['kms:GetPublicKey'], on: 'keys of receipts', why: 'publishes the keys' },
-    { actions: ['s3:GetObject'], on: 'log of receipts', why: 'reads the log of receipts' },
-    { actions: ['s3:ListBucket'], on: 'log bucket', why: 'tells a missing object from a forbidden one' },
-  ],
-};
-
-const invoking: Record<NonNullable<Needs['invokes']>[number], Permission> = {
-  'issue-pat': { actions: ['lambda:InvokeFunction'], on: 'function issue-pat', why: 'asks for PATs, which it cannot sign' },
-  'search-intents': {
-    actions: ['lambda:InvokeFunction'],
-    on: 'function search-intents',
-    why: 'suggests intents in place of one that does not exist',
+/** What each need requires, except for tables. */
+const requirements = {
+  sign: [may('kms:Sign', 'newest signing key', 'signs PATs')],
+  publicKey: [may('kms:GetPublicKey', 'every signing key', 'reads the keys that PATs are verified with')],
+  callKey: [may('kms:GenerateMac', 'call key', 'has the keys that sign calls')],
+  invokes: {
+    'issue-pat': may('lambda:InvokeFunction', 'function issue-pat', 'asks for PATs, which it cannot sign'),
+    'search-intents': may('lambda:InvokeFunction', 'function search-intents', 'suggests intents in place of one that does not exist'),
+    'run-deferred-call': may('lambda:InvokeFunction', 'function run-deferred-call', 'starts calls that are made later'),
   },
-  'run-deferred-call': { actions: ['lambda:InvokeFunction'], on: 'function run-deferred-call', why: 'starts calls that are made later' },
-};
-
-const accountLimits: Permission[] = [
-  { actions: ['lambda:GetAccountSettings'], on: 'account', why: 'compares the account with what a creation reserves' },
-  { actions: ['apigateway:GET'], on: 'settings of API Gateway', why: 'looks for the role with which API Gateway writes logs' },
-];
-
-const announcing: Permission = { actions: ['events:PutEvents'], on: 'event bus', why: 'tells of calls that wait for approval' };
+  accountLimits: [
+    may('lambda:GetAccountSettings', 'account', 'compares the account with what a creation reserves'),
+    may('apigateway:GET', 'settings of API Gateway', 'looks for the role with which API Gateway writes logs'),
+  ],
+  announces: [may('events:PutEvents', 'event bus', 'tells of calls that wait for approval')],
+  // Without permission to list a bucket, reading a missing object is answered 403 instead of 404.
+  snapshots: {
+    read: [
+      may('s3:GetObject', 'snapshots', 'opens the search index'),
+      may('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
+    ],
+    write: [
+      may('s3:GetObject s3:PutObject s3:DeleteObject', 'snapshots', 'saves the search index'),
+      may('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
+    ],
+  },
+  // The collection's own access policy limits the operations.
+  collection: {
+    read: [may('aoss:APIAccessAll', 'search collection', 'searches')],
+    write: [may('aoss:APIAccessAll', 'search collection', 'keeps the search index')],
+  },
+  receipts: {
+    give: [may('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the key of an instance that signs receipts')],
+    log: [
+      may('kms:Sign kms:GetPublicKey', 'log key', 'signs checkpoints of the log of receipts'),
+      may('kms:GetPublicKey', 'receipt key', 'publishes the key'),
+      may('s3:GetObject s3:PutObject', 'log of receipts', 'writes the log of receipts'),
+      may('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
+    ],
+    read: [
+      may('kms:GetPublicKey', 'keys of receipts', 'publishes the keys'),
+      may('s3:GetObject', 'log of receipts', 'reads the log of receipts'),
+      may('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
+    ],
+  },
+  // Secrets come and go with services, so they are named by a prefix.
+  credentials: {
+    read: [may('secretsmanager:GetSecretValue', 'service secrets', 'calls services with their credentials')],
+    write: [
+      may(
+        'secretsmanager:CreateSecret secretsmanager:PutSecretValue secretsmanager:DeleteSecret',
+        'service secrets',
+        'sets and removes the credentials of services, which it cannot read',
+      ),
+    ],
+  },
+} satisfies Record<string, Permission[] | Record<string, Permission | Permission[]>>;
 
 /** A function's permissions: exactly what its needs require. */
-export const permissionsOf = ({
-  table = {},
-  kms = [],
-  callKey,
-  invokes = [],
-  accountLimits: limits,
-  announces,
-  snapshots,
-  collection,
-  credentials,
-  receipts,
-}: Needs): Permission[] => [
-  ...tablePermissions(table),
-  ...(kms.includes('sign') ? [signing] : []),
-  ...(kms.includes('publicKey') ? [verifying] : []),
-  ...(callKey ? [callKeys] : []),
-  ...invokes.map((name) => invoking[name]),
-  ...(limits ? accountLimits : []),
-  ...(announces ? [announcing] : []),
-  ...(snapshots ? snapshotPermissions(snapshots) : []),
-  ...(collection ? [collectionPermission(collection)] : []),
-  ...(receipts ? receiptPermissions[receipts] : []),
-  ...(credentials ? [credentialPermissions[credentials]] : []),
+export const permissionsOf = (needs: Needs): Permission[] => [
+  ...tablePermissions(needs.table ?? {}),
+  ...(needs.kms?.includes('sign') ? requirements.sign : []),
+  ...(needs.kms?.includes('publicKey') ? requirements.publicKey : []),
+  ...(needs.callKey ? requirements.callKey : []),
+  ...(needs.invokes ?? []).map((name) => requirements.invokes[name]),
+  ...(needs.accountLimits ? requirements.accountLimits : []),
+  ...(needs.announces ? requirements.announces : []),
+  ...(needs.snapshots ? requirements.snapshots[needs.snapshots] : []),
+  ...(needs.collection ? requirements.collection[needs.collection] : []),
+  ...(needs.receipts ? requirements.receipts[needs.receipts] : []),
+  ...(needs.credentials ? requirements.credentials[needs.credentials] : []),
 ];
 
 /**
@@ -167,13 +175,14 @@ export const permissionsOf = ({
  * statement; actions on the same partitions share one.
  */
 function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
-  const kindsOf = (operation: TableOperation, tables: readonly TableName[]) =>
-    recordKinds.filter((kind) => tables.includes(partitions[kind].table) && table[kind]?.includes(operation));
-  const spans = tableOperations.flatMap((operation) =>
-    (isBatch(operation) ? [kindsOf(operation, tableNames)] : tableNames.map((name) => kindsOf(operation, [name]))).flatMap((kinds) =>
-      kinds.length > 0 ? [{ operation, kinds }] : [],
-    ),
-  );
+  const spans = (Object.keys(actionOf) as TableOperation[]).flatMap((operation) => {
+    const kindsIn = (...tables: TableName[]) =>
+      (Object.keys(partitions) as RecordKind[]).filter(
+        (kind) => tables.includes(partitions[kind].table) && table[kind]?.includes(operation),
+      );
+    const groups = operation === 'getAll' ? [kindsIn(...tableNames)] : tableNames.map((name) => kindsIn(name));
+    return groups.flatMap((kinds) => (kinds.length > 0 ? [{ operation, kinds }] : []));
+  });
   const byKinds = Map.groupBy(spans, ({ kinds }) => kinds.join());
   return [...byKinds.values()].map((group) => {
     const kinds = group[0]?.kinds ?? [];
@@ -187,33 +196,6 @@ function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
     };
   });
 }
-
-/** Secrets come and go with services, so they are named by a prefix. */
-const credentialPermissions: Record<'read' | 'write', Permission> = {
-  read: { actions: ['secretsmanager:GetSecretValue'], on: 'service secrets', why: 'calls services with their credentials' },
-  write: {
-    actions: ['secretsmanager:CreateSecret', 'secretsmanager:PutSecretValue', 'secretsmanager:DeleteSecret'],
-    on: 'service secrets',
-    why: 'sets and removes the credentials of services, which it cannot read',
-  },
-};
-
-/** The collection's own access policy limits the operations. */
-const collectionPermission = (access: 'read' | 'write'): Permission => ({
-  actions: ['aoss:APIAccessAll'],
-  on: 'search collection',
-  why: access === 'write' ? 'keeps the search index' : 'searches',
-});
-
-/** Without permission to list a bucket, reading a missing object is answered 403 instead of 404. */
-const snapshotPermissions = (access: 'read' | 'write'): Permission[] => [
-  {
-    actions: ['s3:GetObject', ...(access === 'write' ? ['s3:PutObject', 's3:DeleteObject'] : [])],
-    on: 'snapshots',
-    why: access === 'write' ? 'saves the search index' : 'opens the search index',
-  },
-  { actions: ['s3:ListBucket'], on: 'snapshot bucket', why: 'tells a missing snapshot from a forbidden one' },
-];
 
 const arnsOf = ({ tables, signingKeys, callKey, snapshots, collection, receipts, credentialPrefix, functions }: Resources) => {
   const { account, partition, region } = Stack.of(tables.registry);

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from '../bin/local/data-folder.ts';
 import { synthesize } from '../bin/local/synthesis.ts';
-import { readOptions } from '../bin/options.ts';
+import { readOptions, readPairs } from '../bin/options.ts';
 import { describeChanges, describeSettings, readSettings } from '../lib/settings.ts';
 import { readUsage, usualUsage } from './cost/assumptions.ts';
 import { type Deployment, readDeployment } from './cost/deployment.ts';
@@ -19,8 +19,6 @@ const values = readOptions(
   'npm run cost -- [-c NAME=VALUE ...] [--assume NAME=VALUE ...] [--json | --write]',
 );
 
-const pairs = (texts: string[]): Record<string, string> => Object.fromEntries(texts.map((text) => text.split(/=(.*)/s).slice(0, 2)));
-
 async function readTemplate(context: Record<string, unknown>): Promise<Deployment> {
   const folder = await synthesize({ ...context, 'aws:cdk:bundling-stacks': [] });
   return readDeployment(JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8')).Resources);
@@ -35,11 +33,11 @@ async function writePage(): Promise<void> {
 }
 
 async function show(): Promise<void> {
-  const given = pairs(values.context);
+  const given = readPairs(values.context);
   const names = describeSettings().map(({ name }) => name);
   const unknown = Object.keys(given).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new StartError(`-c ${unknown}: is not a setting. docs/reference.md lists all settings.`);
-  const usage = readUsage(pairs(values.assume));
+  const usage = readUsage(readPairs(values.assume));
   const deployment = await readTemplate(given);
   const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
   const settings = describeChanges(readSettings({ ...context, ...given }));
