@@ -63,10 +63,6 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
   const json = (result: unknown) => {
     if (isJson) print(stdout, `${toPrintableJson(result, 2)}\n`);
   };
-  /** One of many results on a line of its own; only with --json. */
-  const line = (result: unknown) => {
-    if (isJson) print(stdout, `${toPrintableJson(result)}\n`);
-  };
   const table = (rows: readonly (readonly string[])[]) => {
     const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
     for (const row of rows)
@@ -87,7 +83,6 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     /** A line on stderr. */
     remark: (line: string) => print(stderr, `${line}\n`),
     json,
-    line,
     /** JSON or a line for people. */
     result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
     record(record: Record<string, unknown>) {

@@ -48,6 +48,7 @@ const apiProperties = z.object({
     'x-amazon-apigateway-gateway-responses': z.record(z.string(), answerProperties),
     'x-amazon-apigateway-binary-media-types': z.tuple([z.literal('*/*')]).optional(),
   }),
+  MinimumCompressionSize: z.number().optional(),
 });
 
 /** Reads the REST API of a template: its paths, their functions, and the gateway's own responses. */
@@ -65,6 +66,8 @@ export function readApi(template: Template) {
   return {
     /** all media types are: functions get bodies in base64 */
     isBinary: api.Body['x-amazon-apigateway-binary-media-types'] !== undefined,
+    /** minimum size of compressed responses; undefined if none are compressed */
+    minimumCompressionBytes: api.MinimumCompressionSize,
     /** static segments before variables: a brace sorts after letters */
     resources: resources.sort((one, other) => (one.path < other.path ? -1 : 1)),
     gatewayAnswers: new Map(answers.map(([type, answer]) => [type, toAnswer(answer)])),

@@ -1,14 +1,7 @@
 import { promisify } from 'node:util';
 import { deflate, gzip } from 'node:zlib';
-import * as z from 'zod';
-import { resourcesOf, type Template } from './template.ts';
 
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
-
-const apiProperties = z.object({ MinimumCompressionSize: z.number().optional() });
-
-export const readMinimumCompressionSize = (template: Template): number | undefined =>
-  resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties)[0]?.[1].MinimumCompressionSize;
 
 interface Answer {
   headers: Record<string, string | string[]>;

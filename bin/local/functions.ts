@@ -28,7 +28,6 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
   const valuesOf = (id: string, { Type, Properties }: Template['Resources'][string]): Record<string, string> => {
     switch (Type) {
       case 'AWS::DynamoDB::GlobalTable':
-        return { Ref: id };
       case 'AWS::Lambda::Function':
         return { Ref: id };
       case 'AWS::KMS::Key':

@@ -19,8 +19,6 @@ export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
   /** origins whose pages may call the API, or `*` for all; default: only its own */
   allowedOrigins?: readonly string[];
-  /** minimum size of compressed responses; default: none are compressed */
-  minimumCompressionBytes?: number | undefined;
 }
 
 export interface Answered {
@@ -66,7 +64,7 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
     const answer = await answerRequest(served, incoming, requestId, admit);
     const hasNoBody = answer.status === 204 || answer.status === 304;
     const accepted = String(incoming.headers['accept-encoding'] ?? '');
-    const { status, headers, body } = hasNoBody ? answer : await compress(answer, accepted, served.minimumCompressionBytes);
+    const { status, headers, body } = hasNoBody ? answer : await compress(answer, accepted, served.definition.minimumCompressionBytes);
     const length = hasNoBody ? {} : { 'Content-Length': Buffer.byteLength(body) };
     outgoing.writeHead(status, { ...headers, ...length, 'x-amzn-RequestId': requestId }).end(body);
     const [path = ''] = (incoming.url ?? '').split('?', 1);

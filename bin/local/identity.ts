@@ -7,24 +7,18 @@ export type Person = 'admin' | 'user';
 
 export type RunningIdentity = Awaited<ReturnType<typeof startIdentity>>;
 
-export interface IdentityOptions {
-  folder: string;
-  /** redirect addresses of the gate */
-  callbackUrls: readonly string[];
-  /** redirect addresses of the console */
-  consoleUrls: readonly string[];
-}
-
 /**
  * A stand-in for Cognito that looks like a real user pool, with the real issuer's name and its own signing key: an admin, an ordinary user, a client
  * for signing in with a password, and two for signing in on the page, at `/oauth2/authorize`.
+ * @param callbackUrls - redirect addresses of the gate
+ * @param consoleUrls - redirect addresses of the console
  */
-export async function startIdentity({ folder, callbackUrls, consoleUrls }: IdentityOptions) {
+export async function startIdentity(folder: string, callbackUrls: readonly string[], consoleUrls: readonly string[]) {
   const pool = openUserPool(join(folder, 'identity.json'));
   const signInClientId = `${pool.clientId.slice(0, 20)}signin`;
   const consoleClientId = `${pool.clientId.slice(0, 19)}console`;
   const [page, service] = await Promise.all([
-    startSignIn({ pool, callbacks: { [signInClientId]: callbackUrls, [consoleClientId]: consoleUrls } }),
+    startSignIn(pool, { [signInClientId]: callbackUrls, [consoleClientId]: consoleUrls }),
     startJsonService(userPoolOperations(pool)),
   ]);
   return {

@@ -58,17 +58,12 @@ interface Answer {
   body: string;
 }
 
-export interface SignInOptions {
-  pool: UserPool;
-  /** redirect addresses by client */
-  callbacks: Record<string, readonly string[]>;
-}
-
 /**
  * Serves what browsers need of a user pool, on a loopback port: the page on which people sign in, `/oauth2/authorize`, and the exchange of codes,
  * `/oauth2/token`, which pages of the clients' own origins may read and no others.
+ * @param callbacks - redirect addresses by client
  */
-export async function startSignIn({ pool, callbacks }: SignInOptions) {
+export async function startSignIn(pool: UserPool, callbacks: Record<string, readonly string[]>) {
   /** unexpired codes */
   const codes = new Map<string, Authorization & { username: string; expiresMs: number }>();
   const clientOrigins = (id: string) => (Object.hasOwn(callbacks, id) ? (callbacks[id] ?? []) : []).map((url) => new URL(url).origin);

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { splitList, variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
-import { readMinimumCompressionSize } from './compression.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { startEvents } from './events.ts';
 import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
@@ -98,11 +97,11 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
       keep(
-        startIdentity({
-          folder: folderFor('identity'),
-          callbackUrls: baseUrls.map((url) => `${url}/oauth/signed-in`),
-          consoleUrls: baseUrls.map((url) => `${url}/console`),
-        }),
+        startIdentity(
+          folderFor('identity'),
+          baseUrls.map((url) => `${url}/oauth/signed-in`),
+          baseUrls.map((url) => `${url}/console`),
+        ),
       ),
       demo ? keep(startUpstream()) : undefined,
       // Loaded while the others start.
@@ -166,7 +165,6 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       definition: readApi(template),
       invoke: lambdas.invoke,
       allowedOrigins: splitList(settings[variables.allowedOrigins]),
-      minimumCompressionBytes: readMinimumCompressionSize(template),
     });
 
     const signIn = (person: Person) => identity.signIn(person).accessToken;

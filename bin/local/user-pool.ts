@@ -144,6 +144,12 @@ export function userPoolOperations(pool: UserPool): Record<string, (input: unkno
     return { AccessToken: access_token, RefreshToken: refresh_token, ExpiresIn: expires_in, TokenType: token_type };
   };
 
+  const changeMembership = (isMember: boolean) =>
+    operation(ofGroup, ({ Username, GroupName }) => {
+      pool.setMembership(Username, GroupName, isMember);
+      return {};
+    });
+
   return {
     InitiateAuth: operation(
       z.discriminatedUnion('AuthFlow', [
@@ -193,13 +199,7 @@ export function userPoolOperations(pool: UserPool): Record<string, (input: unkno
       pool.createGroup(GroupName);
       return { Group: { GroupName, UserPoolId } };
     }),
-    AdminAddUserToGroup: operation(ofGroup, ({ Username, GroupName }) => {
-      pool.setMembership(Username, GroupName, true);
-      return {};
-    }),
-    AdminRemoveUserFromGroup: operation(ofGroup, ({ Username, GroupName }) => {
-      pool.setMembership(Username, GroupName, false);
-      return {};
-    }),
+    AdminAddUserToGroup: changeMembership(true),
+    AdminRemoveUserFromGroup: changeMembership(false),
   };
 }

@@ -14,16 +14,11 @@ const complaints: Record<DialError['failure'], string> = {
   tls_failed: 'its certificate is not valid for its name',
 };
 
-export interface Fetcher {
-  /** Fetches a file under the rules for calls: https, public addresses checked on the connection, no redirects. */
-  fetch(address: string): Promise<Uint8Array>;
-  close(): void;
-}
-
-export function openFetcher(rules: EgressRules): Fetcher {
+export function openFetcher(rules: EgressRules) {
   const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);
   return {
-    async fetch(address) {
+    /** Fetches a file under the rules for calls: https, public addresses checked on the connection, no redirects. */
+    async fetch(address: string): Promise<Uint8Array> {
       const url = URL.parse(address);
       const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);
       if (url === null || problems.length > 0) throw usageFailure(`The address of the document ${problems.join(', ')}.`);

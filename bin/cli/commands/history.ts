@@ -6,7 +6,7 @@ import { readPages } from '../../../registry/read.ts';
 import { type ChangedRecord, compareVersions, findObstacle, readChange, undoChange } from '../../../registry/undo.ts';
 import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
 import { openContext } from '../context.ts';
-import type { Terminal } from '../terminal.ts';
+import { printJson, type Terminal } from '../terminal.ts';
 import { showDifferences } from './changes.ts';
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
@@ -61,7 +61,7 @@ export function addHistory(program: CommandUnknownOpts): void {
       const shown: LogEntry[] = [];
       for await (const { entries } of readPages(api, '/api/changes', query, changePage, true)) {
         for (const entry of entries.slice(0, left)) {
-          if (terminal.isJson) terminal.line(entry);
+          if (terminal.isJson) printJson(entry);
           else shown.push(entry);
         }
         left -= entries.length;

@@ -66,7 +66,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
       if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);
       const nowMs = at === undefined ? Date.now() : Date.parse(at);
       if (Number.isNaN(nowMs)) throw usageFailure('--at takes a date and time such as 2026-02-28T12:00:00Z.');
-      const { policy, address } = file === undefined ? await readInForce(context) : { policy: readTemplate(file), address: placeholder };
+      const { policy, address } = await choosePolicy(context, file);
       const parameters = readPairs(param, readJsonOrText);
       const { rules } = compile(policy, address, file);
       const names = await readNames(context, registry, rules, [uid]);
@@ -80,9 +80,13 @@ export function addPolicy(program: CommandUnknownOpts): void {
   addPolicyTry(policy);
 }
 
+/** The policy in a file, else the one in force. */
+const choosePolicy = async (context: CliContext, file: string | undefined) =>
+  file === undefined ? readInForce(context) : { policy: readTemplate(file), address: placeholder };
+
 /** The rules that a policy has for one agent, in words. */
 async function showRulesOf(context: CliContext, agent: JudgedAgent, file: string | undefined): Promise<void> {
-  const { policy, address } = file === undefined ? await readInForce(context) : { policy: readTemplate(file), address: placeholder };
+  const { policy, address } = await choosePolicy(context, file);
   const { rules, scope } = grant(rulesOf(compile(policy, address, file).rules, agent));
   const told = rules.map((rule) => ({ rule: rule.place, sentence: describeRule(rule) }));
   for (const { rule, sentence } of told) context.terminal.say(`${rule}  ${sentence}`);

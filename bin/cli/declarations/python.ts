@@ -29,6 +29,8 @@ from intent_gate.keys import Key as Key
 const options =
   'idempotency_key: Optional[str] = ..., *, fields: Optional[Sequence[str]] = ..., max_bytes: Optional[int] = ..., if_match: Optional[str] = ..., wait: Union[bool, Callable[[ExecutionState], object]] = ..., respond_async: bool = ..., traceparent: Optional[str] = ...';
 
+const simpleTypes = { any: 'Any', boolean: 'bool', string: 'str', number: 'float', integer: 'int', null: 'None' } as const;
+
 /** The types of one intent, nested ones first, because Python has no anonymous object types. */
 function openTypes(prefix: string, isInput: boolean) {
   const definitions: string[] = [];
@@ -36,18 +38,6 @@ function openTypes(prefix: string, isInput: boolean) {
 
   function write(shape: Shape): string {
     switch (shape.kind) {
-      case 'any':
-        return 'Any';
-      case 'boolean':
-        return 'bool';
-      case 'string':
-        return 'str';
-      case 'number':
-        return 'float';
-      case 'integer':
-        return 'int';
-      case 'null':
-        return 'None';
       case 'literals':
         if (shape.values.some((value) => typeof value === 'number' && !Number.isSafeInteger(value))) return 'Any';
         return `Literal[${shape.values.map(writeLiteral).join(', ')}]`;
@@ -57,6 +47,8 @@ function openTypes(prefix: string, isInput: boolean) {
         return `Union[${shape.of.map(write).join(', ')}]`;
       case 'object':
         return writeObject(shape);
+      default:
+        return simpleTypes[shape.kind];
     }
   }
 

@@ -17,7 +17,7 @@ let folder: string;
 let identity: RunningIdentity;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-login-'));
-  identity = await startIdentity({ folder, callbackUrls: [], consoleUrls: [] });
+  identity = await startIdentity(folder, [], []);
 });
 afterAll(async () => {
   await identity.stop();

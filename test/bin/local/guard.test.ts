@@ -34,7 +34,7 @@ const services = {
     body: '{}',
   },
   Cognito: {
-    running: await startIdentity({ folder, callbackUrls: [], consoleUrls: [] }),
+    running: await startIdentity(folder, [], []),
     target: 'AWSCognitoIdentityProviderService.AdminCreateUser',
     body: '{}',
     status: 400,

@@ -12,7 +12,7 @@ import { readForm } from '../../support/sign-in.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'identity-'));
 const gate = 'http://127.0.0.1:1';
-const options = { folder, callbackUrls: [`${gate}/oauth/signed-in`], consoleUrls: [`${gate}/console`, 'http://localhost:1/console'] };
+const start = () => startIdentity(folder, [`${gate}/oauth/signed-in`], [`${gate}/console`, 'http://localhost:1/console']);
 let identity: RunningIdentity;
 let client: CognitoIdentityProvider;
 
@@ -25,7 +25,7 @@ const openClient = () =>
   });
 
 beforeAll(async () => {
-  identity = await startIdentity(options);
+  identity = await start();
   client = openClient();
 });
 
@@ -239,7 +239,7 @@ test('keeps pool, key, users, groups and passwords across a restart, in a file t
   const before = identity.signIn('admin').accessToken;
   const { userPoolId, clientId, adminPassword } = identity;
   await identity.stop();
-  identity = await startIdentity(options);
+  identity = await start();
   expect(identity).toMatchObject({ userPoolId, clientId, adminPassword });
   const [old, fresh] = await Promise.all([before, identity.signIn('admin').accessToken].map((token) => verify(identity, token)));
   expect(fresh?.sub).toBe(old?.sub);
