@@ -304,7 +304,6 @@ describe('import', () => {
   });
 
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
-    const file = join(folder, 'fields.json');
     const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));
     const document = {
       openapi: '3.1.0',
@@ -313,7 +312,7 @@ describe('import', () => {
       components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'key' } } },
       paths: { '/a': { get: { operationId: 'a', parameters, responses: { 204: { description: 'Done' } } } } },
     };
-    await writeFile(file, JSON.stringify(document));
+    const file = await writeTo('fields.json', document);
     const words = ['import', file, '--header', 'Api-Version: 2026-01', '--ignore-header', 'x-trace'];
     const { applied, credential_command } = await succeedJson(...words);
     expect(credential_command).toBe(`intent-gate services credential set ${applied.service_id} --query key`);
@@ -375,36 +374,6 @@ describe('registry as code', () => {
     await succeed('export', '--service', 'World facts', '-o', file);
     expect(await readFile(file, 'utf8')).toBe(exported.replace('intent_name: Describe a country', 'intent_name: Tell about a country'));
   });
-
-  test('creates a registry from a file', async () => {
-    const service = { service_name: 'From a file', service_url: 'https://file.example', description: 'Was written first' };
-    const intent = {
-      intent_uid: 'file.example:act:v1',
-      intent_name: 'Act',
-      description: 'Acts',
-      endpoint: 'https://file.example/act',
-      input_parameters: [],
-      output_parameters: [],
-    };
-    const file = await writeTo('new.json', { registry: 1, services: [{ ...service, intents: [intent] }] });
-    expect(await succeed('apply', file)).toBe('From a file: 1 created, 0 changed, 0 removed\n');
-    await rewrite(file, (text) => text.replace('From a file', 'Renamed'));
-    expect((await succeedJson('apply', file, '--dry-run'))[0].service).toEqual({
-      change: 'update',
-      differences: [{ path: '/service_name', before: 'From a file', after: 'Renamed' }],
-    });
-    await succeed('apply', file);
-    expect(await succeedJson('export', '--service', 'Renamed')).toEqual({
-      registry: 1,
-      services: [
-        {
-          ...service,
-          service_name: 'Renamed',
-          intents: [{ ...intent, endpoint: { method: 'POST', url: 'https://file.example/act', content_type: 'application/json' } }],
-        },
-      ],
-    });
-  });
 });
 
 describe('an export', () => {
@@ -457,16 +426,10 @@ describe('drafts and changes', () => {
     const { service_id: id } = applied;
     expect(await succeed('intents', 'show', 'draft.example:act:v1')).toContain('https://draft.example/act (draft)');
     expect(await succeed('intents', 'list', '--service', id)).toBe('draft.example:act:v1  Act  draft\n');
-    expect(await succeedJson('export', '--service', id)).toEqual({
-      registry: 1,
-      services: [{ ...service, intents: [{ ...intent, draft: true }] }],
-    });
 
     await write({});
     expect((await run(['diff', file])).stdout).toContain('/draft: true -> nothing');
     await succeed('apply', file);
-    expect((await run(['diff', file])).code).toBe(0);
-
     const lines = (await succeed('history', '--id', 'draft.example:act:v1', '--json')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line)).map(({ changes, actor }) => [changes[0].action, actor.user_name])).toEqual([
       ['update', 'admin'],
@@ -475,10 +438,6 @@ describe('drafts and changes', () => {
     expect(await succeed('history', '--since', '1h', '--kind', 'service', '--actor', 'admin')).toMatch(
       new RegExp(`^\\d+ +\\d{4}-.+Z  admin  create +service  ${id}$`, 'm'),
     );
-    expect(await run(['history', '--since', 'lately'])).toMatchObject({
-      code: 3,
-      stderr: '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.\n',
-    });
     await succeed('services', 'delete', id, '--yes');
   }, 120_000);
 });
@@ -794,7 +753,6 @@ test('"try" hands on every digit, and services tell that answers are not as desc
     response.setHeader('Content-Type', 'application/json').end('{"id":12345678901234567890,"price":1.10}');
   });
   try {
-    const file = join(folder, 'echo.json');
     const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
     const content = { 'application/json': { schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } };
     const document = {
@@ -803,7 +761,7 @@ test('"try" hands on every digit, and services tell that answers are not as desc
       servers: [{ url: address }],
       paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } },
     };
-    await writeFile(file, JSON.stringify(document));
+    const file = await writeTo('echo.json', document);
     const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
     const params = await writeTo('echo-params.yaml', 'amount: 2.50');
     const execute = async (...options: string[]) =>
@@ -959,6 +917,12 @@ describe('everything else', () => {
     ['a command that there is not', ['nonsense'], 3, "error: unknown command 'nonsense'"],
     ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
     ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
+    [
+      'a time that is none',
+      ['history', '--since', 'lately'],
+      3,
+      '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.',
+    ],
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency must be a whole number from 1 to 64.'],
     ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must be an http or https URL.'],
     [
