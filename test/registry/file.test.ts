@@ -7,20 +7,13 @@ import { readDocument } from '../../registry/import/document.ts';
 import { normalizeIntent, normalizeService } from '../../registry/normal-form.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { serviceInput } from '../../schemas/service.ts';
+import { intentOf, serviceNamed } from '../support/records.ts';
 
 const write = async (format: keyof typeof writers, services: readonly FileService[]): Promise<string> =>
   (await Array.fromAsync(writers[format](services))).join('');
 
-const service = { service_name: 'Things', service_url: 'https://things.example', description: 'Does things' };
-const intent = (uid: string, more: Partial<IntentInput> = {}): IntentInput => ({
-  intent_uid: uid,
-  intent_name: 'Act',
-  description: 'Acts',
-  endpoint: { url: 'https://things.example/act', method: 'POST', content_type: 'application/json' },
-  input_parameters: [],
-  output_parameters: [],
-  ...more,
-});
+const service = serviceNamed('Things');
+const intent = (uid: string, more: Partial<IntentInput> = {}): IntentInput => intentOf(uid, { input_parameters: [], ...more });
 
 const normalizeFile = ({ service: one, intents }: FileService): FileService => ({
   service: normalizeService(one),

@@ -14,6 +14,7 @@ import { applyChanges } from '../../../registry/apply.ts';
 import { compareService } from '../../../registry/compare.ts';
 import type { LogEntry } from '../../../schemas/changes.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { intentOf } from '../../support/records.ts';
 import { type CommandLine, openCommandLine } from './command-line.ts';
 
 let folder: string;
@@ -32,15 +33,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const intentAt = (name: string, at: number, more: Partial<IntentInput> = {}): IntentInput => ({
-  intent_uid: `${name}.example:act-${String(at).padStart(3, '0')}:v1`,
-  intent_name: `Act ${at}`,
-  description: 'Acts',
-  endpoint: { method: 'GET', url: `https://${name}.example/${at}`, content_type: 'application/json' },
-  input_parameters: [],
-  output_parameters: [],
-  ...more,
-});
+const intentAt = (name: string, at: number, more: Partial<IntentInput> = {}): IntentInput =>
+  intentOf(`${name}.example:act-${String(at).padStart(3, '0')}:v1`, {
+    intent_name: `Act ${at}`,
+    endpoint: { method: 'GET', url: `https://${name}.example/${at}`, content_type: 'application/json' },
+    input_parameters: [],
+    ...more,
+  });
 const wantedOf = (name: string, intents: readonly IntentInput[], namespace?: string) => ({
   service: {
     service_name: name,

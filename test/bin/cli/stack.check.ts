@@ -11,6 +11,7 @@ import { chooseBaseUrl } from '../../../bin/cli/context.ts';
 import { close, listen } from '../../../bin/local/http.ts';
 import { startStack } from '../../../bin/local/stack.ts';
 import { maxChangedIntents } from '../../../schemas/intent.ts';
+import { intentOf } from '../../support/records.ts';
 import { type CommandLine, type Outcome, openCommandLine } from './command-line.ts';
 
 const stack = await startStack({ port: 0, quiet: true });
@@ -54,6 +55,13 @@ async function writeTo(name: string, content: unknown): Promise<string> {
   await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
   return file;
 }
+/** An OpenAPI document. */
+const documentOf = (title: string, url: string, paths: object, more: object = {}) => ({
+  ...{ openapi: '3.1.0', info: { title, version: '1' }, servers: [{ url }] },
+  ...{ paths, ...more },
+});
+const responses = { 200: { description: 'Done' } };
+const requiring = (key: object) => ({ components: { securitySchemes: { key } } });
 const rewrite = async (file: string, change: (text: string) => string) => writeFile(file, change(await readFile(file, 'utf8')));
 async function serve(answer: RequestListener) {
   const server = createServer(answer);
@@ -141,11 +149,12 @@ describe('import', () => {
 
   /** A document with an operation for each slug, and as many that cannot be taken. */
   async function writeDocument(name: string, version: string, operationIds: readonly string[], unfit = 0): Promise<string> {
-    const responses = { 200: { description: 'Done' } };
     const taken = operationIds.map((operationId) => [`/${operationId}`, { get: { operationId, responses } }]);
     const left = Array.from({ length: unfit }, (_, at) => [`/unfit/${at}`, { get: { $ref: './other.yaml#/get' } }]);
-    const head = { openapi: '3.1.0', info: { title: name, version }, servers: [{ url: `https://${name}.example` }] };
-    return writeTo(`${name}.json`, { ...head, paths: Object.fromEntries([...taken, ...left]) });
+    const document = documentOf(name, `https://${name}.example`, Object.fromEntries([...taken, ...left]), {
+      info: { title: name, version },
+    });
+    return writeTo(`${name}.json`, document);
   }
 
   const notRead =
@@ -208,11 +217,10 @@ describe('import', () => {
     const api = join(folder, 'in-parts');
     await mkdir(join(api, '.secret'), { recursive: true });
     const paths = { '/a': { $ref: './a.json' }, '/b': { $ref: './.secret/b.json' } };
-    const head = { openapi: '3.1.0', info: { title: 'In parts', version: '1' }, servers: [{ url: 'https://parts.example' }] };
-    await writeFile(join(api, 'openapi.json'), JSON.stringify({ ...head, paths }));
-    const part = JSON.stringify({ get: { operationId: 'act', responses: { 204: { description: 'Done' } } } });
-    await writeFile(join(api, 'a.json'), part);
-    await writeFile(join(api, '.secret', 'b.json'), part);
+    const part = { get: { operationId: 'act', responses } };
+    await writeTo('in-parts/openapi.json', documentOf('In parts', 'https://parts.example', paths));
+    await writeTo('in-parts/a.json', part);
+    await writeTo('in-parts/.secret/b.json', part);
     const { code, stdout, stderr } = await run(['import', api, '--dry-run']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Read:\n {2}openapi\.json\n {2}a\.json\n/);
@@ -305,14 +313,9 @@ describe('import', () => {
 
   test('sets header fields for the service, keeps those that it has, and names the command for the credential', async () => {
     const parameters = ['Api-Version', 'X-Trace', 'token'].map((name) => ({ name, in: 'header', schema: { type: 'string' } }));
-    const document = {
-      openapi: '3.1.0',
-      info: { title: 'Fields', version: '1' },
-      servers: [{ url: 'https://fields.example' }],
-      components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'key' } } },
-      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 204: { description: 'Done' } } } } },
-    };
-    const file = await writeTo('fields.json', document);
+    const paths = { '/a': { get: { operationId: 'a', parameters, responses } } };
+    const key = { type: 'apiKey', in: 'query', name: 'key' };
+    const file = await writeTo('fields.json', documentOf('Fields', 'https://fields.example', paths, requiring(key)));
     const words = ['import', file, '--header', 'Api-Version: 2026-01', '--ignore-header', 'x-trace'];
     const { applied, credential_command } = await succeedJson(...words);
     expect(credential_command).toBe(`intent-gate services credential set ${applied.service_id} --query key`);
@@ -412,14 +415,10 @@ describe('drafts and changes', () => {
       description: 'Is not ready',
       namespace: 'draft.example',
     };
-    const intent = {
-      intent_uid: 'draft.example:act:v1',
+    const intent = intentOf('draft.example:act:v1', {
       intent_name: 'Act',
-      description: 'Acts',
       endpoint: { method: 'POST', url: 'https://draft.example/act', content_type: 'application/json' },
-      input_parameters: [],
-      output_parameters: [],
-    };
+    });
     const write = (more: object) => writeTo('drafts.json', { registry: 1, services: [{ ...service, intents: [{ ...intent, ...more }] }] });
     const file = await write({ draft: true });
     const [{ applied }] = await succeedJson('apply', file);
@@ -570,15 +569,9 @@ describe('credentials of services', () => {
   });
 
   test('are asked for at the end of an import, with the command, and other origins are noted', async () => {
-    const responses = { 200: { description: 'Done' } };
     const away = { operationId: 'away', servers: [{ url: 'https://away.example' }], responses };
-    const document = {
-      openapi: '3.1.0',
-      info: { title: 'Keyed', version: '1' },
-      servers: [{ url: 'https://keyed.example' }],
-      paths: { '/a': { get: { operationId: 'home', responses } }, '/b': { get: away } },
-      components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'appid' } } },
-    };
+    const paths = { '/a': { get: { operationId: 'home', responses } }, '/b': { get: away } };
+    const document = documentOf('Keyed', 'https://keyed.example', paths, requiring({ type: 'apiKey', in: 'query', name: 'appid' }));
     const { code, stdout } = await run(['import', '-'], JSON.stringify(document));
     expect(code).toBe(0);
     expect(stdout).toContain('GET /b leads to https://away.example, while the service is at https://keyed.example; --allow-origin');
@@ -610,13 +603,12 @@ describe('credentials on this machine', () => {
       response.setHeader('Content-Type', 'application/json').end('{"is":"well"}');
     });
     const port = new URL(address).port;
-    const document = {
-      openapi: '3.1.0',
-      info: { title: `At home ${port}`, version: '1' },
-      servers: [{ url: address }],
-      paths: { '/health': { get: { operationId: 'askAtHome', responses: { 200: { description: 'Done' } } } } },
-      components: { securitySchemes: { key: scheme } },
-    };
+    const document = documentOf(
+      `At home ${port}`,
+      address,
+      { '/health': { get: { operationId: 'askAtHome', responses } } },
+      requiring(scheme),
+    );
     const words = ['import', '-', '--namespace', `home-${port}.example`, '--url', stack.base_url];
     const { stdout } = await run(words, JSON.stringify(document));
     const [, command = ''] = /\nSet the credential of the service with: npx intent-gate (.+)\n$/.exec(stdout) ?? [];
@@ -707,10 +699,10 @@ describe('what a person does', () => {
     'an import stopped by %s leaves whole batches, and the same command makes the rest',
     async (signal) => {
       const count = 4 * maxChangedIntents;
-      const operation = (at: number) => ({ get: { operationId: `op${at}`, responses: { 200: { description: 'Done' } } } });
-      const paths = Object.fromEntries(Array.from({ length: count }, (_, at) => [`/op${at}`, operation(at)]));
-      const servers = [{ url: 'https://many.example' }];
-      const file = await writeTo('many.json', { openapi: '3.1.0', info: { title: 'Many', version: '1' }, servers, paths });
+      const paths = Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`/op${at}`, { get: { operationId: `op${at}`, responses } }]),
+      );
+      const file = await writeTo('many.json', documentOf('Many', 'https://many.example', paths));
       // Ctrl-C comes while the gate makes the second batch, the other signal before its answer is sent
       let stop = () => {};
       let batches = 0;
@@ -755,13 +747,8 @@ test('"try" hands on every digit, and services tell that answers are not as desc
   try {
     const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
     const content = { 'application/json': { schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } };
-    const document = {
-      openapi: '3.1.0',
-      info: { title: 'Echo', version: '1' },
-      servers: [{ url: address }],
-      paths: { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } },
-    };
-    const file = await writeTo('echo.json', document);
+    const paths = { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } };
+    const file = await writeTo('echo.json', documentOf('Echo', address, paths));
     const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
     const params = await writeTo('echo-params.yaml', 'amount: 2.50');
     const execute = async (...options: string[]) =>
