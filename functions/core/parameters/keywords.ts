@@ -22,6 +22,10 @@ export const types: Record<Parameter['type'], ValueRule> = {
   any: { holds: (value) => value !== undefined, problem: 'must be a value' },
 };
 
+const toNumber = (value: unknown): Numeric | undefined => (isNumeric(value) ? value : undefined);
+const toLength = (value: unknown): number | undefined => (typeof value === 'string' ? characters(value) : undefined);
+const toCount = (value: unknown): number | undefined => (Array.isArray(value) ? value.length : undefined);
+
 /** How each bound is measured and compared. Values of other types pass, as in JSON Schema. */
 const bounds = {
   minimum: [toNumber, (order: number) => order >= 0, 'must be at least'],
@@ -37,16 +41,6 @@ const bounds = {
 type BoundName = keyof typeof bounds;
 
 export const boundNames = Object.keys(bounds) as BoundName[];
-
-function toNumber(value: unknown): Numeric | undefined {
-  return isNumeric(value) ? value : undefined;
-}
-function toLength(value: unknown): number | undefined {
-  return typeof value === 'string' ? characters(value) : undefined;
-}
-function toCount(value: unknown): number | undefined {
-  return Array.isArray(value) ? value.length : undefined;
-}
 
 export interface ValueRule {
   holds: (value: unknown) => boolean;
