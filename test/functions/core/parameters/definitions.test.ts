@@ -63,23 +63,12 @@ describe('an input that is a header field', () => {
 });
 
 describe('patterns', () => {
-  test.each([
-    ['(a)\\1', linear],
-    ['(?=a)b', linear],
-    ['(?<=a)b', linear],
-    ['(?<!a)b', linear],
-    ['(?<n>a)\\k<n>', linear],
-    ['\\ud83d\\ude00', linear],
-    ['\\\\\\uD83D', linear],
-    ['a{1001}', linear],
-    ['(a{1000}){1000}', large],
-    ['(a{0,30}){0,50}', linear],
-    ['(abc){1000}', large],
-    ['(', ecmaScript],
-    ['(?P<n>a)', ecmaScript],
-    ['\\Q.\\E', ecmaScript],
-  ])('%s is refused', (pattern, problem) => {
-    expect(check({ pattern })).toEqual([{ path: '/input_parameters/1/pattern', problem }]);
+  test.each<string[]>([
+    [linear, '(a)\\1', '(?=a)b', '(?<=a)b', '(?<!a)b', '(?<n>a)\\k<n>', '\\ud83d\\ude00', '\\\\\\uD83D', 'a{1001}', '(a{0,30}){0,50}'],
+    [large, '(a{1000}){1000}', '(abc){1000}'],
+    [ecmaScript, '(', '(?P<n>a)', '\\Q.\\E'],
+  ])('%s: %s', (problem, ...patterns) => {
+    for (const pattern of patterns) expect(check({ pattern })).toEqual([{ path: '/input_parameters/1/pattern', problem }]);
   });
 
   test.each([
