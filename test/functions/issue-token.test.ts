@@ -122,22 +122,6 @@ test('whoever has seen a code and does not have its code_verifier cannot end the
   expect((await renew(body.refresh_token)).status).toBe(200);
 });
 
-test('a code that is used again before its refresh tokens begin gets nobody a token', async () => {
-  const code = await keepCode();
-  let replay: Answer | undefined;
-  const slow = gate.openToken(template, false, {
-    ...gate.signingKeys,
-    sign: async (digest) => {
-      replay ??= await send(formOf(code));
-      return gate.signingKeys.sign(digest);
-    },
-  });
-  const answer = await send(formOf(code), {}, slow);
-  expect(refusalOf(replay as Answer)).toEqual([400, 'invalid_grant']);
-  expect(answer.body).toEqual({ error: 'invalid_grant', error_description: replay?.body.error_description });
-  expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
-});
-
 describe('refuses', () => {
   const other = makeVerifier().verifier;
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
@@ -394,12 +378,9 @@ describe('a PAT is of one kind', () => {
       [{ person: cnf.jkt, client_id }, false],
       [{ cnf: {}, client_id }, false],
     ];
-    for (const [kind, isGood] of kinds) {
-      const claims = { ...common, ...kind };
-      expect([kind, patClaims.safeParse(claims).success]).toEqual([kind, isGood]);
-      const verified = verifyPat(await signPat(gate.signingKeys, claims as PatClaims), { baseUrl, nowMs: Date.now() });
-      await (isGood ? expect(verified).resolves.toEqual(claims) : expect(verified).rejects.toMatchObject({ code: 'UNAUTHORIZED' }));
-    }
+    for (const [kind, isGood] of kinds) expect([kind, patClaims.safeParse({ ...common, ...kind }).success]).toEqual([kind, isGood]);
+    const both = await signPat(gate.signingKeys, { ...common, cnf, person, client_id } as PatClaims);
+    await expect(verifyPat(both, { baseUrl, nowMs: Date.now() })).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   });
 
   test.each<[string, Record<string, string>, boolean]>([

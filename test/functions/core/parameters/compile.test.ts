@@ -179,24 +179,6 @@ test.each(['toString', 'constructor'])('%s of Object.prototype is neither given 
   expect(checkOutput(definitions, {})).toHaveLength(1);
 });
 
-describe('checkOutput', () => {
-  const outputs: Parameter[] = [
-    { name: 'total', type: 'number', required: true },
-    { name: 'note', type: 'string', maxLength: 1 },
-  ];
-
-  test.each<[object, unknown[]]>([
-    [{ total: 1 }, []],
-    [{ total: 1, note: null, more: true }, []],
-    [{ total: 1, note: 'longer than registered' }, []],
-    [{}, [{ path: '/total', problem: 'is required and must be a number' }]],
-    [{ total: null }, [{ path: '/total', problem: 'must be a number' }]],
-    [{ total: 1, note: 1 }, [{ path: '/note', problem: 'must be a string' }]],
-  ])('%j', (answer, issues) => {
-    expect(checkOutput(outputs, answer)).toEqual(issues);
-  });
-});
-
 test('whatever is given, the outcome is values with the right names, or issues', () => {
   const definitions = fc.uniqueArray(
     fc.record({

@@ -15,7 +15,7 @@ import { describeRefusal, describeTerms } from '../../../../functions/core/polic
 import { explainCall } from '../../../../functions/core/policy/explain.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
-import { PolicyError, type Rule } from '../../../../functions/core/policy/reading.ts';
+import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import type { Constraint, Policy, PolicyPermission } from '../../../../schemas/policy.ts';
 import { execute, policyOf } from './policies.ts';
@@ -429,15 +429,6 @@ describe('conditions on the intent itself', () => {
     expect([read, remove, other].map((one) => isPermitted(compiled, one))).toEqual([true, false, false]);
     expect(describeTerms(compiled, read)).toEqual([
       'You may execute every intent if the service is GitHub REST API, at most 60 times a day.',
-    ]);
-    expect(describeTerms(compiled, other)).toEqual([
-      'You must not execute every intent if the method is not GET, whatever else is permitted.',
-    ]);
-    const judgement = judge(compiled.rules, { ...callOf(''), ...remove });
-    if (judgement.isPermitted) throw new Error('permitted');
-    expect([judgement.reason, describeRefusal(judgement.rule as Rule, judgement.condition, judgement.otherwise)]).toEqual([
-      'condition',
-      'You must not execute every intent if the method is not GET.',
     ]);
     const everything = compile({ permission: [execute(intents, [rate(60)])] });
     expect(compareForRegistry(everything, compiled, [read, remove, other])).toMatchObject({

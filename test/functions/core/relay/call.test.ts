@@ -81,6 +81,8 @@ async function expectFailure(call: Promise<unknown>, reason: keyof typeof failur
   expect(error).toBeInstanceOf(ApiError);
   expect(error).toMatchObject({ code, status, details: { reason, outcome }, message: expect.stringMatching(message) });
   expect((error as ApiError).headers).toEqual(status === 503 ? { 'Retry-After': retryAfter } : {});
+  // alarms count what is a fault of the gate
+  expect((error as ApiError).fault).toBe(['no_credential', 'late'].includes(reason) ? 'gate' : 'upstream');
 }
 
 const at = ({ port }: { port: number }, more: Partial<UpstreamCall> = {}) => execution(`http://upstream.example:${port}/`, more);

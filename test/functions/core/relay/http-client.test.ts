@@ -118,14 +118,6 @@ describe('an answer', () => {
   });
 });
 
-test('the request fails with the error of the connection', async () => {
-  const failure = new DialError('unreachable');
-  const client = openHttpClient(() => Promise.reject(failure), 1_000);
-  opened.push(client.close);
-  const url = new URL('https://upstream.example/');
-  expect(await reasonOf(client.send({ method: 'GET', url, headers: {}, signal: new AbortController().signal }))).toBe(failure);
-});
-
 describe('a request that is held', () => {
   /** A request that has its connection, which announces how long it may be idle. */
   async function hold(head = '') {
@@ -150,12 +142,6 @@ describe('a request that is held', () => {
     expect([sockets.length, received]).toEqual([1, []]);
     return { client, request, held, socket: sockets[0] as Socket, received, signal: AbortSignal.timeout(2_000) };
   }
-
-  test('is sent when it is told to', async () => {
-    const { held, received, signal } = await hold();
-    expect(await held.send(signal)).toMatchObject({ status: 200 });
-    expect(received.join('')).toMatch(/^POST .*\{\}$/s);
-  });
 
   test('is not sent once it is dropped, or its time is up', async () => {
     const { held, received, signal } = await hold();
