@@ -55,12 +55,7 @@ type Method = (params: JsonObject, request: ApiRequest) => object | Promise<obje
  * bundle, execute batches, and echo parts of requests in its errors. The tests use the official client.
  * @param version - of the product
  */
-export function openAnswers(
-  tools: readonly Tool[],
-  getExecution: Action,
-  hold: Hold,
-  version: string,
-): (request: ApiRequest) => Promise<ApiResponse> {
+export function openAnswers(tools: readonly Tool[], getExecution: Action, hold: Hold, version: string): Action {
   const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version };
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
 
@@ -97,15 +92,8 @@ export function openAnswers(
   const readTaskResult: Method = async (params, request) => {
     const read = async () => findEnd(await readCall(params, request), request.requestId);
     const ended = await hold(read, request);
-    if (!ended) {
-      const message =
-        'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.';
-      throw new RpcError('internalError', message, { status: 200 });
-    }
-    return {
-      ...ended.result,
-      _meta: { ...('_meta' in ended.result && (ended.result._meta as object)), ...relatedTo(String(params.taskId)) },
-    };
+    if (!ended) throw new RpcError('internalError', notEnded, { status: 200 });
+    return withMeta(ended.result, relatedTo(String(params.taskId)));
   };
 
   /** Takes note of what changes nothing: a call has nothing to ask of its client, and only admins stop it. */
@@ -113,6 +101,13 @@ export function openAnswers(
     await readCall(params, request);
     return {};
   };
+
+  const initialize: Method = ({ protocolVersion }) => ({
+    protocolVersion: agreeOn(protocolVersion),
+    capabilities: capabilities.legacy,
+    serverInfo,
+    instructions,
+  });
 
   const methods: Record<Era, ReadonlyMap<string, Method>> = {
     modern: new Map<string, Method>([
@@ -124,15 +119,7 @@ export function openAnswers(
       ['tasks/cancel', acknowledge],
     ]),
     legacy: new Map<string, Method>([
-      [
-        'initialize',
-        ({ protocolVersion }) => ({
-          protocolVersion: agreeOn(protocolVersion),
-          capabilities: capabilities.legacy,
-          serverInfo,
-          instructions,
-        }),
-      ],
+      ['initialize', initialize],
       ['ping', () => ({})],
       ['tools/list', () => ({ tools: tools.map(describeLegacyTool) })],
       ['tools/call', (...given) => callTool('legacy', ...given)],
@@ -151,11 +138,7 @@ export function openAnswers(
     }
     const result = await method(message.params, request);
     if (era === 'legacy') return result;
-    return {
-      resultType: 'complete',
-      ...result,
-      _meta: { ...('_meta' in result && (result._meta as object)), 'io.modelcontextprotocol/serverInfo': serverInfo },
-    };
+    return withMeta({ resultType: 'complete', ...result }, { 'io.modelcontextprotocol/serverInfo': serverInfo });
   }
 
   return async (request) => {
@@ -172,6 +155,13 @@ export function openAnswers(
     }
   };
 }
+
+const withMeta = (result: object, more: object) => ({
+  ...result,
+  _meta: { ...('_meta' in result && (result._meta as object)), ...more },
+});
+
+const notEnded = 'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.';
 
 /** The requested revision if it is supported, else the newest (2025-11-25, "Version Negotiation"). */
 const agreeOn = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];
@@ -223,13 +213,6 @@ function asRpcError(error: ApiError, request: ApiRequest, tool = 'execute_intent
   const { message } = explained.error;
   if (!isSigningIn(request) || !isOfConnection(error, request))
     return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
-  return new RpcError(
-    'unauthorized',
-    `${message} Let the person you work for sign in: this host can ask them to. Otherwise: ${explained.next}`,
-    {
-      status: 401,
-      data: explained,
-      headers: challengeHeaders(error, request),
-    },
-  );
+  const advice = `${message} Let the person you work for sign in: this host can ask them to. Otherwise: ${explained.next}`;
+  return new RpcError('unauthorized', advice, { status: 401, data: explained, headers: challengeHeaders(error, request) });
 }

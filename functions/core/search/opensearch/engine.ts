@@ -45,17 +45,11 @@ export interface OpenSearchSettings {
   credentials?: Signing['credentials'];
 }
 
-interface Sent {
-  body?: string;
-  contentType?: string;
-  timeoutMs?: number;
-}
-
 /** An OpenSearch Serverless collection, for registries that are too large for SQLite in a function. */
 export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: OpenSearchSettings) {
   const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, ...(credentials && { credentials }) });
 
-  async function send(method: string, path: string, { body = '', contentType = 'application/json', timeoutMs = feedTimeoutMs }: Sent = {}) {
+  async function send(method: string, path: string, body = '', { contentType = 'application/json', timeoutMs = feedTimeoutMs } = {}) {
     const sent = { method, url: new URL(path, endpoint), headers: { 'content-type': contentType }, body };
     try {
       const answer = await bounded(timeoutMs, () => request(sent));
@@ -67,7 +61,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
   }
 
   const searchFor = async (request: object, timeoutMs: number) => {
-    const { status, body } = await send('POST', `/${indexName}/_search`, { body: JSON.stringify(request), timeoutMs });
+    const { status, body } = await send('POST', `/${indexName}/_search`, JSON.stringify(request), { timeoutMs });
     return status === 404 ? { total: { value: 0 }, hits: [] } : searchAnswer.parse(JSON.parse(body)).hits;
   };
 
@@ -94,7 +88,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
     hasIndex: async (): Promise<boolean> => (await send('HEAD', `/${indexName}`)).status !== 404,
 
     async createIndex(): Promise<void> {
-      await send('PUT', `/${indexName}`, { body: JSON.stringify(indexDefinition) });
+      await send('PUT', `/${indexName}`, JSON.stringify(indexDefinition));
     },
 
     /** The uids of a service's intents that searches already find. */
@@ -123,7 +117,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
      */
     async write(entries: readonly Entry[], version: number): Promise<void> {
       for (const body of toBulkBodies(entries, version)) {
-        const { status, body: answer } = await send('POST', `/${indexName}/_bulk`, { body, contentType: 'application/x-ndjson' });
+        const { status, body: answer } = await send('POST', `/${indexName}/_bulk`, body, { contentType: 'application/x-ndjson' });
         if (status === 404) throw new Error(`OpenSearch has no index "${indexName}": the next run makes it`);
         const refused = refusedIn(answer);
         if (refused.length > 0) throw new Error(`OpenSearch refused ${refused.length} documents: ${refused.slice(0, 3).join('; ')}`);
