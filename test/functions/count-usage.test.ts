@@ -95,8 +95,6 @@ describe('of a delivery', () => {
   });
 
   test.each<[string, unknown]>([
-    ['no data', { awslogs: {} }],
-    ['data that is not base64', { awslogs: { data: '*' } }],
     ['data that is not compressed', { awslogs: { data: Buffer.from('{}').toString('base64') } }],
     ['no events', { awslogs: { data: deliveryOf([]).awslogs.data.slice(0, -8) } }],
   ])('%s is an error, so that Lambda repeats it', async (_, event) => {

@@ -3,8 +3,8 @@ import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/get-service.ts';
 import { createAction as createList } from '../../functions/list-services.ts';
 import { service as serviceSchema } from '../../schemas/service.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
-import { type Headers, refusals, startRegistry } from '../support/registry.ts';
+import { invoke } from '../support/invoke.ts';
+import { type Headers, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -63,10 +63,4 @@ test.each([
     expect(shown.credential).toEqual(isShown ? { ...known, set_at: '1970-01-01T00:00:00.000Z' } : undefined);
     if (!isShown) expect(JSON.stringify(shown)).not.toMatch(/X-Api-Key|internal|bea/);
   }
-});
-
-test('refuses a service that has been deleted', async () => {
-  const { service_id } = await registry.createService();
-  await registry.services.remove(service_id, () => true);
-  expect(refusalOf(await get(service_id))).toEqual(refusals.noSuchService);
 });

@@ -1,6 +1,4 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Admin } from '../../../../functions/core/admin/admin.ts';
 import { openAdminVerifier } from '../../../../functions/core/admin/verify-admin.ts';
@@ -29,28 +27,16 @@ const keyPair = await generateKeyPair('RS256');
 const strangersKeyPair = await generateKeyPair('RS256');
 const jwk = { ...(await exportJWK(keyPair.publicKey)), kid: 'key-1', alg: 'RS256', use: 'sig' };
 
-let server: Server;
 let keySet: { status: number; body: string };
 let fetches: number;
 
-beforeAll(async () => {
-  server = createServer((_, response) => {
-    fetches++;
-    response.writeHead(keySet.status, { 'Content-Type': 'application/json' }).end(keySet.body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // The verifier calls the issuer's own address, which nothing here may reach.
-  const { port } = server.address() as AddressInfo;
-  const { fetch } = globalThis;
-  jest.spyOn(globalThis, 'fetch').mockImplementation((address, options) => {
-    expect(address).toBe(`${issuer}/.well-known/jwks.json`);
-    // a kept one may be lost while the environment is frozen
-    expect(options?.headers).toEqual({ connection: 'close' });
-    return fetch(`http://127.0.0.1:${port}`, options);
-  });
-});
-afterAll(() => {
-  server.close();
+// The verifier calls the issuer's own address, which nothing here may reach.
+jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
+  expect(address).toBe(`${issuer}/.well-known/jwks.json`);
+  // a kept one may be lost while the environment is frozen
+  expect(options?.headers).toEqual({ connection: 'close' });
+  fetches++;
+  return new Response(keySet.body, { status: keySet.status });
 });
 beforeEach(() => {
   fetches = 0;
