@@ -119,6 +119,23 @@ describe('executions are counted once', () => {
     expect(await executionsOf(table)).toBe(4);
   });
 
+  test('although another of the same minute and partition comes while they are added up', async () => {
+    const table = openMemoryTable();
+    const { deliver, rollUp } = open(table);
+    nowMs = noon;
+    const first = executed();
+    await deliver([lineOf(first)]);
+    const { delete: remove } = table;
+    const beside = { ...first, execution_id: first.execution_id.replace(/^./, '1') };
+    jest.spyOn(table, 'delete').mockImplementationOnce(async (...input) => {
+      await deliver([lineOf(beside)]);
+      return remove(...input);
+    });
+    await rollUp();
+    await rollUp();
+    expect(await executionsOf(table)).toBe(2);
+  });
+
   /** The table as a process sees it that may die at one of its writes, before it takes effect or after, and that others overtake. */
   function unsteady(table: Table, random: () => number): Table {
     let left = random() < 0.6 ? Math.floor(random() * 30) : Number.POSITIVE_INFINITY;
