@@ -127,10 +127,16 @@ describe('refuses', () => {
   const cases: [title: string, changes: Record<string, string | null>, error: string][] = [
     ['a grant of another type', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
     ['no code', { code: null }, 'invalid_request'],
+    ['no grant type', { grant_type: null }, 'invalid_request'],
     ['an unknown code', { code: 'a'.repeat(43) }, 'invalid_grant'],
+    ['no code_verifier', { code_verifier: null }, 'invalid_request'],
+    ['a short code_verifier', { code_verifier: 'abc' }, 'invalid_request'],
     ['an empty code_verifier', { code_verifier: '' }, 'invalid_request'],
     ['the challenge as code_verifier', { code_verifier: challenge }, 'invalid_grant'],
     ['another code_verifier', { code_verifier: other }, 'invalid_grant'],
+    ['no client_id', { client_id: null }, 'invalid_request'],
+    ['no redirect_uri', { redirect_uri: null }, 'invalid_request'],
+    ['no resource', { resource: null }, 'invalid_request'],
     ['another client_id', { client_id: 'https://host.example/client.json2' }, 'invalid_grant'],
     ['a redirect_uri with a slash more', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
@@ -233,6 +239,7 @@ describe('refresh tokens', () => {
 
   test.each<[string, Record<string, string>, [number, string]]>([
     ['another client', { client_id: 'https://host.example/client.json2' }, [400, 'invalid_grant']],
+    ['no client', { client_id: '' }, [400, 'invalid_request']],
     ['another resource', { resource: baseUrl }, [400, 'invalid_target']],
   ])('of %s are refused, and stay those of their client', async (_, changes, refusal) => {
     const { refresh_token } = await signIn();

@@ -51,10 +51,12 @@ describe('readAgentKey', () => {
   test.each<[string, string, string]>([
     ['prose', 'my key', forms],
     ['base64 of prose', Buffer.from('my key').toString('base64'), forms],
+    ['white space', ' \n ', forms],
     ['PEM of nothing', '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----', forms],
     ['two PEM blocks', p256.pem + p256.pem, forms],
     ['a certificate', p256.pem.replaceAll('PUBLIC KEY', 'CERTIFICATE'), forms],
     ['PEM of a private key', privateOf(p256, 'pkcs8'), secret],
+    ['PEM of an EC private key', privateOf(p256, 'sec1'), secret],
     ['PEM of an RSA private key', privateOf(rsa, 'pkcs1'), secret],
     [
       'PEM of an encrypted private key',
@@ -70,6 +72,8 @@ describe('readAgentKey', () => {
     ['a JWK with an empty d', json({ d: '' }), secret],
     ['a JWK of a private RSA key', JSON.stringify(rsa.privateKey.export({ format: 'jwk' })), secret],
     ['a symmetric JWK', JSON.stringify({ kty: 'oct', k: 'AAAA' }), secret],
+    ['a symmetric JWK without its key', JSON.stringify({ kty: 'oct' }), forms],
+    ['a JWK that is an array', '[1]', forms],
     ['a JWK for encryption', json({ use: 'enc' }), 'must be a key for signatures: its use must be sig or left out'],
     [
       'a JWK for deriving',

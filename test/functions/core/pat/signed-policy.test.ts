@@ -81,6 +81,13 @@ describe('a signed policy', () => {
   });
 
   test.each<[string, () => Promise<string>]>([
+    [
+      'an added permission',
+      () => signJws(p256, policyWith({ permission: [...(current.policy.permission ?? []), { target: 'urn:x', action: 'execute' }] })),
+    ],
+    ['a number as text', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":"60"'))],
+    ['no policy', () => signJws(p256, '{}')],
+    ['an array', () => signJws(p256, '[]')],
     ['a raised rate', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":61'))],
     ['a dropped obligation', () => signJws(p256, policyWith({ obligation: undefined }))],
     ['an added member', () => signJws(p256, policyWith({ note: 'x' }))],
@@ -138,6 +145,13 @@ describe('a signed policy', () => {
       async () => `${segment({ alg: 'none' })}.${Buffer.from(current.text).toString('base64url')}.`,
       notCompact,
     ],
+    ['a detached one over another text', () => signDetached(p256, reordered), doesNotHold],
+    ['with alg NONE', () => raw({ alg: 'NONE' }), alg],
+    ['HS256 with the DER', () => keyed(p256.publicKey.export({ format: 'der', type: 'spki' })), alg],
+    ['HS256 with the JWK', () => keyed(JSON.stringify(p256.jwk)), alg],
+    ['with x5u', () => raw({ alg: 'ES256', x5u: 'https://a.example' }), bringsKey],
+    ['with an empty crit', () => raw({ alg: 'ES256', crit: [] }), critical],
+    ['with two parts', async () => (await genuine()).replace(/\.[^.]*$/, ''), notCompact],
     ['without alg', () => raw({}), alg],
     ['with a prototype as alg', () => raw({ alg: 'constructor' }), alg],
     ['HS256 with the PEM', () => keyed(p256.pem), alg],
@@ -155,7 +169,7 @@ describe('a signed policy', () => {
     ['with four parts', async () => `${await genuine()}.AA`, notCompact],
     ['with padding', async () => `${await genuine()}==`, notCompact],
     ['with a line break inside', async () => (await genuine()).replace('.', '.\n'), notCompact],
-    ...([segment([1]), Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')] as const).map(
+    ...(['AAAA', segment([1]), Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')] as const).map(
       (header): [string, () => Promise<string>, string] => [
         `with the header ${header}`,
         async () => (await genuine()).replace(/^[^.]*/, header),
@@ -208,6 +222,19 @@ describe('the claims of a signed policy', () => {
 
   test.each<[string, object, string]>([
     ['iat in ten minutes', { iat: now + 600 }, age],
+    ['iat ten minutes ago', { iat: now - 600 }, age],
+    ['negative iat', { iat: -1 }, iat],
+    ['iat null', { iat: null }, iat],
+    ['exp in the past', { exp: now - 1 }, exp],
+    ['exp as text', { exp: String(now + 60) }, exp],
+    ['aud of another service', { aud: 'https://other.example' }, aud],
+    ['jti and the latest exp of all', { jti: 'j', exp: Number.MAX_SAFE_INTEGER }, farExp],
+    ['jti as number', { jti: 1 }, jti],
+    [
+      'jti and aud',
+      { jti: 'j', aud: baseUrl },
+      'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.',
+    ],
     ['iat as text', { iat: String(now) }, iat],
     ['iat with a fraction', { iat: now + 0.5 }, iat],
     ['exp now', { exp: now }, exp],
@@ -242,6 +269,8 @@ describe('the claims of a signed policy', () => {
   });
 
   test.each([
+    ['iss', 7, 'be the agent_id of the request'],
+    ['sub', 'another', 'be the agent_id of the request'],
     ['iss', 'https://elsewhere.example', 'be the agent_id of the request'],
     ['sub', null, 'be the agent_id of the request'],
     ['nbf', now + 301, 'be a whole number of seconds since 1970, not in the future'],

@@ -128,6 +128,7 @@ describe('compilePolicy', () => {
     [rate(1, 'minute', 'lt'), 'operator', 'must be lte'],
     [rate('60', 'minute'), 'rightOperand', wholeNumber],
     [rate(1, 'fortnight'), 'unit', period],
+    [rate(1, 'constructor'), 'unit', period],
     [when('count', 'lte', 5, 'day'), 'unit', 'must be left out: executions are counted'],
     [
       on('amount', 'lt', 'much'),
@@ -179,6 +180,9 @@ describe('compilePolicy', () => {
     [pay({ action: 'attribute' }), 'action', 'must be pay or approve'],
     [pay({ amount: undefined }), 'amount', price],
     [pay({ unit: 'https://a.example/shells' }), 'unit', currency],
+    [pay({ unit: 'v:XYZ' }), 'unit', currency],
+    [budget({ price: 0.5, budget: 10 }, { unit: 'v:JPY' }), 'amount/price', coins(0, 'JPY')],
+    [budget({ price: 1, budget: -10 }), 'amount/budget', coins(2, 'EUR')],
     [pay({ timeInterval: 'P' }), 'timeInterval', 'must be a duration of at least PT1S'],
     [budget({ price: 0.005, budget: 10 }), 'amount/price', coins(2, 'EUR')],
     [budget({ price: 1, budget: 10 }, { timeInterval: undefined }), 'timeInterval', bounded],

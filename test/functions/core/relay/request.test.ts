@@ -234,6 +234,7 @@ describe('a text in base64 stands for bytes', () => {
 
   test.each<[string, Partial<IntentEndpoint>, unknown, string]>([
     ['a whole body', octets, 'no base64', '/parameters/a'],
+    ['a whole body with characters left over', octets, 'AAAAA', '/parameters/a'],
     ['a whole body with padding inside', octets, 'AA==AA==', '/parameters/a'],
     ['a file', { content_type: 'multipart/form-data' }, '?', '/parameters/a'],
     ['one of several files', { content_type: 'multipart/form-data' }, ['AAAA', '?'], '/parameters/a/1'],
