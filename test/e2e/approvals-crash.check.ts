@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
-import { close, listen } from '../../bin/local/http.ts';
 import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { connect, Deferred, type ExecuteOptions, type IntentGate, openMemoryKeyStore } from '../../client/connect.ts';
 import { approvalPage } from '../../schemas/deferred.ts';
+import { findFreePort, startLocal } from '../support/local-process.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -27,27 +26,13 @@ afterAll(async () => {
 });
 
 /** A PAT is for one address, so that each start has the same port. */
-const free = createServer();
-const port = String(await listen(free));
-await close(free);
+const port = String(await findFreePort());
 
 async function start(): Promise<StackDescription> {
   const policy = resolve('samples/policies/large-refunds-need-a-person.json');
-  const started = spawn(process.execPath, [resolve('bin/local.ts'), '--data', join(folder, 'data'), '--policy', policy], {
-    cwd: folder,
-    env: { ...process.env, PORT: port, NODE_OPTIONS: '' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  child = started;
-  let output = '';
-  await new Promise<void>((isReady, fail) => {
-    started.once('exit', () => fail(new Error(`the stack does not start: ${output}`)));
-    started.stdout.on('data', (chunk) => {
-      output = (output + chunk).slice(-10_000);
-      if (output.includes('Press Ctrl-C to stop.')) isReady();
-    });
-  });
-  return JSON.parse(readFileSync(join(folder, '.local', 'stack.json'), 'utf8'));
+  const started = await startLocal(folder, ['--data', join(folder, 'data'), '--policy', policy], { PORT: port });
+  child = started.child;
+  return started.description;
 }
 
 test('kill -9 with 20 waiting and 5 running calls loses none and repeats none', async () => {

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import {
   Client,
@@ -18,6 +17,7 @@ import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { describeAuthorizationServer, describeResource } from '../../functions/core/sign-in/metadata.ts';
 import { authorizationServer, protectedResource } from '../../schemas/sign-in.ts';
 import { makeCertificate } from '../support/certificate.ts';
+import { startLocal } from '../support/local-process.ts';
 import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startApi } from './api.ts';
@@ -32,29 +32,14 @@ const secureHost = await startUpstream(({ url }, response) => {
     .end(JSON.stringify({ client_id, client_name: 'Test host', redirect_uris: ['http://127.0.0.1/callback'] }));
 }, tls);
 /** `npm start`, but that it trusts the certificate of the host of the client's description: what it trusts, a process decides when it starts. */
-const started = await startTrusting(tls.cert);
+writeFileSync(join(folder, 'certificate.pem'), tls.cert);
+const started = await startLocal(folder, [], { PORT: '0', NODE_EXTRA_CA_CERTS: join(folder, 'certificate.pem') });
 afterAll(async () => {
   const ended = once(started.child, 'exit');
   started.child.kill();
   await Promise.all([api.stop(), clientHost.stop(), secureHost.stop(), ended]);
   rmSync(folder, { recursive: true, force: true });
 });
-
-async function startTrusting(certificate: string) {
-  const file = join(folder, 'certificate.pem');
-  writeFileSync(file, certificate);
-  const child = spawn(process.execPath, [resolve('bin/local.ts')], {
-    cwd: folder,
-    env: { ...process.env, PORT: '0', NODE_OPTIONS: '', NODE_EXTRA_CA_CERTS: file },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await new Promise<void>((ready, fail) => {
-    child.stdout.on('data', (chunk) => String(chunk).includes('Press Ctrl-C to stop.') && ready());
-    child.once('exit', () => fail(new Error('it did not start')));
-  });
-  const description: StackDescription = JSON.parse(readFileSync(join(folder, '.local', 'stack.json'), 'utf8'));
-  return { child, description };
-}
 
 const redirectUri = 'http://127.0.0.1:43117/callback';
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };

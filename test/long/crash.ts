@@ -5,19 +5,16 @@
  * whole, and tells what stands.
  * `node bin/run.js test/long/crash.ts [--points 0] [--seed 1]`, 0 for all of them
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { close, listen } from '../../bin/local/http.ts';
-import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { connect } from '../../client/connect.ts';
 import { openMemoryKeyStore } from '../../client/keys.ts';
 import { openChainCheck } from '../../registry/log-chain.ts';
 import type { LogEntry } from '../../schemas/changes.ts';
+import { findFreePort, type LocalProcess, startLocal } from '../support/local-process.ts';
 import { seededRandom } from '../support/random.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { readNumbers } from './options.ts';
@@ -31,37 +28,8 @@ const port = await findFreePort();
 
 const country = 'world.example:get-country:v1';
 
-interface Stack {
-  child: ChildProcess;
-  description: StackDescription;
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  const found = await listen(server);
-  await close(server);
-  return found;
-}
-
-/** Starts the stack with the data that there is, and waits until it can be used. */
-async function start(): Promise<Stack> {
-  const child = spawn(
-    process.execPath,
-    ['--import', resolve('test/long/crash-hook.js'), resolve('bin/run.js'), resolve('bin/local.ts'), '--data', join(folder, 'data')],
-    { cwd: folder, env: { ...process.env, PORT: String(port), npm_lifecycle_event: '' }, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  let output = '';
-  const { promise, resolve: isReady, reject } = Promise.withResolvers<void>();
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output = (output + chunk).slice(-20_000);
-      if (output.includes('Press Ctrl-C to stop.')) isReady();
-    });
-  }
-  child.once('close', () => reject(new Error(`the stack does not start: ${output}`)));
-  await promise;
-  return { child, description: JSON.parse(readFileSync(join(folder, '.local', 'stack.json'), 'utf8')) };
-}
+/** Starts the stack with the data that there is. */
+const start = () => startLocal(folder, ['--data', join(folder, 'data')], { PORT: String(port) }, 'test/long/crash-hook.js');
 
 interface Answer {
   status: number;
@@ -71,7 +39,7 @@ interface Answer {
 }
 
 async function call(
-  { description }: Stack,
+  { description }: LocalProcess,
   method: string,
   path: string,
   body?: object,
@@ -87,17 +55,20 @@ async function call(
 }
 
 /** Tells the table when to end the process. @returns how many writes there were since it was told the last time */
-async function order({ description }: Stack, at: number, when: string): Promise<number> {
+async function order({ description }: LocalProcess, at: number, when: string): Promise<number> {
   const answer = await fetch(description.dynamodb_endpoint, { method: 'POST', headers: { 'x-crash': `${at} ${when}` } });
   return Number(await answer.text());
 }
 
 /** What a reader may find in a place, as JSON: one state, or two while a change is under way. */
 class Expected {
-  readonly places = new Map<string, { read(stack: Stack): Promise<unknown>; allowed: unknown[] }>();
+  readonly places = new Map<string, { read(stack: LocalProcess): Promise<unknown>; allowed: unknown[] }>();
 
   /** Changes what stands in some places; whoever is cut short may have changed each of them or not. */
-  async change<T>(places: [path: string, next: unknown, read: (stack: Stack) => Promise<unknown>][], run: () => Promise<T>): Promise<T> {
+  async change<T>(
+    places: [path: string, next: unknown, read: (stack: LocalProcess) => Promise<unknown>][],
+    run: () => Promise<T>,
+  ): Promise<T> {
     for (const [name, next, read] of places) {
       const { allowed } = this.places.get(name) ?? { allowed: [null] };
       this.places.set(name, { read, allowed: [...allowed, next] });
@@ -107,7 +78,7 @@ class Expected {
     return result;
   }
 
-  async check(stack: Stack): Promise<void> {
+  async check(stack: LocalProcess): Promise<void> {
     for (const [name, place] of this.places) {
       const found = await place.read(stack);
       const states = place.allowed.map((state) => JSON.stringify(state));
@@ -127,30 +98,30 @@ function expectStatus(answer: Answer, status: number): Answer {
 }
 
 /** The description of a service by its name, or of an intent; null if there is none. */
-const serviceAt = (name: string) => async (stack: Stack) => {
+const serviceAt = (name: string) => async (stack: LocalProcess) => {
   const { body } = await call(stack, 'GET', `/api/services?name=${encodeURIComponent(name)}`);
   const found = body.services.find((service: { service_name: string }) => service.service_name === name);
   if (!found) return null;
   return expectStatus(await call(stack, 'GET', `/api/services/${found.service_id}`), 200).body.description;
 };
-const intentAt = (uid: string) => async (stack: Stack) => {
+const intentAt = (uid: string) => async (stack: LocalProcess) => {
   const { status, body } = await call(stack, 'GET', `/api/intents/${encodeURIComponent(uid)}?view=full`);
   return status === 404 ? null : body.description;
 };
-const agentAt = (round: number) => async (stack: Stack) => {
+const agentAt = (round: number) => async (stack: LocalProcess) => {
   const { status } = await call(stack, 'GET', `/api/agents/crash%20${round}`);
   return status === 404 ? null : status;
 };
 
 /** A client of the agent of a round, which signs anew whenever it is opened, with the key that it had. */
 const keyStores = new Map<number, ReturnType<typeof openMemoryKeyStore>>();
-const agentOf = ({ description }: Stack, round: number) => {
+const agentOf = ({ description }: LocalProcess, round: number) => {
   const keyStore = keyStores.get(round) ?? openMemoryKeyStore();
   keyStores.set(round, keyStore);
   return connect(description.base_url, { agentId: `crash ${round}`, onPolicy: () => true, keyStore });
 };
 
-const executeWith = async (stack: Stack, pat: string, uid: string, headers: Record<string, string> = {}) =>
+const executeWith = async (stack: LocalProcess, pat: string, uid: string, headers: Record<string, string> = {}) =>
   call(
     stack,
     'POST',
@@ -160,7 +131,7 @@ const executeWith = async (stack: Stack, pat: string, uid: string, headers: Reco
   );
 
 /** One of everything that is written. What it does in one round has other names than in any other. */
-async function work(stack: Stack, round: number): Promise<void> {
+async function work(stack: LocalProcess, round: number): Promise<void> {
   const [name, newName, goingName] = [`Crash ${round}`, `Crash ${round} renamed`, `Crash ${round} going`];
   const uid = (slug: string) => `crash-${round}.example:${slug}:v1`;
   const at = (path: string) => `/api/services/${path}`;
@@ -195,7 +166,7 @@ async function work(stack: Stack, round: number): Promise<void> {
     async () =>
       expectStatus(await call(stack, 'PUT', at(id), { ...serviceNamed(newName), description: 'Renamed' }, { 'If-Match': etag }), 200),
   );
-  const credentialOf = async (one: Stack) => (await call(one, 'GET', at(id))).body.credential?.headers ?? null;
+  const credentialOf = async (one: LocalProcess) => (await call(one, 'GET', at(id))).body.credential?.headers ?? null;
   await expected.change([[`credential ${id}`, ['X-Key'], credentialOf]], async () =>
     expectStatus(await call(stack, 'PUT', at(`${id}/credential`), { headers: { 'X-Key': 'secret' } }), 200),
   );
@@ -214,13 +185,13 @@ async function work(stack: Stack, round: number): Promise<void> {
   const { pat } = await expected.change([[`agent ${round}`, 200, agentAt(round)]], () => agent.obtainPat());
   expected.places.set(`PAT ${round}`, { read: async (one) => (await executeWith(one, pat, country)).status, allowed: [200] });
   const key = { 'Idempotency-Key': `once-${round}` };
-  const executionOf = async (one: Stack) => (await executeWith(one, pat, country, key)).status;
+  const executionOf = async (one: LocalProcess) => (await executeWith(one, pat, country, key)).status;
   await expected.change([[`execution ${round}`, 200, executionOf]], async () => {
     // a call that was cut short cannot be told from one that was not made: the gate says so, for as long as the key is kept
     expected.places.get(`execution ${round}`)?.allowed.push(409, 503);
     return expectStatus(await executeWith(stack, pat, country, key), 200);
   });
-  const blockedOf = async (one: Stack) => (await call(one, 'GET', `/api/agents/crash%20${round}`)).body.block?.reason ?? null;
+  const blockedOf = async (one: LocalProcess) => (await call(one, 'GET', `/api/agents/crash%20${round}`)).body.block?.reason ?? null;
   await expected.change(
     [
       [`block ${round}`, 'seen', blockedOf],
@@ -232,7 +203,7 @@ async function work(stack: Stack, round: number): Promise<void> {
 }
 
 /** Nothing of a service that is gone is found or listed, each name is free or held, and the log is whole and tells what stands. */
-async function checkRegistry(stack: Stack, round: number): Promise<void> {
+async function checkRegistry(stack: LocalProcess, round: number): Promise<void> {
   const { body: found } = await call(stack, 'GET', `/api/intents/search?namespace=crash-${round}.example&page_size=100`);
   const { body: page } = await call(stack, 'GET', `/api/services?name=${encodeURIComponent(`Crash ${round}`)}&page_size=100`);
   const services: { service_id: string; service_name: string; intents: number }[] = page.services;

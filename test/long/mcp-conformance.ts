@@ -8,10 +8,10 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { startStack } from '../../bin/local/stack.ts';
 import { issuerOf } from '../../functions/core/sign-in/metadata.ts';
+import { findFreePort } from '../support/local-process.ts';
 import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
 
 const packageName = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -32,14 +32,6 @@ async function signIn(address: string): Promise<void> {
   const browser = openBrowser();
   const page = await openAuthorization(browser, stack, address);
   await fetch((await decide(browser, stack, page)).next ?? '');
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 for (const scenario of scenarios) {

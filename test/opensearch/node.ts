@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chown, cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type OpenSearchEngine, openOpenSearchEngine } from '../../functions/core/search/opensearch/engine.ts';
+import { findFreePort } from '../support/local-process.ts';
 
 const run = promisify(execFile);
 
@@ -131,14 +131,4 @@ async function untilReady(child: ChildProcess, endpoint: string): Promise<void> 
     await setTimeout(250);
   }
   throw new Error(`OpenSearch has not started. It needs Java 11 to 23; its log ends with:\n${log}`);
-}
-
-/** The port is free now; nobody else takes it in the moment until OpenSearch does. */
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -11,19 +11,12 @@ import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
 import type { Evidence } from '../../functions/core/execution/evidence.ts';
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
-import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openKms } from '../../functions/core/kms.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
-import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
-import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
-import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
-import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
@@ -31,9 +24,8 @@ import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { openRelay, type RelayOptions } from '../../functions/core/relay/call.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
-import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
 import { createAction as createIssueToken } from '../../functions/issue-token.ts';
+import { openAuthenticate, openExecuteOver, openIssueOver } from './actions.ts';
 import { makeCallKeys } from './call-keys.ts';
 import { type Answer, invoke } from './invoke.ts';
 import { startTable, type TestTable } from './table.ts';
@@ -70,29 +62,8 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const directories = agentDirectories({ rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network }, now);
 
   /** A new instance of endpoint 5. */
-  const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action => {
-    const archive = openPolicyArchive(table);
-    const usedJtis = openUsedJtis(table);
-    return createIssuePat({
-      findPolicy: openPolicy(template),
-      agents: openAgents(table),
-      archive,
-      refusals: openPolicyRefusals(archive),
-      usedJtis,
-      proofs: openProofs(usedJtis, false),
-      limits: openRateLimiter(table),
-      signingKeys,
-      directories,
-      settings: {
-        protocol: 'proto',
-        patLifeSeconds: 3_600,
-        issueLimitPerHour: 60,
-        isFreshRequired: false,
-        isApprovalRequired,
-        isSharingAllowed,
-      },
-    });
-  };
+  const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action =>
+    openIssueOver(table, { template, signingKeys, directories, settings: { isApprovalRequired, isSharingAllowed } });
 
   const signIns = openSignIns(table);
 
@@ -114,15 +85,6 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const started: string[] = [];
   const announced: string[] = [];
 
-  /** What verifies PATs of a policy. */
-  const openAuthenticate = (template: PolicyTemplate, over: Table = table) =>
-    openAuthenticator({
-      verifyPat: openPatVerifier({ findKey: signingKeys.find }),
-      proofs: openProofs(openUsedJtis(over), false),
-      findPolicy: openPolicy(template),
-      refusals: openPolicyRefusals(openPolicyArchive(over)),
-    });
-
   /** A new instance of endpoint 3. */
   const openExecute = ({
     template = loadPolicyTemplate(),
@@ -138,18 +100,12 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     connect?: () => Promise<unknown>;
     evidence?: Evidence;
   } = {}): Action =>
-    createExecuteIntent({
-      authenticate: openAuthenticate(template, over),
-      intents: openIntents(over),
-      calls: openIdempotentCalls(over),
-      limits: openRateLimiter(over, now),
-      slowCalls: openSlowCalls(over, 'execute-intent', 10),
+    openExecuteOver(over, {
+      authenticate: openAuthenticate(over, signingKeys, template),
       ...(evidence && { evidence }),
       deferral: {
-        deferred: openDeferredCalls(over),
         start: async (executionId) => void started.push(executionId),
         announce: async (shown) => void announced.push(shown.id),
-        approvalSeconds: 3_600,
       },
       relay: {
         connect: async (execution) => {
@@ -175,7 +131,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     openIssue,
     openToken,
     openExecute,
-    openAuthenticate,
+    openAuthenticate: (template: PolicyTemplate) => openAuthenticate(table, signingKeys, template),
     relay,
     started,
     announced,

@@ -1,8 +1,4 @@
 import assert from 'node:assert/strict';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
-import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
 import { judgedAgent } from '../../functions/core/pat/holder.ts';
 import { type CurrentPolicy, openPolicy, policyFor } from '../../functions/core/policy/policy.ts';
@@ -12,13 +8,12 @@ import { readTrial } from '../../functions/core/policy/trial.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
-import { openRedactor } from '../../functions/core/relay/redact.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import { openReplay, replay } from '../../functions/core/trial/replay.ts';
-import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
 import { type RecordedExecution, recordedExecution } from '../../schemas/executions.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
+import { answerFrom, openExecuteOver } from './actions.ts';
 import { execute } from './gate.ts';
 import { chooseWith } from './random.ts';
 import { intentOf, serviceNamed } from './records.ts';
@@ -211,28 +206,17 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
     const send = async () => {
       if (upstream === 'lost') throw new CallFailed('lost');
       if (upstream === 'failing') throw new CallFailed('broken_answer');
-      return {
-        status: 200,
-        url: 'https://up.example/',
-        body: Buffer.from('{"name":"France"}'),
-        redactor: openRedactor(undefined),
-        durationMs: 1,
-      };
+      return answerFrom('https://up.example/');
     };
     return { send, drop: () => {} };
   };
-  const action = createExecuteIntent({
+  const action = openExecuteOver(table, {
     authenticate: async () => {
       const claimsUnder = ({ reference, compiled }: CurrentPolicy) => claimsOf(current.agent, reference, compiled.scope);
       const policy = policyFor(findPolicy(baseUrl), judgedAgent(claimsUnder(findPolicy(baseUrl))));
       return { claims: claimsUnder(policy), policy, proof: undefined };
     },
-    intents: openIntents(table),
-    calls: openIdempotentCalls(table),
-    limits: openRateLimiter(table, now),
-    slowCalls: openSlowCalls(table, 'execute-intent', 10),
-    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600 },
-    relay: { connect } as unknown as Parameters<typeof createExecuteIntent>[0]['relay'],
+    relay: { connect },
     now,
   });
   const run: TrialRun = {

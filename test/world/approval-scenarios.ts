@@ -4,7 +4,6 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
 import { openDeferredRun } from '../../functions/core/execution/deferred-run.ts';
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
@@ -14,11 +13,10 @@ import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
-import { openRedactor } from '../../functions/core/relay/redact.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
+import { answerFrom, openExecuteOver } from '../support/actions.ts';
 import { approvalTemplate } from '../support/deferred.ts';
 import { invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -40,13 +38,8 @@ const relayFails = (variant: Failure): Error =>
 
 /** Asks for a call that a person has to approve. @returns the id of its execution */
 async function ask(table: Table, claims: PatClaims, key: string): Promise<{ status: number; id: string; text: string }> {
-  const action = createExecuteIntent({
+  const action = openExecuteOver(table, {
     authenticate: async () => ({ claims, policy: policyOf()(baseUrl), proof: undefined }),
-    intents: openIntents(table),
-    calls: openIdempotentCalls(table),
-    limits: openRateLimiter(table),
-    slowCalls: openSlowCalls(table, 'execute-intent', 10),
-    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600 },
     relay: { connect: () => Promise.reject(new Error('a call that waits is made')) },
   });
   const { status, body } = await invoke(action, {
@@ -91,7 +84,7 @@ const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =
       connect: async ({ request: { url } }) => ({
         send: async () => {
           await act('upstream', () => sent(url), { failure: relayFails });
-          return { status: 200, url, body: Buffer.from('{"name":"France"}'), redactor: openRedactor(undefined), durationMs: 1 };
+          return answerFrom(url);
         },
         drop: () => {},
       }),

@@ -6,19 +6,11 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Context } from 'aws-lambda';
 import { openAgents } from '../../functions/core/activity/agents.ts';
-import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
-import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
-import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 import type { Kms } from '../../functions/core/kms.ts';
 import { countExecution } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
-import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
-import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
@@ -27,12 +19,10 @@ import { loadPolicyTemplate } from '../../functions/core/policy/published-policy
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
-import { openRedactor } from '../../functions/core/relay/redact.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
-import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
-import { createAction as createIssuePat } from '../../functions/issue-pat.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
+import { answerFrom, openAuthenticate, openExecuteOver, openIssueOver } from '../support/actions.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { eventOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -118,19 +108,8 @@ type Upstream = 'dead' | 'lost' | 'live';
 
 /** A new instance of endpoint 3, which calls the upstream through the scheduler. */
 function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upstream: Upstream = 'live'): Action {
-  const signingKeys = openSigningKeys(openKms(act), ['key']);
-  return createExecuteIntent({
-    authenticate: openAuthenticator({
-      verifyPat: openPatVerifier({ findKey: signingKeys.find }),
-      proofs: openProofs(openUsedJtis(table), false),
-      findPolicy: openPolicy(templateOf(rate)),
-      refusals: openPolicyRefusals(openPolicyArchive(table)),
-    }),
-    intents: openIntents(table),
-    calls: openIdempotentCalls(table),
-    limits: openRateLimiter(table),
-    slowCalls: openSlowCalls(table, 'execute-intent', 10),
-    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600 },
+  return openExecuteOver(table, {
+    authenticate: openAuthenticate(table, openSigningKeys(openKms(act), ['key']), templateOf(rate)),
     relay: {
       connect: async () => {
         if (upstream === 'dead') throw new CallFailed('unreachable');
@@ -138,13 +117,7 @@ function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upst
           send: async () => {
             if (upstream === 'lost') throw new CallFailed('lost');
             await act('upstream', call, { failure: relayFails });
-            return {
-              status: 200,
-              url: 'https://up.example/',
-              body: Buffer.from('{"name":"France"}'),
-              redactor: openRedactor(undefined),
-              durationMs: 1,
-            };
+            return answerFrom('https://up.example/');
           },
           drop: () => {},
         };
@@ -154,28 +127,13 @@ function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upst
 }
 
 /** A new instance of endpoint 5. */
-function openIssue({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: Terms; issues?: number } = {}): Action {
-  const [archive, usedJtis] = [openPolicyArchive(table), openUsedJtis(table)];
-  return createIssuePat({
-    findPolicy: openPolicy(templateOf(rate)),
-    agents: openAgents(table),
-    archive,
-    refusals: openPolicyRefusals(archive),
-    usedJtis,
-    proofs: openProofs(usedJtis, false),
-    limits: openRateLimiter(table),
+const openIssue = ({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: Terms; issues?: number } = {}): Action =>
+  openIssueOver(table, {
+    template: templateOf(rate),
     signingKeys: openSigningKeys(openKms(act), ['key']),
     directories: { verify: () => Promise.reject(new Error('no directory')) },
-    settings: {
-      protocol: 'proto',
-      patLifeSeconds: 3_600,
-      issueLimitPerHour: issues,
-      isFreshRequired: false,
-      isApprovalRequired: false,
-      isSharingAllowed: false,
-    },
+    settings: { issueLimitPerHour: issues },
   });
-}
 
 const unscheduled = (table: Table): Caller => ({ table, act: async (_, effect) => effect() });
 

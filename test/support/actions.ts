@@ -1,0 +1,88 @@
+import { openAgents } from '../../functions/core/activity/agents.ts';
+import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
+import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
+import type { Action } from '../../functions/core/http/serve.ts';
+import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
+import { openAuthenticator } from '../../functions/core/pat/authenticate.ts';
+import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
+import { openProofs } from '../../functions/core/pat/proof.ts';
+import { openPatVerifier } from '../../functions/core/pat/verify.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
+import { openIntents } from '../../functions/core/registry/intents.ts';
+import { openRedactor } from '../../functions/core/relay/redact.ts';
+import type { Table } from '../../functions/core/table/table.ts';
+import { createAction as createExecuteIntent } from '../../functions/execute-intent.ts';
+import { createAction as createIssuePat, type Deps as IssueDeps } from '../../functions/issue-pat.ts';
+
+type Keys = IssueDeps['signingKeys'];
+type ExecuteDeps = Parameters<typeof createExecuteIntent>[0];
+
+/** What verifies PATs of a policy. */
+export const openAuthenticate = (table: Table, signingKeys: Keys, template: PolicyTemplate) =>
+  openAuthenticator({
+    verifyPat: openPatVerifier({ findKey: signingKeys.find }),
+    proofs: openProofs(openUsedJtis(table), false),
+    findPolicy: openPolicy(template),
+    refusals: openPolicyRefusals(openPolicyArchive(table)),
+  });
+
+/** A new instance of endpoint 3. Calls that are made later start nothing, unless `deferral` says otherwise. */
+export const openExecuteOver = (
+  table: Table,
+  {
+    deferral,
+    now = Date.now,
+    ...given
+  }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
+    Partial<Pick<ExecuteDeps, 'evidence' | 'now'>> & { deferral?: Pick<ExecuteDeps['deferral'], 'start' | 'announce'> },
+): Action =>
+  createExecuteIntent({
+    intents: openIntents(table),
+    calls: openIdempotentCalls(table),
+    limits: openRateLimiter(table, now),
+    slowCalls: openSlowCalls(table, 'execute-intent', 10),
+    deferral: { deferred: openDeferredCalls(table), start: async () => {}, announce: async () => {}, approvalSeconds: 3_600, ...deferral },
+    now,
+    ...given,
+  });
+
+/** A new instance of endpoint 5. */
+export function openIssueOver(
+  table: Table,
+  given: Pick<IssueDeps, 'signingKeys' | 'directories'> & { template: PolicyTemplate; settings?: Partial<IssueDeps['settings']> },
+): Action {
+  const { template, settings, ...parts } = given;
+  const [archive, usedJtis] = [openPolicyArchive(table), openUsedJtis(table)];
+  return createIssuePat({
+    findPolicy: openPolicy(template),
+    agents: openAgents(table),
+    archive,
+    refusals: openPolicyRefusals(archive),
+    usedJtis,
+    proofs: openProofs(usedJtis, false),
+    limits: openRateLimiter(table),
+    settings: {
+      protocol: 'proto',
+      patLifeSeconds: 3_600,
+      issueLimitPerHour: 60,
+      isFreshRequired: false,
+      isApprovalRequired: false,
+      isSharingAllowed: false,
+      ...settings,
+    },
+    ...parts,
+  });
+}
+
+/** What an upstream at this address answers. */
+export const answerFrom = (url: string, body = '{"name":"France"}') => ({
+  status: 200,
+  url,
+  body: Buffer.from(body),
+  redactor: openRedactor(undefined),
+  durationMs: 1,
+});
