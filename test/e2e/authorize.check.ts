@@ -168,18 +168,10 @@ describe('clients', () => {
     ['an address with dot segments', `${invalid}/a/../client.json`, /^The client_id must be/],
     ['a file', 'file:///etc/passwd', /^The client_id must be/],
     ['instance metadata', 'https://169.254.169.254/latest/meta-data', /^The client metadata document cannot be read/],
-    ['a private address', 'https://10.0.0.1/client.json', /cannot be read/],
-    ['an IPv6 address that holds a private one', 'https://[::ffff:a00:1]/client.json', /cannot be read/],
     ['this gate itself', `${base}/openapi.json`, /cannot be read/],
     ['a host that is not there', 'http://127.0.0.1:1/client.json', /cannot be read/],
     ['a document that is not there', `${clientHost.origin}/none.json`, /cannot be read/],
-    [
-      'a document that leads elsewhere',
-      clientHost.publish([redirectUri], {}, { status: 302, headers: { Location: clientId } }),
-      /without redirects/,
-    ],
     ['a document that is too large', clientHost.publish([redirectUri], { padding: 'x'.repeat(11_000) }), /at most 10 KiB/],
-    ['a document that is compressed', clientHost.publish([redirectUri], {}, { headers: { 'Content-Encoding': 'gzip' } }), /cannot be read/],
     ['a page', clientHost.publish([redirectUri], {}, { headers: { 'Content-Type': 'text/html' } }), /cannot be read/],
     [
       'a document with another client_id',
@@ -187,11 +179,6 @@ describe('clients', () => {
       /must be the address of that document/,
     ],
     ['a document without redirect URIs', clientHost.publish([]), /must have client_id and redirect_uris/],
-    [
-      'a client with a secret',
-      clientHost.publish([redirectUri], { token_endpoint_auth_method: 'client_secret_basic' }),
-      /without a secret/,
-    ],
     ['a client of another flow', clientHost.publish([redirectUri], { grant_types: ['client_credentials'] }), /authorization_code/],
   ])('%s', async (_, client_id, problem) => {
     expectRefused(await open(browser, { client_id }), problem);
@@ -245,25 +232,26 @@ describe('redirect URIs are compared character by character', () => {
     '//host.example/callback',
   ])('%s is refused', async (redirect_uri) => {
     expectRefused(await open(browser, { redirect_uri }), /^The redirect_uri must be one of those/);
-    // not even an error is sent there
-    expectRefused(await open(browser, { redirect_uri, response_type: 'token', prompt: 'none' }), /^The redirect_uri must be/);
   });
 
-  test.each([redirectUri, 'http://127.0.0.1/callback', 'http://127.0.0.1:5123/callback', 'http://localhost:7777/callback'])(
-    '%s is taken',
-    async (redirect_uri) => {
-      expect((await open(browser, { redirect_uri })).text).toContain('Let Test host act for you?');
-    },
-  );
+  test('and not even an error is sent to another', async () => {
+    const changes = { redirect_uri: 'https://host.example.evil.example/callback', response_type: 'token', prompt: 'none' };
+    expectRefused(await open(browser, changes), /^The redirect_uri must be/);
+  });
+
+  test.each([redirectUri, 'http://127.0.0.1:5123/callback', 'http://localhost:7777/callback'])('%s is taken', async (redirect_uri) => {
+    expect((await open(browser, { redirect_uri })).text).toContain('Let Test host act for you?');
+  });
 
   test('under localhost, any port will do for a client that has registered none', async () => {
     const client_id = clientHost.publish(['http://localhost/callback']);
     for (const redirect_uri of ['http://localhost/callback', 'http://localhost:53682/callback']) {
       expect((await open(browser, { client_id, redirect_uri })).text).toContain('Let Test host act for you?');
     }
-    const others = ['http://localhost:53682/callback/', 'http://127.0.0.1:53682/callback', 'http://localhost.evil.example/callback'];
     for (const redirect_uri of [
-      ...others,
+      'http://localhost:53682/callback/',
+      'http://127.0.0.1:53682/callback',
+      'http://localhost.evil.example/callback',
       'http://localhost:53682',
       'https://localhost:53682/callback',
       'http://localhost:99999/callback',
@@ -280,17 +268,14 @@ describe('redirect URIs are compared character by character', () => {
   });
 });
 
-test.each(published)(
-  '%s signs in with the description that it publishes, and executes',
-  async (client_name, { client_id: _, ...document }, redirects) => {
-    const client_id = clientHost.publish([], document);
-    for (const redirect_uri of redirects) {
-      expect((await open(browser, { client_id, redirect_uri })).text).toContain(`Let ${client_name} act for you?`);
-      const executed = await api.execute(await obtainPat({ client_id, redirect_uri }), 'world.example:get-country:v1', { code: 'JP' });
-      expect(executed).toMatchObject({ status: 200, body: { name: 'Japan' } });
-    }
-  },
-);
+// test/functions/core/sign-in/clients.test.ts takes those of all clients
+test('a client signs in with the description that it publishes, and executes', async () => {
+  const [client_name, { client_id: _, ...document }, [redirect_uri = '']] = published[0] as (typeof published)[number];
+  const client_id = clientHost.publish([], document);
+  expect((await open(browser, { client_id, redirect_uri })).text).toContain(`Let ${client_name} act for you?`);
+  const executed = await api.execute(await obtainPat({ client_id, redirect_uri }), 'world.example:get-country:v1', { code: 'JP' });
+  expect(executed).toMatchObject({ status: 200, body: { name: 'Japan' } });
+});
 
 test('the root of the gate may be named as a resource with the slash that clients put there', async () => {
   expect(await obtainPat({ resource: `${base}/` })).toMatch(/^ey/);

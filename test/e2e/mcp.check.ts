@@ -3,7 +3,6 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
-import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startApi } from './api.ts';
 
 const logged: string[] = [];
@@ -124,53 +123,39 @@ describe.each(revisions)('a client of revision %s', (revision) => {
 });
 
 describe('a refusal says the next call', () => {
-  const refusals: [string, string, () => Record<string, unknown> | Promise<Record<string, unknown>>, string, string][] = [
+  type Arguments = Record<string, unknown>;
+  const executing = (given: Arguments) => async (): Promise<Arguments> => ({ ...country, ...given, pat: await api.obtainPat() });
+  const meant = 'Did you mean world.example:get-country:v1';
+  const signedElsewhere = () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    return { agent_id: 'me', agent_public_key: publicPem(privateKey), signed_policy: sign(privateKey, 'something else') };
+  };
+  const refusals: [string, string, () => Arguments | Promise<Arguments>, string, string][] = [
     ['arguments of search', 'search_intents', () => ({ page: 0, colour: 'red' }), 'INVALID_PARAMETER', 'call search_intents again'],
     ['no uid', 'get_intent', () => ({ intent_uid: 'nonsense' }), 'INVALID_PARAMETER', 'call get_intent again'],
     ['an unknown intent', 'get_intent', () => ({ intent_uid: 'a.example:none:v1' }), 'NOT_FOUND', 'Call search_intents'],
-    [
-      'a misspelt uid',
-      'get_intent',
-      () => ({ intent_uid: 'world.example:get-contry:v1' }),
-      'NOT_FOUND',
-      'Did you mean world.example:get-country:v1',
-    ],
-    [
-      'a misspelt uid',
-      'execute_intent',
-      async () => ({ ...country, intent_uid: 'word.example:get-country:v1', pat: await api.obtainPat() }),
-      'NOT_FOUND',
-      'Did you mean world.example:get-country:v1',
-    ],
+    ['a misspelt uid', 'get_intent', () => ({ intent_uid: 'world.example:get-contry:v1' }), 'NOT_FOUND', meant],
+    ['a misspelt uid', 'execute_intent', executing({ intent_uid: 'word.example:get-country:v1' }), 'NOT_FOUND', meant],
     ['half of what accepting takes', 'accept_policy', () => ({ agent_id: 'me' }), 'INVALID_PARAMETER', 'call accept_policy again'],
-    [
-      'a signature over something else',
-      'accept_policy',
-      () => {
-        const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-        return { agent_id: 'me', agent_public_key: publicPem(privateKey), signed_policy: sign(privateKey, 'something else') };
-      },
-      'INVALID_SIGNATURE',
-      'Call accept_policy without arguments',
-    ],
+    ['a signature over something else', 'accept_policy', signedElsewhere, 'INVALID_SIGNATURE', 'Call accept_policy without arguments'],
     [
       'missing parameters',
       'execute_intent',
-      async () => ({ ...country, parameters: {}, pat: await api.obtainPat() }),
+      executing({ parameters: {} }),
       'INVALID_PARAMETER',
-      'Call get_intent to see what each parameter has to be',
+      'Call get_intent to see what each parameter',
     ],
     [
       'another version',
       'execute_intent',
-      async () => ({ ...country, intent_uid: 'world.example:get-country:v9', pat: await api.obtainPat() }),
+      executing({ intent_uid: 'world.example:get-country:v9' }),
       'VERSION_CONFLICT',
       'supported_versions',
     ],
     [
       'a prohibited intent',
       'execute_intent',
-      async () => ({ intent_uid: 'world.example:export-countries:v1', parameters: {}, pat: await api.obtainPat() }),
+      executing({ intent_uid: 'world.example:export-countries:v1' }),
       'FORBIDDEN',
       'Call search_intents for an intent that you may execute',
     ],
@@ -218,33 +203,6 @@ test('a call with the digest of an intent is executed only while the intent is w
   await client.close();
 });
 
-test('a PAT that is bound to its key needs a proof for this very request', async () => {
-  const agent = await makeAgent();
-  const { body: policy } = await api.call('GET', '/api/policy');
-  const base = api.stack.base_url;
-  const issued = await api.call('POST', '/api/pat/issue', {
-    body: {
-      agent_id: `agent-${randomUUID()}`,
-      agent_public_key: agent.pem,
-      signed_policy: await signJws(agent, JSON.stringify(policy)),
-    },
-    headers: { DPoP: await signProof(agent, { url: `${base}/api/pat/issue` }) },
-  });
-  const token = issued.body['proto-pat'];
-  const executeWith = async (headers: Record<string, string>) =>
-    api.call('POST', '/mcp', {
-      token,
-      headers,
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: country } },
-    });
-  expect(await executeWith({})).toMatchObject({
-    status: 200,
-    body: { result: { isError: true, structuredContent: { error: { code: 'UNAUTHORIZED' } } } },
-  });
-  const proven = await executeWith({ DPoP: await signProof(agent, { url, token }) });
-  expect(proven).toMatchObject({ status: 200, body: { result: { isError: false, structuredContent: { name: 'Japan' } } } });
-});
-
 const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientCapabilities': {},
@@ -268,98 +226,56 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
   const versions = 'This server supports the MCP revisions 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26. Use one of them.';
   const envelope =
     'params._meta must contain the text io.modelcontextprotocol/protocolVersion and the object io.modelcontextprotocol/clientCapabilities.';
-  const mismatch = (name: string) => `The header ${name} must be sent and match the body.`;
+  const mismatch = (name: string) => ({ code: -32020, message: `The header ${name} must be sent and match the body.` });
+  const invalid = (message: unknown, code = -32600) => ({ code, message });
+  const methods = (...names: string[]) => invalid(`Unknown method. Available methods: ${names.join(', ')}.`, -32601);
+  const ofRevision = (revision: string) => ({ _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': revision } });
+  const unsupportedVersion = (requested: string) => ({ ...invalid(versions, -32022), data: { ...unsupported, requested } });
+  const named = (method: string, name?: string) => ({ ...modern, 'Mcp-Method': method, ...(name && { 'Mcp-Name': name }) });
+  const oldMethods = methods('initialize', 'ping', 'tools/list', 'tools/call', 'tasks/get', 'tasks/result');
+  const newMethods = methods('server/discover', 'tools/list', 'tools/call', 'tasks/get', 'tasks/update', 'tasks/cancel');
+  const tools = invalid('Unknown tool. Available tools: search_intents, get_intent, accept_policy, execute_intent.', -32602);
+  const listed = { name: 'get_intent', arguments: [] };
   const mistakes: [string, unknown, Record<string, string>, number, object][] = [
-    ['a batch', [request('ping')], {}, 400, { code: -32600, message: 'The body must be one JSON-RPC 2.0 request or notification.' }],
-    ['another JSON-RPC', { ...request('ping'), jsonrpc: '1.0' }, {}, 400, { code: -32600, message: expect.any(String) }],
-    [
-      'a null id',
-      { ...request('ping'), id: null },
-      {},
-      400,
-      { code: -32600, message: 'The id of a request must be a text or a whole number.' },
-    ],
-    [
-      'params in a list',
-      { ...request('ping'), params: [] },
-      {},
-      400,
-      { code: -32600, message: 'The params of a message must be an object.' },
-    ],
-    [
-      'an unknown method',
-      request('resources/list'),
-      {},
-      200,
-      { code: -32601, message: 'Unknown method. Available methods: initialize, ping, tools/list, tools/call, tasks/get, tasks/result.' },
-    ],
-    [
-      'a method of the handshake',
-      modernRequest('ping'),
-      { ...modern, 'Mcp-Method': 'ping' },
-      404,
-      {
-        code: -32601,
-        message: 'Unknown method. Available methods: server/discover, tools/list, tools/call, tasks/get, tasks/update, tasks/cancel.',
-      },
-    ],
-    [
-      'an unknown tool',
-      request('tools/call', { name: 'sing' }),
-      {},
-      200,
-      { code: -32602, message: 'Unknown tool. Available tools: search_intents, get_intent, accept_policy, execute_intent.' },
-    ],
-    [
-      'arguments in a list',
-      request('tools/call', { name: 'get_intent', arguments: [] }),
-      {},
-      200,
-      { code: -32602, message: 'The arguments of a tool must be an object.' },
-    ],
-    [
-      'an unknown revision in the header',
-      request('ping'),
-      { 'MCP-Protocol-Version': '1999-01-01' },
-      400,
-      { code: -32022, message: versions, data: { ...unsupported, requested: '1999-01-01' } },
-    ],
+    ['a batch', [request('ping')], {}, 400, invalid('The body must be one JSON-RPC 2.0 request or notification.')],
+    ['another JSON-RPC', { ...request('ping'), jsonrpc: '1.0' }, {}, 400, invalid(expect.any(String))],
+    ['a null id', { ...request('ping'), id: null }, {}, 400, invalid('The id of a request must be a text or a whole number.')],
+    ['params in a list', { ...request('ping'), params: [] }, {}, 400, invalid('The params of a message must be an object.')],
+    ['an unknown method', request('resources/list'), {}, 200, oldMethods],
+    ['a method of the handshake', modernRequest('ping'), named('ping'), 404, newMethods],
+    ['an unknown tool', request('tools/call', { name: 'sing' }), {}, 200, tools],
+    ['arguments in a list', request('tools/call', listed), {}, 200, invalid('The arguments of a tool must be an object.', -32602)],
+    ['an unknown revision in the header', request('ping'), { 'MCP-Protocol-Version': '1999-01-01' }, 400, unsupportedVersion('1999-01-01')],
     [
       'another revision in the header, even if that of the body is unknown',
-      request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': 'v999.0.0' } }),
+      request('tools/list', ofRevision('v999.0.0')),
       modern,
       400,
-      { code: -32020, message: mismatch('MCP-Protocol-Version') },
+      mismatch('MCP-Protocol-Version'),
     ],
     [
       'an unknown revision in the body',
-      request('tools/list', { _meta: { ...modernMeta, 'io.modelcontextprotocol/protocolVersion': '<script>' } }),
+      request('tools/list', ofRevision('<script>')),
       { ...modern, 'MCP-Protocol-Version': '<script>' },
       400,
-      { code: -32022, message: versions, data: { ...unsupported, requested: 'unknown' } },
+      unsupportedVersion('unknown'),
     ],
-    ['no envelope', request('tools/list'), modern, 400, { code: -32602, message: envelope }],
+    ['no envelope', request('tools/list'), modern, 400, invalid(envelope, -32602)],
     [
       'no capabilities',
       request('tools/list', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
       modern,
       400,
-      { code: -32602, message: envelope },
+      invalid(envelope, -32602),
     ],
-    ['no header', modernRequest('tools/list'), {}, 400, { code: -32020, message: mismatch('MCP-Protocol-Version') }],
-    [
-      'another method in the header',
-      modernRequest('tools/list'),
-      { ...modern, 'Mcp-Method': 'tools/call' },
-      400,
-      { code: -32020, message: mismatch('Mcp-Method') },
-    ],
+    ['no header', modernRequest('tools/list'), {}, 400, mismatch('MCP-Protocol-Version')],
+    ['another method in the header', modernRequest('tools/list'), named('tools/call'), 400, mismatch('Mcp-Method')],
     [
       'another tool in the header',
       modernRequest('tools/call', { name: 'get_intent' }),
-      { ...modern, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'search_intents' },
+      named('tools/call', 'search_intents'),
       400,
-      { code: -32020, message: mismatch('Mcp-Name') },
+      mismatch('Mcp-Name'),
     ],
   ];
 
