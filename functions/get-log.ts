@@ -1,7 +1,7 @@
 import { ApiError } from './core/api-error.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
-import { requireHead } from './core/receipts/proofs.ts';
+import { noReceipts, requireHead } from './core/receipts/proofs.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -19,7 +19,7 @@ const tilePattern = new RegExp(`^/log/(tile/(?:[0-5]|entries)/${number}(?:\\.p/(
 export const createAction =
   ({ log, table }: Deps): Action =>
   async ({ path }) => {
-    if (!log) throw new ApiError('NOT_FOUND', 'This gate gives no receipts, so it has no log of them.');
+    if (!log) throw noReceipts();
     const text = (body: string, type = 'text/plain; charset=utf-8') => ({
       status: 200,
       text: body,

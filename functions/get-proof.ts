@@ -1,7 +1,6 @@
-import { ApiError } from './core/api-error.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-store.ts';
-import { proveInclusion } from './core/receipts/proofs.ts';
+import { noReceipts, proveInclusion } from './core/receipts/proofs.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -13,7 +12,7 @@ export interface Deps {
 export const createAction =
   ({ log, table }: Deps): Action =>
   async (request) => {
-    if (!log) throw new ApiError('NOT_FOUND', 'This gate gives no receipts, so it has no log of them.');
+    if (!log) throw noReceipts();
     const { origin, store } = log;
     const text = await proveInclusion(table, { origin, read: store.read }, request.pathParameter('id'));
     return { status: 200, text, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };

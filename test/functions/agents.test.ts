@@ -197,6 +197,7 @@ describe('an agent_id', () => {
 describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {
   test.each([
     ['that nobody has seen', 'nobody'],
+    ['of white space', '%20'],
     ['with a line break', 'a%0Ab'],
   ])('of an agent %s is 404, and makes none', async (_, name) => {
     expect(refusalOf(await call(kind, name))).toEqual({

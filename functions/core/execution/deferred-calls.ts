@@ -14,6 +14,7 @@ import {
   describeCall,
   type HeldCall,
   isFree,
+  isOwn,
   isTaken,
   type KeyedRequest,
   longestDeferredRunMs,
@@ -74,12 +75,6 @@ const reservedMs = 4_000;
 
 /** Usual duration of a write, in milliseconds. */
 const usualWriteMs = 20;
-
-const isClaimedBy = (executionId: string, run: string): Condition[] => [
-  ['=', 'execution_id', executionId],
-  ['=', 'state', 'running'],
-  ['=', 'run', run],
-];
 
 /** The write that moves a call to its next state, unless it has already moved or expired. */
 export const moveCall = (
@@ -200,7 +195,7 @@ export function openDeferredCalls(table: Table) {
       const set = { ...(await outcomeMembers(outcome, item.deferred)), ...(mayRepeat && { may_repeat: true }) };
       for (let attempt = 0; ; attempt++) {
         try {
-          await writeWith(table, keys.call(account, key), { set, when: isClaimedBy(executionId, run) }, receipt);
+          await writeWith(table, keys.call(account, key), { set, when: [...isOwn(executionId), ['=', 'run', run]] }, receipt);
           return;
         } catch (error) {
           if (!isUnavailable(error) || leftMs() < reservedMs) throw error;

@@ -8,11 +8,6 @@ import { answerHeld, fingerprintOf, readIdempotencyKey } from './idempotency-key
 import type { IdempotentCalls } from './idempotent-call.ts';
 import { narrow } from './narrow.ts';
 
-export interface EarlierParts {
-  calls: Pick<IdempotentCalls, 'find'>;
-  intents: Pick<LiveIntents, 'findWith'>;
-}
-
 /** Whether a request is refused for what it asks, rather than for who asks. */
 const isOfCall = (refusal: unknown): boolean =>
   refusal instanceof ApiError && refusal.code !== 'UNAUTHORIZED' && refusal.details.reason !== 'agent_blocked';
@@ -23,7 +18,7 @@ const isOfCall = (refusal: unknown): boolean =>
  * @throws ApiError the refusal, if there was no such request
  */
 export async function answerAsBefore(
-  { calls, intents }: EarlierParts,
+  { calls, intents }: { calls: Pick<IdempotentCalls, 'find'>; intents: Pick<LiveIntents, 'findWith'> },
   { request, caller, holder, logLine, nowMs }: Execution,
   body: JsonValue,
   refusal: unknown,

@@ -82,7 +82,7 @@ const maxAttempts = 3;
 const maxOutcomeBytes = 400_000;
 
 /** Only the execution that claimed the key may end it, once. */
-const isOwn = (executionId: string): Condition[] => [
+export const isOwn = (executionId: string): Condition[] => [
   ['=', 'execution_id', executionId],
   ['=', 'state', 'running'],
 ];
