@@ -1,3 +1,4 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -42,6 +43,18 @@ test.each(names)('a connection that its peer has forgotten is not used again (%s
   const now = Date.now();
   jest.spyOn(Date, 'now').mockImplementation(() => now + 4_000);
   expect([first, await send?.(), peer.requests]).toEqual([200, 200, 2]);
+});
+
+test('a connection is not used again once the process runs again after a freeze', async () => {
+  const peer = await startForgetfulPeer();
+  const child = fork('test/support/frozen-clients.ts', [peer.url], { env: { ...process.env, LOG_LEVEL: 'SILENT' } });
+  opened.push(() => child.kill('SIGKILL'));
+  const all200 = Object.fromEntries(names.map((name) => [name, 200]));
+  expect(await once(child, 'message')).toMatchObject([all200]);
+  child.kill('SIGSTOP');
+  await setTimeout(4_100);
+  child.kill('SIGCONT');
+  expect(await once(child, 'message')).toMatchObject([all200]);
 });
 
 test.each([
