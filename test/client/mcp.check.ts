@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
@@ -13,6 +13,7 @@ import { type McpBridge, openMcpBridge } from '../../client/mcp-bridge.ts';
 import type { Agreement } from '../../client/pats.ts';
 import { startApi } from '../e2e/api.ts';
 import { startRelay } from '../support/relay.ts';
+import { nodes } from './nodes.ts';
 
 const api = await startApi({ demo: true });
 const baseUrl = api.stack.base_url;
@@ -187,27 +188,17 @@ test.each<[keyof typeof programs, string[], string]>([
   expect(failed.stdout).toBe('');
 });
 
-/** The oldest Node on this machine, which npm scripts do not put first in the PATH. */
-const oldest = (process.env.PATH ?? '')
-  .split(delimiter)
-  .filter((path) => !path.includes('node_modules'))
-  .map((path) => join(path, 'node'))
-  .find(existsSync);
-
-test.each([...new Set([process.execPath, oldest ?? process.execPath])])(
-  'intent-gate mcp finds the Node that it needs, started by %s',
-  async (node) => {
-    const { stdout } = await run(node, [...programs['intent-gate mcp'], baseUrl, '--config', '--folder', folder]);
-    const { command, args } = JSON.parse(stdout).mcpServers['intent-gate'];
-    expect(args).toEqual([...programs['intent-gate mcp'], baseUrl, '--folder', folder]);
-    for (const program of [node, command]) {
-      const client = new Client({ name: 'test', version: '1' });
-      opened.push(() => client.close());
-      await client.connect(new StdioClientTransport({ command: program, args, stderr: 'inherit' }));
-      expect((await client.listTools()).tools).toHaveLength(4);
-    }
-  },
-);
+test.each(nodes)('intent-gate mcp finds the Node that it needs, started by %s', async (node) => {
+  const { stdout } = await run(node, [...programs['intent-gate mcp'], baseUrl, '--config', '--folder', folder]);
+  const { command, args } = JSON.parse(stdout).mcpServers['intent-gate'];
+  expect(args).toEqual([...programs['intent-gate mcp'], baseUrl, '--folder', folder]);
+  for (const program of [node, command]) {
+    const client = new Client({ name: 'test', version: '1' });
+    opened.push(() => client.close());
+    await client.connect(new StdioClientTransport({ command: program, args, stderr: 'inherit' }));
+    expect((await client.listTools()).tools).toHaveLength(4);
+  }
+});
 
 describe('the bridge', () => {
   /** A bridge whose messages are in hand, at a gate that may be another. */

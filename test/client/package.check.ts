@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,23 +8,9 @@ import { build } from 'esbuild';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 import { listSamples } from '../../console/app/code-samples.ts';
 import { installPythonClient } from '../support/python.ts';
+import { nodes, systemPath } from './nodes.ts';
 
 const run = promisify(execFile);
-/** The oldest Node on this machine: npm scripts put a newer one first in the PATH, so this is the next one in it. */
-const systemPath = (process.env.PATH ?? '')
-  .split(delimiter)
-  .filter((folder) => !folder.includes('node_modules'))
-  .join(delimiter);
-const nodes = [
-  ...new Set([
-    process.execPath,
-    systemPath
-      .split(delimiter)
-      .map((folder) => join(folder, 'node'))
-      .find(existsSync) ?? '',
-  ]),
-].filter((node) => node !== '');
-
 let stack: RunningStack;
 let folder: string;
 let project: string;
@@ -84,41 +69,28 @@ test('has no dependencies', async () => {
   expect(await installed('dist/connect.js')).not.toMatch(/from '[^.]/);
 });
 
-describe.each(nodes)('with %s', (node) => {
-  test('executes an intent', async () => {
-    await writeFile(inFolder('program.js'), program);
-    expect((await runIn(node, ['program.js'])).stdout).toBe('Japan\n');
+test.each(nodes)('executes an intent, and serves hosts of MCP as a program of its own, with %s', async (node) => {
+  await writeFile(inFolder('program.js'), program);
+  expect((await runIn(node, ['program.js'])).stdout).toBe('Japan\n');
+  const path = [join(node, '..'), systemPath].join(delimiter);
+  const { stderr } = await run('npx', ['--no', '--', 'intent-gate-mcp', '--help'], {
+    cwd: folder,
+    env: { ...plainEnvironment(), PATH: path },
   });
+  expect(stderr).toContain('intent-gate-mcp accept URL ');
+});
 
-  test('serves hosts of MCP as a program of its own', async () => {
-    const path = [join(node, '..'), systemPath].join(delimiter);
-    const { stderr } = await run('npx', ['--no', '--', 'intent-gate-mcp', '--help'], {
-      cwd: folder,
-      env: { ...plainEnvironment(), PATH: path },
-    });
-    expect(stderr).toContain('intent-gate-mcp accept URL ');
-  });
-
-  test.each(['node', 'browser'] as const)('can be bundled for the platform %s', async (platform) => {
-    await writeFile(inFolder('program.js'), program);
-    await build({
-      entryPoints: [inFolder('program.js')],
-      outfile: inFolder(`bundle-${platform}.mjs`),
-      bundle: true,
-      platform,
-      format: 'esm',
-      logLevel: 'silent',
-    });
-    await rm(inFolder('outside'), { recursive: true, force: true });
-    await mkdir(inFolder('outside'));
-    await writeFile(inFolder('outside/bundle.mjs'), await readFile(inFolder(`bundle-${platform}.mjs`)));
-    expect((await runIn(node, [inFolder('outside/bundle.mjs')])).stdout).toBe('Japan\n');
-  });
+test.each(['node', 'browser'] as const)('can be bundled for the platform %s', async (platform) => {
+  const outside = await mkdtemp(join(tmpdir(), 'intent-gate-bundle-'));
+  await writeFile(inFolder('program.js'), program);
+  const bundle = join(outside, 'bundle.mjs');
+  await build({ entryPoints: [inFolder('program.js')], outfile: bundle, bundle: true, platform, format: 'esm', logLevel: 'silent' });
+  expect((await runIn(nodes.at(-1) ?? '', [bundle])).stdout).toBe('Japan\n');
+  await rm(outside, { recursive: true });
 });
 
 test.each([
   ['nodenext', ['--module', 'nodenext']],
-  ['bundler', ['--module', 'esnext', '--moduleResolution', 'bundler']],
   ['bundler, for a page', ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2023,dom']],
 ])('has types of its own, for moduleResolution %s', async (_, options) => {
   const source = `import { connect, type KeyStore, type OnPolicy, Refusal } from 'intent-gate-client';

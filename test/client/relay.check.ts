@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startStack } from '../../bin/local/stack.ts';
-import { connect } from '../../client/connect.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { installPythonClient } from '../support/python.ts';
 import { startRelay } from '../support/relay.ts';
@@ -34,17 +33,6 @@ const run = (program: string, words: readonly string[], environment: Record<stri
     cwd: environment.CWD ?? process.cwd(),
   }).catch((error) => error);
 const refusal = () => `The policy is not that of ${relay.url} but of ${stack.base_url}`;
-
-test('the TypeScript client signs nothing, whatever the agent says to the policy', async () => {
-  let asked = 0;
-  const gate = await connect(relay.url, { agentId: 'victim', onPolicy: () => ++asked > 0 });
-  await expect(gate.execute(country, { code: 'JP' })).rejects.toMatchObject({
-    code: 'FOREIGN_POLICY',
-    message: expect.stringContaining('so nothing was signed'),
-  });
-  expect(asked).toBe(0);
-  expect(relay.issueRequests()).toEqual([]);
-});
 
 test('the command line signs nothing', async () => {
   const { run: intentGate } = await openCommandLine(folder);

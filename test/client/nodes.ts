@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** The PATH without what npm scripts put first in it. */
+export const systemPath = (process.env.PATH ?? '')
+  .split(delimiter)
+  .filter((folder) => !folder.includes('node_modules'))
+  .join(delimiter);
+
+const oldest = systemPath
+  .split(delimiter)
+  .map((folder) => join(folder, 'node'))
+  .find(existsSync);
+
+/** This Node, and the one that people have on this machine. */
+export const nodes = [...new Set([process.execPath, oldest ?? process.execPath])];
