@@ -23,7 +23,7 @@ import { useDraft } from '../store.ts';
 import type { AgentPage } from '../wire.ts';
 import { Act } from './act.tsx';
 import { Command } from './record-form.tsx';
-import { UsageCharts } from './usage.tsx';
+import { Refusals, refusedOf, UsageCharts } from './usage.tsx';
 
 const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
 
@@ -81,7 +81,7 @@ type AgentUsage = StatsByAgent['agents'][number];
 type Row = AgentPage['agents'][number] & { used: AgentUsage | undefined };
 
 const callsOf = ({ used }: Row): number => used?.executions ?? 0;
-const refusedOf = ({ used }: Row): number => Object.values(used?.refusals ?? {}).reduce((total, one) => total + one, 0);
+const refusedIn = ({ used }: Row): number => (used ? refusedOf(used) : 0);
 
 const columns: readonly Column<Row>[] = [
   {
@@ -94,7 +94,7 @@ const columns: readonly Column<Row>[] = [
   { head: 'Key', cell: ({ key_thumbprint }) => <code>{key_thumbprint}</code> },
   { head: 'Verified for', cell: ({ agent_domain }) => agent_domain },
   { head: 'Calls in a day', cell: callsOf, sortBy: callsOf, isNumber: true },
-  { head: 'Refused', cell: refusedOf, sortBy: refusedOf, isNumber: true },
+  { head: 'Refused', cell: refusedIn, sortBy: refusedIn, isNumber: true },
   { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
   { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
 ];
@@ -241,12 +241,7 @@ function Evidence({ agentId }: { agentId: string }) {
   return (
     <Part title="Usage in the last day">
       <UsageCharts rows={[own]} slots={answer.value} />
-      <Table
-        label="Refusals"
-        heads={['Refused because', 'Times']}
-        numbers={['Times']}
-        rows={Object.entries(own.refusals).map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
-      />
+      <Refusals label="Refusals" head="Refused because" refusals={Object.entries(own.refusals)} />
     </Part>
   );
 }

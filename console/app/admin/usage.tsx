@@ -19,9 +19,11 @@ import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import { Command } from './record-form.tsx';
 
-const slotMs = { hour: 300_000, day: 3_600_000, month: 86_400_000 };
-const slotNames = { hour: 'five minutes', day: 'hour', month: 'day' };
-const slotCount = { hour: 12, day: 24, month: 30 };
+const slotsOf = {
+  hour: { ms: 300_000, name: 'five minutes', count: 12 },
+  day: { ms: 3_600_000, name: 'hour', count: 24 },
+  month: { ms: 86_400_000, name: 'day', count: 30 },
+};
 
 const periods = { hour: 'last hour', day: 'last day', month: 'last month' };
 const groups = { service: 'by service', intent: 'by operation', agent: 'by agent' };
@@ -94,12 +96,7 @@ export function UsageOf({ asked }: { asked: Asked }) {
       />
       {refusals.length > 0 && (
         <Part title="Refusals by reason">
-          <Table
-            label="Reasons"
-            heads={['Reason', 'Times']}
-            numbers={['Times']}
-            rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
-          />
+          <Refusals label="Reasons" head="Reason" refusals={refusals} />
         </Part>
       )}
       <p class="quiet">Each execution is counted once, from the log, within two minutes.</p>
@@ -110,7 +107,17 @@ export function UsageOf({ asked }: { asked: Asked }) {
   );
 }
 
-const refusedOf = ({ refusals }: StatsNumbers): number => Object.values(refusals).reduce((total, one) => total + one, 0);
+/** How often each code was the answer. */
+export const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
+  <Table
+    label={label}
+    heads={[head, 'Times']}
+    numbers={['Times']}
+    rows={refusals.map(([code, count]) => [<a href={linkTo(['reference', code])}>{code}</a>, count])}
+  />
+);
+
+export const refusedOf = ({ refusals }: StatsNumbers): number => Object.values(refusals).reduce((total, one) => total + one, 0);
 const answeredOf = ({ latency }: StatsNumbers): number => latency.reduce((total, count) => total + count, 0);
 const meanOf = (numbers: StatsNumbers): number | undefined =>
   answeredOf(numbers) > 0 ? Math.round(numbers.upstream_ms / answeredOf(numbers)) : undefined;
@@ -151,10 +158,11 @@ function percentile(latency: readonly number[], share: number): string {
 
 /** Calls by what came of them, and how long upstreams took, in each slot of the period. */
 export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
-  const times = Array.from({ length: slotCount[period] }, (_, at) => Date.parse(from) + at * slotMs[period]);
+  const { ms: slotMs, name: slotName, count } = slotsOf[period];
+  const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs);
   const bySlot = Map.groupBy(
     rows.flatMap(({ slots }) => slots),
-    (slot) => Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs[period]),
+    (slot) => Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs),
   );
   const sumOf = (count: (numbers: StatsNumbers) => number) =>
     times.map((_, at) => (bySlot.get(at) ?? []).reduce((total, slot) => total + count(slot), 0));
@@ -171,7 +179,7 @@ export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly 
   return (
     <div class="columns">
       <Chart
-        title={`Calls per ${slotNames[period]}`}
+        title={`Calls per ${slotName}`}
         times={times}
         {...named}
         series={[
