@@ -18,19 +18,28 @@ new PerformanceObserver((list) => {
     if (!hadRecentInput) shifted.push(value + ' ' + sources.map(({ node }) => node?.outerHTML?.slice(0, 200)).join(' | '));
 }).observe({ type: 'layout-shift', buffered: true });`;
 
-/** A gate so slow that the page is drawn without each of its answers. */
-async function slowDown(page: Page): Promise<void> {
+/**
+ * A gate so slow that the page is drawn without each of its answers, which come one after the other.
+ * @returns gives the shifts of a view until everything is there
+ */
+async function slowDown(page: Page): Promise<() => Promise<unknown>> {
+  let turn: Promise<unknown> = Promise.resolve();
   for (const slow of ['**/api/**', '**/openapi.json'])
-    await page.route(slow, async (route) => {
-      await page.evaluate(nextFrames).catch(() => {});
-      await route.fallback().catch(() => {});
+    await page.route(slow, (route) => {
+      turn = turn
+        .then(() => page.evaluate(nextFrames))
+        .then(async () => route.fulfill({ response: await route.fetch() }))
+        // the page has gone on to another view, or is closed
+        .catch(() => {});
+      return turn as Promise<void>;
     });
-}
-
-/** @returns the shifts of a view until everything is there */
-async function listShifts(page: Page): Promise<unknown> {
-  await settle(page);
-  return page.evaluate(`${nextFrames}.then(() => shifted.splice(0))`);
+  return async () => {
+    for (let done: unknown; done !== turn; await settle(page)) {
+      done = turn;
+      await turn;
+    }
+    return page.evaluate(`${nextFrames}.then(() => shifted.splice(0))`);
+  };
 }
 
 given('the console, with much to show or nothing', () => {
@@ -128,9 +137,10 @@ given('the console, with much to show or nothing', () => {
     test.each(places)('nothing shifts while a slow gate answers: %s', async (hash) => {
       const page = await browser.context.newPage();
       await page.addInitScript(observeShifts);
-      await slowDown(page);
+      const listShifts = await slowDown(page);
       await page.goto(`${base}/console${hash}`);
-      expect(await listShifts(page)).toEqual([]);
+      await page.locator('h1, .skeleton').first().waitFor();
+      expect(await listShifts()).toEqual([]);
       await page.close();
     });
 
@@ -138,13 +148,14 @@ given('the console, with much to show or nothing', () => {
       const page = await openAsAdmin(browser, api, 'services');
       await page.evaluate(observeShifts);
       const big = (await page.getByRole('link', { name: longName }).getAttribute('href')) ?? '';
-      await slowDown(page);
+      const listShifts = await slowDown(page);
       const tabs = ['usage', 'credential', 'settings', 'history'].map((tab) => `${big}?tab=${tab}`);
       const others = ['policy', 'approvals', 'agents', 'usage', 'history', 'history/1', 'import', 'services'].map((place) => `#/${place}`);
       const found: Record<string, unknown> = {};
       for (const hash of [big, ...tabs, ...others]) {
         await page.evaluate(`shifted.length = 0; location.hash = ${JSON.stringify(hash)}`);
-        found[hash] = await listShifts(page);
+        await page.evaluate(nextFrames);
+        found[hash] = await listShifts();
       }
       await page.close();
       browser.requests.length = browser.complaints.length = 0;
