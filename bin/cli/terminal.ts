@@ -29,6 +29,8 @@ export const printLine = (line = ''): void => print(process.stdout, `${line}\n`)
 /** Errors, questions and progress. */
 export const printRemark = (line: string): void => print(process.stderr, `${line}\n`);
 
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** JSON on one line. */
 export const printJson = (value: unknown): void => printLine(toPrintableJson(value));
 

@@ -3,7 +3,7 @@ import type { ServiceChanges } from '../../../registry/compare.ts';
 import { changedMembers, describeGone, describeKept, keptTitle } from '../../../registry/describe.ts';
 import type { Difference } from '../../../registry/differences.ts';
 import { CliFailure } from '../../../registry/failure.ts';
-import type { Terminal } from '../terminal.ts';
+import { plural, type Terminal } from '../terminal.ts';
 
 const maxValueLength = 60;
 
@@ -92,6 +92,6 @@ export function requireSuccess(applied: readonly Applied[]): void {
   if (count > 0)
     throw new CliFailure(
       'failure',
-      `${count} ${count === 1 ? 'intent' : 'intents'} failed; all other changes were made. Fix the problems and run the command again.`,
+      `${plural(count, 'intent')} failed; all other changes were made. Fix the problems and run the command again.`,
     );
 }

@@ -10,6 +10,7 @@ import { type CliContext, openContext } from '../context.ts';
 import { readLogFile } from '../log-lines.ts';
 import { readNames } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
+import { plural } from '../terminal.ts';
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -60,7 +61,7 @@ export function addPolicyTry(policy: CommandUnknownOpts): void {
       show(context, report);
       const refused = sum(report.would_refuse);
       if (refused > 0)
-        throw new CliFailure('failure', `${file} would have refused ${countOf(refused)} that the policy in force permitted.`, {
+        throw new CliFailure('failure', `${file} would have refused ${plural(refused, 'call')} that the policy in force permitted.`, {
           issues: unknown,
         });
       refuseUnknown(unknown);
@@ -75,24 +76,22 @@ function readLogged({ terminal }: CliContext, file: string, sinceMs: number): Re
 
 const sum = (rows: PolicyTrial['would_refuse']): number => rows.reduce((total, { calls }) => total + calls, 0);
 
-const countOf = (calls: number): string => `${calls} ${calls === 1 ? 'call' : 'calls'}`;
-
 function show({ terminal }: CliContext, report: PolicyTrial): void {
   const { since, until, calls, would_refuse, would_permit, would_wait, unknown, gaps } = report;
-  terminal.say(`${countOf(calls)} from ${since} to ${until}`);
+  terminal.say(`${plural(calls, 'call')} from ${since} to ${until}`);
   for (const [title, rows] of [
     ['would have been refused', would_refuse],
     ['would no longer have been refused', would_permit],
     ["would have waited for a person's approval", would_wait],
   ] as const) {
-    terminal.say(`${title}: ${countOf(sum(rows))}`);
+    terminal.say(`${title}: ${plural(sum(rows), 'call')}`);
     for (const [rule, own] of Map.groupBy(rows, (row) => row.rule)) {
       terminal.say(`  ${rule === '' ? '' : `${rule}  `}${own[0]?.words}`);
       for (const { calls, agent_id, intent_uid, first, last } of own)
-        terminal.say(`    ${countOf(calls)}  ${agent_id}  ${intent_uid}  ${first === last ? first : `${first} to ${last}`}`);
+        terminal.say(`    ${plural(calls, 'call')}  ${agent_id}  ${intent_uid}  ${first === last ? first : `${first} to ${last}`}`);
     }
   }
-  for (const { calls, because } of unknown) terminal.say(`unknown: ${countOf(calls)} (${because})`);
+  for (const { calls, because } of unknown) terminal.say(`unknown: ${plural(calls, 'call')} (${because})`);
   for (const { from, to } of gaps)
     terminal.remark(`Nothing is recorded from ${from} to ${to}. If there were calls, they are missing from this report.`);
   terminal.json(report);

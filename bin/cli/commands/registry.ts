@@ -10,7 +10,7 @@ import { normalizeIntent, normalizeService } from '../../../registry/normal-form
 import { findIntent, listIntents, listServices, requireService } from '../../../registry/read.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
-import type { Terminal } from '../terminal.ts';
+import { plural, type Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges, showGone } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
@@ -78,8 +78,6 @@ export function addRegistry(program: CommandUnknownOpts): void {
       requireSuccess(applied);
     });
 }
-
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function chooseWriter(format: string) {
   if (format === 'json' || format === 'yaml') return writers[format];

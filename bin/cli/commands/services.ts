@@ -7,6 +7,7 @@ import { listServices, requireService, servicePath } from '../../../registry/rea
 import { type ServiceInput, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import { stats } from '../../../schemas/stats.ts';
 import { openContext, readHeaders } from '../context.ts';
+import { plural } from '../terminal.ts';
 import { addCredential } from './credential.ts';
 import { addServicesTop } from './top.ts';
 
@@ -52,7 +53,7 @@ async function readDrift(api: Api): Promise<Map<string | undefined, number>> {
 }
 
 const describeDrift = (count = 0): string =>
-  count === 0 ? '' : `${count} ${count === 1 ? 'response' : 'responses'} did not match the description in the last 24 hours`;
+  count === 0 ? '' : `${plural(count, 'response')} did not match the description in the last 24 hours`;
 
 export function addServices(program: CommandUnknownOpts): void {
   const services = program

@@ -8,7 +8,8 @@ import { foldName } from '../../../schemas/text.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
 import { writePython } from '../declarations/python.ts';
 import { writeTypeScript } from '../declarations/typescript.ts';
-import { plural, readServices } from './registry.ts';
+import { plural } from '../terminal.ts';
+import { readServices } from './registry.ts';
 
 export function addTypes(program: CommandUnknownOpts): void {
   program

@@ -205,38 +205,36 @@ describe.each([
     }
   });
 
-  test.each([
-    ['accept', ['accept', '--yes']],
-    ['accept, asking', ['accept']],
-  ])('nothing speaks to the terminal: the MCP program, %s', async (_, [command = '', ...options]) => {
-    const started = promisify(execFile)(process.execPath, [
-      'client/mcp-stdio.ts',
-      command,
-      url,
-      '--folder',
-      join(folder, 'mcp'),
-      ...options,
-    ]);
-    started.child.stdin?.end('n\n');
-    const { stdout, stderr } = await started.catch((error) => error);
-    expect(findHarmful(stdout + stderr)).toEqual([]);
-    expect(stderr).toContain(refuses ? 'Message \\u{1b}[2J' : 'You may \\u{1b}[2J');
-    if (!refuses) expect(stderr).toContain(', for 5000 EUR each time.');
-  });
+  test.each(refuses ? [[['accept', '--yes']]] : [[['accept', '--yes']], [['accept']]])(
+    'nothing speaks to the terminal: the MCP program, %j',
+    async ([command = '', ...options]) => {
+      const started = promisify(execFile)(process.execPath, [
+        'client/mcp-stdio.ts',
+        command,
+        url,
+        '--folder',
+        join(folder, 'mcp'),
+        ...options,
+      ]);
+      started.child.stdin?.end('n\n');
+      const { stdout, stderr } = await started.catch((error) => error);
+      expect(findHarmful(stdout + stderr)).toEqual([]);
+      expect(stderr).toContain(refuses ? 'Message \\u{1b}[2J' : 'You may \\u{1b}[2J');
+      if (!refuses) expect(stderr).toContain(', for 5000 EUR each time.');
+    },
+  );
 
-  (python ? test : test.skip).each([
-    [['policy']],
-    [['search', 'x']],
-    [['get', uid]],
-    [['execute', uid, '{}']],
-    [['--accept-policy', 'execute', uid, '{}']],
-  ])('nothing speaks to the terminal: Python %j', async (words) => {
-    const program = join(python ?? '', 'bin', 'intent-gate-agent');
-    const started = promisify(execFile)(program, ['--url', url, '--key', join(folder, 'python.key'), ...words]);
-    started.child.stdin?.end('n\n');
-    const { stdout, stderr } = await started.catch((error) => error);
-    expect(findHarmful(stdout + stderr)).toEqual([]);
-    expect(stdout + stderr).not.toContain('Traceback');
-    expect(stdout + stderr).toContain('u{1b}[2J'.slice(0, 1));
-  });
+  const inPython = [['policy'], ['search', 'x'], ['get', uid], ['execute', uid, '{}'], ['--accept-policy', 'execute', uid, '{}']];
+  (python ? test : test.skip).each((refuses ? inPython.slice(-1) : inPython).map((words) => [words]))(
+    'nothing speaks to the terminal: Python %j',
+    async (words) => {
+      const program = join(python ?? '', 'bin', 'intent-gate-agent');
+      const started = promisify(execFile)(program, ['--url', url, '--key', join(folder, 'python.key'), ...words]);
+      started.child.stdin?.end('n\n');
+      const { stdout, stderr } = await started.catch((error) => error);
+      expect(findHarmful(stdout + stderr)).toEqual([]);
+      expect(stdout + stderr).not.toContain('Traceback');
+      expect(stdout + stderr).toMatch(escaped);
+    },
+  );
 });
