@@ -101,8 +101,8 @@ given('the console, with much to show or nothing', () => {
     await plain.close();
   });
 
-  describe('with many services and operations', () => {
-    const serviceCount = 120;
+  describe('with 300 services and 5,000 operations', () => {
+    const serviceCount = 300;
 
     const intentOf = (host: string, at: number) => ({
       intent_uid: `${host}:operation-${at}:v1`,
@@ -120,8 +120,8 @@ given('the console, with much to show or nothing', () => {
         const service_name = at === 0 ? longName : at === 1 ? rightToLeft : `Service ${at}`;
         const about = { service_name, service_url: service.url, description: `${service_name} sells things.` };
         const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
-        for (let first = 0; first < (at === 0 ? 1_200 : at < 20 ? 30 : 0); first += 30) {
-          const create = Array.from({ length: 30 }, (_, more) => intentOf(`service-${at}.example`, first + more));
+        for (let first = 0; first < (at === 0 ? 3_000 : at <= 20 ? 100 : 0); first += 25) {
+          const create = Array.from({ length: 25 }, (_, more) => intentOf(`service-${at}.example`, first + more));
           if (first === 0 && at === 0)
             Object.assign(create[0] ?? {}, { intent_name: longName, intent_uid: 'big.example:list:v1', input_parameters: [] });
           if (first === 0 && at === 1) Object.assign(create[0] ?? {}, { intent_name: rightToLeft, intent_uid: 'rtl.example:list:v1' });
@@ -130,7 +130,7 @@ given('the console, with much to show or nothing', () => {
       }
       // the first search after many writes takes longer
       while ((await api.call('GET', '/api/intents/search?query=orders')).status !== 200);
-    }, 120_000);
+    }, 300_000);
 
     const places = ['', '#/?query=create+orders&method=POST', '#/intents/big.example%3Alist%3Av1', '#/calls', '#/policy', '#/reference'];
 
