@@ -81,7 +81,9 @@ test('keeps the question out of the structure of the request, whatever it is', (
       : typeof value === 'object' && value
         ? Object.entries(value).map(([key, inner]) => [key, shape(inner)])
         : typeof value;
-  const asked = fc.string({ unit: 'binary' }).filter((text) => /^[a-z]/.test(text) && !/[\p{L}\p{N}\p{M}]/u.test(text.slice(1)));
+  const asked = fc
+    .string({ unit: 'binary' })
+    .filter((text) => /^[a-z]/.test(text) && !/[\p{L}\p{N}\p{M}]/u.test(text.slice(1).normalize('NFKC')));
   fc.assert(
     fc.property(asked, (text) => {
       expect(shape(request({ query: text, namespace: text }))).toEqual(shape(request({ query: 'x', namespace: 'x' })));
