@@ -213,6 +213,16 @@ const cases: Case[] = [
     state: { status: 'done', outcome: { status: 403 } },
   },
   {
+    name: 'its agent is blocked and unblocked after the approval, before its worker begins',
+    play: async () => {
+      await approve();
+      await block();
+      await gate.agents.unblock(operator, { agentId: agent.agentId });
+      await work();
+    },
+    state: isVoid,
+  },
+  {
     name: 'its intent is changed after the approval',
     play: async () => {
       await approve();

@@ -17,7 +17,7 @@ import {
   sharedIdOf,
   type WaitingItem,
 } from './agent.ts';
-import { isBlockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
+import { blockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
 import { findWaiting, isWaiting, planEnd, type QueueItem, waitingPlaces } from './waiting-agents.ts';
 
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
@@ -40,7 +40,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
       let key = thumbprint;
       return log.change<AgentItem | undefined>(by, async (read) => {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
-        if (agent?.block !== undefined) throw isBlockedAlready();
+        if (agent?.block !== undefined) throw blockedAlready();
         // a later attempt must not approve a key that has come since
         key ??= agent?.thumbprint ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
         if (key === undefined) return noChange(undefined);
@@ -49,7 +49,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
           if (agent.admitted_by === undefined) return noChange(agent);
         }
         const [onKey] = await read<AgentKeyItem>([keys.agentKey(key)]);
-        if (onKey?.blocked_by?.size) throw isBlockedAlready();
+        if (onKey?.blocked_by?.size) throw blockedAlready();
         const { wait, writes } = await planEnd(read, agentId, key);
         const { listed_until, expires_at } = lifeFrom(Date.now());
         const { agent_id, first_seen } = agent ?? wait ?? { agent_id: agentId };

@@ -15,7 +15,7 @@ export const agentBlocked = () => new ApiError('FORBIDDEN', blockedMessage, { de
 
 const conflict = (message: string, details: { reason: string; [name: string]: unknown }) => new ApiError('CONFLICT', message, { details });
 
-export const isBlockedAlready = () =>
+export const blockedAlready = () =>
   conflict('The agent is blocked. Lift the block first: DELETE /api/agents/{agent_id}/block.', { reason: 'agent_blocked' });
 
 export const otherKey = () =>

@@ -1,5 +1,6 @@
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
+import { isUnblockedSince } from '../activity/agent.ts';
 import { ApiError } from '../api-error.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import { matchesEntityTags } from '../http/response.ts';
@@ -33,7 +34,7 @@ export interface DeferredRunParts {
 
 /**
  * Opens the worker of deferred calls. Whatever it is started for, and however often, a call is made at most once: only the run that has claimed it makes it,
- * and no run claims it again. Policy, agent, intent and limits are those of the moment, and the first two are checked again right before the call is sent.
+ * and no run claims it again. Policy, agent, intent and limits are those of the moment; agent and intent are checked again right before the call is sent.
  * @returns makes the call of an execution; `remainingMs`: how long the run may still take
  */
 export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, evidence = noEvidence, now }: DeferredRunParts) {
@@ -69,6 +70,8 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (execution.caller.policy.reference !== content.claims.pol) throw noLongerHolds('The policy has changed');
     const resolved = await resolve(execution, content.body);
     if (digestIntent(resolved.intent) !== content.intentDigest) throw noLongerHolds('The intent has changed');
+    if (content.shown && isUnblockedSince(resolved.records, Date.parse(content.shown.since)))
+      throw noLongerHolds('The agent has been blocked');
     if (!content.shown && demandingApproval(resolved.rules).length > 0)
       throw noLongerHolds("The policy has changed to require a person's approval");
     await resolved.precheck();

@@ -1,5 +1,5 @@
 import { executionRequest } from '../../../schemas/execution.ts';
-import { agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
+import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/agent.ts';
 import { type JsonValue, parse } from '../json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
@@ -26,6 +26,8 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   /** the arguments, with defaults filled in */
   values: Record<string, unknown>;
   rules: Rule[];
+  /** of the agent that calls */
+  records: AgentRecords;
   /** JSON pointers to the requested members of the answer */
   fields: string[] | undefined;
   /** requested maximum size of the answer, in bytes */
@@ -62,11 +64,12 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
     const find = async () => {
       const { found, others, beside } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, principal), slowCalls.keyOf);
-      requireNotStopped(toAgentRecords(others), claims);
-      return { live: await requireIntent(found, intent_uid, intents), beside };
+      const records = toAgentRecords(others);
+      requireNotStopped(records, claims);
+      return { live: await requireIntent(found, intent_uid, intents), records, beside };
     };
     const confirm = openAdmission(async () => requireRunning((await find()).live));
-    const { live, beside } = await find();
+    const { live, records, beside } = await find();
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
     logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
@@ -87,6 +90,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       upstreamRequest,
       values,
       rules,
+      records,
       fields,
       maxBytes: max_bytes,
       slowCalls: ofOrigin,
