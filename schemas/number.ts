@@ -28,16 +28,11 @@ export const isWrittenAlike = (source: string): boolean => String(Number(source)
 
 export const numberText = (value: Numeric): string => (typeof value === 'number' ? JSON.stringify(value) : value.rawJSON);
 
-/** What a text with a number that JavaScript writes otherwise contains: many digits, a fraction, a power or a zero with a sign. */
-const perhapsOtherwise = /\d{16}|\d[.eE]|-0/;
-
 /** Parses a JSON text so that its numbers keep every digit. @throws SyntaxError */
 export const parseExact = (text: string): unknown =>
-  perhapsOtherwise.test(text)
-    ? JSON.parse(text, (_name, value, context?: { source?: string }) =>
-        typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
-      )
-    : JSON.parse(text);
+  JSON.parse(text, (_name, value, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
+  );
 
 /** A JSON number, without losing a digit. */
 export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));

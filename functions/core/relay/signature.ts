@@ -9,23 +9,11 @@ const deliverySeconds = 60;
 export const directoryPath = '/.well-known/http-message-signatures-directory';
 export const directoryMediaType = 'application/http-message-signatures-directory+json';
 
-const nonceBytes = 64;
-
 /** The fields that a signature covers where a call has them. */
 const coveredFields = [
   ...['content-digest', 'content-type', 'idempotency-key', 'agent-id', 'agent-key', 'agent-domain', 'intent-uid', 'execution-id'],
   'signature-agent',
 ];
-
-/** Random bytes that no nonce has used; one request of many takes as long as one of few. */
-let unused = Buffer.alloc(0);
-
-function nonce(): string {
-  if (unused.length === 0) unused = randomBytes(nonceBytes * 64);
-  const taken = unused.subarray(0, nonceBytes);
-  unused = unused.subarray(nonceBytes);
-  return taken.toString('base64');
-}
 
 interface Components {
   /** component identifiers as RFC 9421 section 2 serializes them, with their values */
@@ -39,7 +27,7 @@ function signComponents({ values, tag, nowMs }: Components, { key, keyid }: Call
   const seconds = Math.floor(nowMs / 1_000);
   const times = `created=${seconds - clockSkewSeconds};expires=${seconds + clockSkewSeconds + deliverySeconds}`;
   const names = values.map(([identifier]) => identifier).join(' ');
-  const input = `(${names});${times};nonce="${nonce()}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
+  const input = `(${names});${times};nonce="${randomBytes(64).toString('base64')}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
   const base = [...values.map(([identifier, value]) => `${identifier}: ${value}`), `"@signature-params": ${input}`].join('\n');
   return { input, signature: `:${sign(undefined, Buffer.from(base), key).toString('base64')}:` };
 }
