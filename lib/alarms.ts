@@ -50,7 +50,7 @@ const fewRuns: Bound = { above: 2, periods: 1 };
 const sum = { statistic: Stats.SUM, period: Duration.minutes(5) };
 
 /** Values that log lines give to metrics: each by the id of its filter. */
-type Measures = Record<string, [metricName: string, metricValue: string, lines: IFilterPattern]>;
+type Measures = Record<string, [metricName: string, metricValue: string, lines: IFilterPattern, dimensions?: Record<string, string>]>;
 
 const says = (message: string) => FilterPattern.stringValue('$.message', '=', message);
 const answered = says('answered');
@@ -74,6 +74,8 @@ const isRefusal = FilterPattern.all(
   FilterPattern.exists('$.code'),
   FilterPattern.notExists('$.fault'),
 );
+
+const refusals: Measures = { Refusals: ['Refusals', '1', isRefusal, { code: '$.code' }] };
 
 /** Requests for PATs that fail through no fault of the caller: KMS or the table is at fault. */
 const issueFailures: Measures = { Failures: ['IssueFailures', '1', FilterPattern.all(answered, isFault)] };
@@ -179,7 +181,7 @@ export class Alarms extends Construct {
       'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
     );
     for (const [name, made] of functions) {
-      measure(made.logGroup, namespace, { Refusals: ['Refusals', '1', isRefusal], ...measures[name] });
+      measure(made.logGroup, namespace, { ...refusals, ...measures[name] });
       this.watchRollout(name, made);
       for (const row of functionAlarms[name]?.(made.lambda, logged) ?? []) this.add(...row);
     }
@@ -296,8 +298,8 @@ export const logGroupsOfExecutions = (functions: AlarmsProps['functions']): stri
 const isPercentile = ({ statistic = '' }: IMetric & { statistic?: string }): boolean => /^p\d/.test(statistic);
 
 function measure(logGroup: LogGroup, metricNamespace: string, values: Measures): void {
-  for (const [id, [metricName, metricValue, filterPattern]] of Object.entries(values)) {
-    const dimensions = metricName === 'Refusals' ? { dimensions: { code: '$.code' } } : {};
-    new MetricFilter(logGroup, id, { logGroup, metricNamespace, metricName, metricValue, filterPattern, ...dimensions });
+  for (const [id, [metricName, metricValue, filterPattern, dimensions]] of Object.entries(values)) {
+    const measured = { metricName, metricValue, filterPattern, ...(dimensions && { dimensions }) };
+    new MetricFilter(logGroup, id, { logGroup, metricNamespace, ...measured });
   }
 }

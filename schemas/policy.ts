@@ -37,9 +37,11 @@ const assignee = z
   .optional()
   .meta({ description: 'the only agents that the rule is about: the domain that they are verified for, a key thumbprint, or an agent_id' });
 
-export const prohibition = z.strictObject({ target: uri, action: z.string().min(1), assignee, constraint: z.array(constraint).optional() });
+const rule = z.strictObject({ target: uri, action: z.string().min(1), assignee, constraint: z.array(constraint).optional() });
 
-export const permission = prohibition.extend({ duty: z.array(duty).optional() });
+export const prohibition = rule;
+
+export const permission = rule.extend({ duty: z.array(duty).optional() });
 
 export const obligation = z.strictObject({
   action: z.string().min(1),

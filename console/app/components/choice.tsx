@@ -13,7 +13,7 @@ export const Choice = ({ label, none, options, value, onChoose }: ChoiceProps) =
   <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
     <option value="">{none}</option>
     {options.map((option) => {
-      const [given, text = given] = [option].flat();
+      const [given, text] = typeof option === 'string' ? [option, option] : option;
       return (
         <option key={given} value={given}>
           {text}

@@ -14,7 +14,10 @@ export async function* pagesOf<T extends Item>(table: Pick<Table, 'query'>, pk: 
 /** The first `count` items of a query, or all if there are fewer. */
 export async function firstOf<T>(pages: AsyncIterable<T[]>, count: number): Promise<T[]> {
   const found: T[] = [];
-  for await (const items of pages) if (found.push(...items) >= count) break;
+  for await (const items of pages) {
+    found.push(...items);
+    if (found.length >= count) break;
+  }
   return found.slice(0, count);
 }
 

@@ -40,7 +40,8 @@ export class UnusableSnapshot extends Error {
 
 async function readManifest(store: Pick<SnapshotStore, 'read'>): Promise<z.infer<typeof manifest> | undefined> {
   const content = await store.read(manifestName);
-  const text = Buffer.concat(await Array.fromAsync(content ?? [])).toString();
+  if (!content) return undefined;
+  const text = Buffer.concat(await Array.fromAsync(content)).toString();
   try {
     return manifest.parse(JSON.parse(text));
   } catch {
