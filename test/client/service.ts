@@ -4,7 +4,7 @@ import { loadPolicyTemplate } from '../../functions/core/policy/published-policy
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
 import type { Gate } from '../support/gate.ts';
-import { invoke } from '../support/invoke.ts';
+import { invoke, type Target } from '../support/invoke.ts';
 
 /** What happens to a request instead of an answer. */
 export type Fault = 'lost before' | 'lost after' | Response;
@@ -54,9 +54,7 @@ export function serviceOver(gate: Gate): Service {
       const fault = service.faults[path]?.shift();
       if (fault instanceof Response) return fault;
       if (fault === 'lost before') throw new TypeError('fetch failed');
-      const answer = await invoke(endpoints[`${method} ${path}`] as Action, {
-        method,
-        path,
+      const answer = await invoke(endpoints[`${method} ${path}`] as Action, `${method} ${path}` as Target, {
         query: Object.fromEntries(searchParams),
         headers: Object.fromEntries(sent.headers),
         ...(typeof body === 'string' && { body }),

@@ -461,20 +461,20 @@ describe('over https, in one process', () => {
     `__Host-intent-gate-sign-in=${await signIns.startSession({ subject: '1', userName: 'user' }, Date.now(), 43_200)}`;
 
   test('the cookie is for this host alone', async () => {
-    const { headers } = await invoke(authorizeWith(), { path: '/oauth/authorize', query });
+    const { headers } = await invoke(authorizeWith(), 'GET /oauth/authorize', { query });
     const cookie = String(headers['Set-Cookie']);
     expect(cookie).toMatch(/^__Host-intent-gate-sign-in=.*; Path=\/; HttpOnly; SameSite=Lax; Max-Age=900; Secure$/);
     const remembered = cookie.split(';')[0] ?? '';
     const finish = createFinish({ signIns, userPool: { finish: async () => ({ subject: '1', userName: 'user' }) }, signInSeconds: 43_200 });
     const state = new URL(String(headers.Location)).searchParams.get('state') ?? '';
-    const back = await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: remembered } });
+    const back = await invoke(finish, 'GET /oauth/signed-in', { query: { code: 'c', state }, headers: { Cookie: remembered } });
     expect(back).toMatchObject({
       status: 302,
       headers: { Location: expect.stringContaining(`${address}/oauth/authorize?response_type=code&`) },
     });
     expect(back.headers['Set-Cookie']).toMatch(/^__Host-intent-gate-sign-in=[\w-]{43}; .*; Max-Age=43200; Secure$/);
     const unprefixed = remembered.replace('__Host-', '');
-    expect((await invoke(finish, { path: '/oauth/signed-in', query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(
+    expect((await invoke(finish, 'GET /oauth/signed-in', { query: { code: 'c', state }, headers: { Cookie: unprefixed } })).status).toBe(
       400,
     );
   });
@@ -485,14 +485,13 @@ describe('over https, in one process', () => {
     [5_400, '90 minutes'],
     [7_200, '2 hours'],
   ])('a PAT of %s seconds is one for %s', async (seconds, words) => {
-    const page = await invoke(authorizeWith(template, seconds), { path: '/oauth/authorize', query, headers: { Cookie: await cookieOf() } });
+    const page = await invoke(authorizeWith(template, seconds), 'GET /oauth/authorize', { query, headers: { Cookie: await cookieOf() } });
     expect(String(page.body)).toContain(`<p>For 12 hours. The program gets a pass for ${words} at a time`);
   });
 
   test('a session ends after twelve hours', async () => {
     const secret = await signIns.startSession({ subject: '1', userName: 'user' }, Date.now() - 12 * 3_600_000, 43_200);
-    const { status } = await invoke(authorizeWith(), {
-      path: '/oauth/authorize',
+    const { status } = await invoke(authorizeWith(), 'GET /oauth/authorize', {
       query,
       headers: { Cookie: `__Host-intent-gate-sign-in=${secret}` },
     });
@@ -517,8 +516,7 @@ describe('over https, in one process', () => {
       findPolicy,
       lifetimes: { patLifeSeconds: 900, signInSeconds: 43_200 },
     });
-    const answer = await invoke(action, {
-      path: '/oauth/authorize',
+    const answer = await invoke(action, 'GET /oauth/authorize', {
       query: { ...query, client_id, redirect_uri, prompt: 'none' },
       headers: { Cookie: `__Host-intent-gate-sign-in=${secret}` },
     });
@@ -527,14 +525,12 @@ describe('over https, in one process', () => {
 
   test('a policy that has changed since the page was shown is shown first', async () => {
     const Cookie = await cookieOf();
-    const page = await invoke(authorizeWith(), { path: '/oauth/authorize', query, headers: { Cookie } });
+    const page = await invoke(authorizeWith(), 'GET /oauth/authorize', { query, headers: { Cookie } });
     expect(page.body).toContain('a pass for 15 minutes at a time');
     const form = readForm({ text: page.body } as Page);
     form.set('decision', 'accept');
     const accept = (policy: typeof template) =>
-      invoke(createAccept({ clients, signIns, findPolicy: openPolicy(policy) }), {
-        method: 'POST',
-        path: '/oauth/accept',
+      invoke(createAccept({ clients, signIns, findPolicy: openPolicy(policy) }), 'POST /oauth/accept', {
         headers: { Cookie, 'Content-Type': 'application/x-www-form-urlencoded' },
         body: form.toString(),
       });
@@ -547,8 +543,7 @@ describe('over https, in one process', () => {
   });
 
   test('a request that no cookie can hold is refused', async () => {
-    const { status, headers } = await invoke(authorizeWith(), {
-      path: '/oauth/authorize',
+    const { status, headers } = await invoke(authorizeWith(), 'GET /oauth/authorize', {
       query: { ...query, redirect_uri: `http://127.0.0.1:5123/callback`, state: '\u00fc'.repeat(1_000) },
     });
     expect([status, headers.Location]).toEqual([302, expect.stringContaining('error=invalid_request')]);

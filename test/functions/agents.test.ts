@@ -44,10 +44,9 @@ const openDeps = () => ({
   outwait: async () => {},
 });
 type Create = (deps: ReturnType<typeof openDeps>) => Action;
-const json = (body: object) => ({ method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-const call = (kind: 'get' | 'revoke' | 'delete', agent_id = encodeURIComponent(agentId)) => {
+const call = (kind: 'get' | 'revoke' | 'delete', agent_id = agentId) => {
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](openDeps());
-  return invoke(steps, { path: `/api/agents/${agent_id}`, pathParameters: { agent_id } });
+  return invoke(steps, 'GET /api/agents/{agent_id}', { path: { agent_id } });
 };
 
 const record = {
@@ -66,7 +65,7 @@ test('an agent can be read, and what it has used', async () => {
   agentWithUsage.parse(body);
   const { compiled } = openPolicy(loadPolicyTemplate())('https://api.example/test');
   await openRateLimiter(store.table).consume(countExecution({ principal: 'thumbprint', account: 'thumbprint' }, chargesOf(compiled.rules)));
-  expect((await call('get', encodeURIComponent(agentId.normalize('NFD')))).body).toEqual({
+  expect((await call('get', agentId.normalize('NFD'))).body).toEqual({
     ...record,
     usage: [{ ...unused[0], used: 1, left: 59 }],
   });
@@ -96,8 +95,8 @@ describe('an agent with a strange id, however it came by that,', () => {
   const through = async (create: Create, query: Record<string, string>, id?: string, body?: object) => {
     const url = new URL(`https://gate.example${agentAddress(id).path}`);
     const [, agent_id = ''] = /^\/api\/agents\/([^/]+)$/.exec(url.pathname) ?? [];
-    const address = { path: url.pathname, pathParameters: { agent_id }, query: { ...agentAddress(id).query, ...query } };
-    return invoke(create(openDeps()), { ...address, ...(body && json(body)) });
+    const address = { path: { agent_id: decodeURIComponent(agent_id) }, query: { ...agentAddress(id).query, ...query } };
+    return invoke(create(openDeps()), 'PUT /api/agents/{agent_id}', { ...address, body });
   };
   test.each<[odd: string, how: 'id' | 'key' | 'both']>([
     ...['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', 'block', '\u{10400}'.repeat(250)].map((odd): [string, 'id'] => [odd, 'id']),
@@ -131,12 +130,7 @@ describe('an agent with a strange id, however it came by that,', () => {
 
 describe('two ids in one request', () => {
   const ask = (create: Create, agent_id: string, body?: object) =>
-    invoke(create(openDeps()), {
-      path: `/api/agents/${encodeURIComponent(agentId)}`,
-      pathParameters: { agent_id: encodeURIComponent(agentId) },
-      query: { agent_id },
-      ...(body && json(body)),
-    });
+    invoke(create(openDeps()), 'GET /api/agents/{agent_id}', { path: { agent_id: agentId }, query: { agent_id }, body });
 
   test.each<[string, Create, object | undefined]>([
     ['get', createGet, undefined],
@@ -157,9 +151,8 @@ describe('two ids in one request', () => {
 
 test('a key with several ids is told to name one', async () => {
   for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
-  const answer = await invoke(createRevoke(openDeps()), {
-    path: '/api/agents/~',
-    pathParameters: { agent_id: '~' },
+  const answer = await invoke(createRevoke(openDeps()), 'POST /api/agents/{agent_id}/revoke', {
+    path: { agent_id: '~' },
     query: { key_thumbprint: 'key-of-two' },
   });
   expect(refusalOf(answer)).toEqual({

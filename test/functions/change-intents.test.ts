@@ -13,13 +13,7 @@ afterAll(() => registry.stop());
 const changeLog = openChangeLog(registry.table);
 
 const change = (body: unknown, service_id: string, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ ...registry, egress }), {
-    method: 'POST',
-    path: `/api/services/${service_id}/changes`,
-    pathParameters: { service_id },
-    headers,
-    body: JSON.stringify(body),
-  });
+  invoke(createAction({ ...registry, egress }), 'POST /api/services/{service_id}/changes', { path: { service_id }, headers, body });
 
 testAdminsAlone(registry, (headers) => change('no changes', 'unknown', headers));
 

@@ -13,13 +13,7 @@ afterAll(() => registry.stop());
 const { service_id: serviceId } = await registry.createService();
 
 const create = (body: unknown, service_id = serviceId, headers: Headers = registry.asAdmin, rules: EgressRules = egress) =>
-  invoke(createAction({ ...registry, egress: rules }), {
-    method: 'POST',
-    path: `/api/services/${service_id}/intents`,
-    pathParameters: { service_id },
-    headers,
-    body: JSON.stringify(body),
-  });
+  invoke(createAction({ ...registry, egress: rules }), 'POST /api/services/{service_id}/intents', { path: { service_id }, headers, body });
 
 testAdminsAlone(registry, (headers) => create('no intent', 'unknown', headers));
 
@@ -90,13 +84,7 @@ describe("inputs under the names of what the service's calls carry", () => {
     if (expected) await registry.intents.create(service_id, intentOf(uid));
     const update = createUpdate({ ...registry, egress });
     const body = JSON.stringify({ ...intentOf(uid), ...more });
-    const updated = await invoke(update, {
-      method: 'PUT',
-      path: `/api/intents/${uid}`,
-      pathParameters: { intent_uid: uid },
-      headers: registry.asAdmin,
-      body,
-    });
+    const updated = await invoke(update, 'PUT /api/intents/{intent_uid}', { path: { intent_uid: uid }, headers: registry.asAdmin, body });
     for (const one of [answer, updated]) {
       if (expected) expect(refusalOf(one)).toEqual(expected);
       else expect(one.status).toBeLessThan(300);

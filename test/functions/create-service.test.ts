@@ -9,7 +9,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const create = (body: unknown, headers: Headers = registry.asAdmin) =>
-  invoke(createAction(registry), { method: 'POST', path: '/api/services', headers, body: JSON.stringify(body) });
+  invoke(createAction(registry), 'POST /api/services', { headers, body });
 
 testAdminsAlone(registry, (headers) => create('no service', headers));
 

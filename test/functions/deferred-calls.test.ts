@@ -283,7 +283,7 @@ describe('over MCP with proofs of possession', () => {
     const send = async (method: string, params: object, DPoP: string) => {
       const headers = { 'Content-Type': 'application/json', Authorization: `DPoP ${pat}`, DPoP };
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      return (await invoke(mcp, { method: 'POST', path: '/mcp', headers, body })).body;
+      return (await invoke(mcp, 'POST /mcp', { headers, body })).body;
     };
     const call = { name: 'execute_intent', arguments: { intent_uid: uid(), parameters: { code: 'FR' }, idempotency_key: key } };
     const first = await prove();

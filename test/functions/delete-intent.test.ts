@@ -9,12 +9,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const remove = (intent_uid: string, headers: Headers = registry.asAdmin) =>
-  invoke(createAction(registry), {
-    method: 'DELETE',
-    path: `/api/intents/${intent_uid}`,
-    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
-    headers,
-  });
+  invoke(createAction(registry), 'DELETE /api/intents/{intent_uid}', { path: { intent_uid }, headers });
 
 testAdminsAlone(registry, (headers) => remove('unknown', headers));
 

@@ -18,22 +18,16 @@ for (const uid of [one, two]) await registry.intents.create(service.service_id, 
 
 const get = (intent_uid: string, query: Record<string, string>, headers: Headers = {}, isForAgents = false) => {
   const { verifyAdmin, intents } = registry;
-  return invoke(createGet(isForAgents ? { intents } : { verifyAdmin, intents }), {
-    path: `/api/intents/${intent_uid}`,
-    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
+  return invoke(createGet(isForAgents ? { intents } : { verifyAdmin, intents }), 'GET /api/intents/{intent_uid}', {
+    path: { intent_uid },
     query,
     headers,
   });
 };
 const list = async (headers: Headers = {}, query: Record<string, string> = {}) => {
   const { service_id } = service;
-  const path = `/api/services/${service_id}/intents`;
-  const { status, body } = await invoke(createList({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page) }), {
-    path,
-    pathParameters: { service_id },
-    query,
-    headers,
-  });
+  const action = createList({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page) });
+  const { status, body } = await invoke(action, 'GET /api/services/{service_id}/intents', { path: { service_id }, query, headers });
   if (status !== 200) return status;
   return [body.pagination.total_results, ...body.intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid)];
 };

@@ -43,9 +43,7 @@ const register = (more: Partial<IntentInput> = {}) => gate.intents.create(servic
 async function run(more: object | string = {}, headers: Record<string, string> = {}) {
   const body =
     typeof more === 'string' ? `{"intent_uid":"${uid()}",${more}}` : JSON.stringify({ intent_uid: uid(), parameters: {}, ...more });
-  const event = eventOf({
-    method: 'POST',
-    path: '/api/intents/execute',
+  const event = eventOf('POST /api/intents/execute', {
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${pat}`, ...headers },
     body,
   });

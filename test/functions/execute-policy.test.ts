@@ -339,9 +339,7 @@ describe('people who sign in', () => {
       code_verifier: verifier,
       resource: grant.resource,
     });
-    const { body } = await invoke(gate.openToken(template), {
-      method: 'POST',
-      path: '/oauth/token',
+    const { body } = await invoke(gate.openToken(template), 'POST /oauth/token', {
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
       body: form.toString(),
     });

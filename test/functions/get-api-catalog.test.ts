@@ -3,7 +3,7 @@ import { createAction } from '../../functions/get-api-catalog.ts';
 import { baseUrl } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
 
-const ask = (path: string, isSignInOffered = true) => invoke(createAction({ protocol: 'proto', isSignInOffered }), { path });
+const ask = (path: string, isSignInOffered = true) => invoke(createAction({ protocol: 'proto', isSignInOffered }), `GET ${path}`);
 
 test('the catalogue is a link set of what describes the API', async () => {
   const { status, headers, body } = await ask('/.well-known/api-catalog');

@@ -8,7 +8,7 @@ import { createAction as updateService } from '../../functions/update-service.ts
 import type { Api } from '../../registry/api.ts';
 import { compareVersions, findObstacle, readChange, undoChange } from '../../registry/undo.ts';
 import { changeDetails } from '../../schemas/changes.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { invoke, refusalOf, type Target } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { egress, type Headers, startRegistry, testAdminsAlone } from '../support/registry.ts';
 
@@ -18,7 +18,7 @@ const changeLog = openChangeLog(registry.table);
 const { services, intents } = registry;
 
 const read = (seq: string, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ ...registry, changeLog }), { path: `/api/changes/${seq}`, pathParameters: { seq }, headers });
+  invoke(createAction({ ...registry, changeLog }), 'GET /api/changes/{seq}', { path: { seq }, headers });
 
 testAdminsAlone(registry, (headers) => read('1', headers));
 
@@ -36,12 +36,10 @@ const api = {
       status,
       headers: _,
       body: answer,
-    } = await invoke(action, {
-      method,
-      path,
-      pathParameters: list === 'changes' ? { seq: id } : { service_id: id },
+    } = await invoke(action, `${method} ${path}` as Target, {
+      path: list === 'changes' ? { seq: id } : { service_id: id },
       headers: { ...registry.asAdmin, ...(headers as Headers) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      body,
     });
     if (status >= 400) throw new Refusal({ status, ...answer.error });
     return { status, headers: new Headers(), body: answer };

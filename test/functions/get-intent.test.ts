@@ -13,12 +13,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const get = (intent_uid: string, query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
-  invoke(createAction(registry), {
-    path: `/api/intents/${intent_uid}`,
-    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
-    query,
-    headers,
-  });
+  invoke(createAction(registry), 'GET /api/intents/{intent_uid}', { path: { intent_uid }, query, headers });
 
 const input = [
   { name: 'code', type: 'string' as const, required: true, description: 'ISO 3166 code', pattern: '^[A-Z]{2}$', default: 'FR' },
@@ -61,9 +56,8 @@ test('shows what the policy says about it in particular, under a tag of its own 
     ],
   };
   const ask = (view: string) =>
-    invoke(createAction({ ...registry, findPolicy: openPolicy(template) }), {
-      path: '/',
-      pathParameters: { intent_uid: uid },
+    invoke(createAction({ ...registry, findPolicy: openPolicy(template) }), 'GET /api/intents/{intent_uid}', {
+      path: { intent_uid: uid },
       query: { view },
     });
   const terms = [`You may execute the intent ${uid} if parameter code is not "XX", at most 5 times a day.`];

@@ -42,7 +42,8 @@ const read = (tried: PolicyTemplate | undefined, headers: Headers = registry.asA
       findPolicy: openPolicy(inForce, undefined, tried),
       now: () => nowMs,
     }),
-    { path: '/api/policy/try', headers, query },
+    'GET /api/policy/try',
+    { query, headers },
   );
 
 testAdminsAlone(registry, (headers) => read(undefined, headers, { period: 'year' }));

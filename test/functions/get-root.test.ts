@@ -7,7 +7,7 @@ test.each([
   ['application/json', 'openapi.json'],
   [undefined, 'openapi.json'],
 ])('who accepts %s is led to /%s', async (accept, page) => {
-  const { status, headers } = await invoke(createAction(), { path: '/', headers: accept === undefined ? {} : { Accept: accept } });
+  const { status, headers } = await invoke(createAction(), 'GET /', { headers: accept === undefined ? {} : { Accept: accept } });
   expect(status).toBe(302);
   expect(headers).toMatchObject({ Location: `https://api.example/test/${page}`, Vary: 'Accept' });
 });

@@ -10,7 +10,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const get = (service_id: string, headers: Headers = {}) =>
-  invoke(createAction(registry), { path: `/api/services/${service_id}`, pathParameters: { service_id }, headers });
+  invoke(createAction(registry), 'GET /api/services/{service_id}', { path: { service_id }, headers });
 
 test('shows what was registered, and no other part of the record', async () => {
   const addresses = { policy_url: 'https://world.example/policy', service_privacy_policy_url: 'https://world.example/privacy' };
@@ -56,7 +56,7 @@ test.each([
   const groups = holders[holder];
   const headers = groups && { Authorization: `Bearer ${await registry.tokenOf([...groups])}` };
   const listAction = createList({ verifyAdmin: registry.verifyAdmin, listServices: (...page) => listServices(registry.table, ...page) });
-  const list = await invoke(listAction, { path: '/api/services', query: { page_size: '100' }, headers: headers ?? {} });
+  const list = await invoke(listAction, 'GET /api/services', { query: { page_size: '100' }, headers: headers ?? {} });
   const listed = list.body.services.find((one: { service_id: string }) => one.service_id === service_id);
   for (const shown of [(await get(service_id, headers)).body, listed]) {
     expect(shown).toMatchObject({ service_id });

@@ -25,7 +25,8 @@ const read = (query: Record<string, string> = {}, headers: Headers = registry.as
       stats: openExecutionStats(table, now),
       findServices: (ids) => findServices(table, ids),
     }),
-    { path: '/api/stats', headers, query },
+    'GET /api/stats',
+    { query, headers },
   );
 
 async function count(...executed: Partial<Executed>[]): Promise<void> {

@@ -83,12 +83,7 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
     },
   });
   return (body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
-    invoke(handler, {
-      method: 'POST',
-      path: '/api/pat/issue',
-      headers: { 'Content-Type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
+    invoke(handler, 'POST /api/pat/issue', { headers: { 'Content-Type': 'application/json', ...headers }, body });
 }
 let issue: ReturnType<typeof openGate>;
 beforeAll(() => {
@@ -119,14 +114,14 @@ async function readClaims({ status, body }: Answer) {
   expect(status).toBe(200);
   const nowMs = Date.now();
   const claims = await openPatVerifier({ findKey: signingKeys.find })(body['proto-pat'], { baseUrl: address, nowMs });
-  const { body: jwks } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
+  const { body: jwks } = await invoke(createGetJwks({ signingKeys }), 'GET /.well-known/jwks.json');
   expect(judgePat(body['proto-pat'], { jwks, address, now: Math.floor(nowMs / 1000) })).toEqual({ claims });
   return keyPatClaims.parse(claims);
 }
 
 describe('GET /api/policy', () => {
   const ask = (query: Record<string, string> = {}, headers = {}) =>
-    invoke(createGetPolicy({ findPolicy }), { path: '/api/policy', query, headers });
+    invoke(createGetPolicy({ findPolicy }), 'GET /api/policy', { query, headers });
 
   test('sends the text that agents sign, with its digest as entity tag', async () => {
     expect(await ask()).toEqual({
@@ -150,7 +145,7 @@ describe('GET /api/policy', () => {
 });
 
 test('GET /.well-known/jwks.json may be cached for five minutes', async () => {
-  const { status, headers, body } = await invoke(createGetJwks({ signingKeys }), { path: '/.well-known/jwks.json' });
+  const { status, headers, body } = await invoke(createGetJwks({ signingKeys }), 'GET /.well-known/jwks.json');
   expect({ status, body }).toEqual({ status: 200, body: await signingKeys.jwks() });
   expect(headers).toMatchObject({ 'Cache-Control': 'public, max-age=300', ETag: expect.any(String) });
 });

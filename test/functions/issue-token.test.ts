@@ -59,7 +59,7 @@ const formOf = (code: string, changes: Record<string, string | null> = {}): stri
     .join('&');
 
 const post = (path: string, body: string, headers: Record<string, string> = {}, steps = exchange): Promise<Answer> =>
-  invoke(steps, { method: 'POST', path, headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
+  invoke(steps, `POST ${path}`, { headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers }, body });
 
 const send = (body: string, headers: Record<string, string> = {}, steps = exchange) => post('/oauth/token', body, headers, steps);
 
@@ -402,7 +402,8 @@ describe('a PAT is of one kind', () => {
         await proofs.checkAtUse(request, 'token', claims, Date.now());
         return { status: 204 };
       },
-      { path: '/', headers: { Authorization: 'Bearer token', ...headers } },
+      'GET /',
+      { headers: { Authorization: 'Bearer token', ...headers } },
     );
     expect([status, body?.error.code, body?.error.message]).toEqual([401, 'UNAUTHORIZED', expect.stringContaining('bound to no key')]);
   });

@@ -11,8 +11,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const list = (query: Record<string, string> = {}, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ verifyAdmin: registry.verifyAdmin, changeLog: openChangeLog(registry.table) }), {
-    path: '/api/changes',
+  invoke(createAction({ verifyAdmin: registry.verifyAdmin, changeLog: openChangeLog(registry.table) }), 'GET /api/changes', {
     query,
     headers,
   });

@@ -16,10 +16,9 @@ const table = openMemoryTable();
 const nowMs = Date.parse('2026-03-08T12:00:00Z');
 const from = '2026-03-01T12:00:00Z';
 const read = (query: Record<string, string> = { from }, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ verifyAdmin: registry.verifyAdmin, history: openHistory(table), now: () => nowMs }), {
-    path: '/api/executions',
-    headers,
+  invoke(createAction({ verifyAdmin: registry.verifyAdmin, history: openHistory(table), now: () => nowMs }), 'GET /api/executions', {
     query,
+    headers,
   });
 
 testAdminsAlone(registry, (headers) => read({ from: 'x' }, headers));

@@ -10,12 +10,11 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const list = (service_id: string, query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
-  invoke(createAction({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page) }), {
-    path: `/api/services/${service_id}/intents`,
-    pathParameters: { service_id },
-    query,
-    headers,
-  });
+  invoke(
+    createAction({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page) }),
+    'GET /api/services/{service_id}/intents',
+    { path: { service_id }, query, headers },
+  );
 
 const { service_id: serviceId } = await registry.createService();
 const uids = ['a.example:one:v1', 'a.example:two:v1', 'b.example:one:v1'];

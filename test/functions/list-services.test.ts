@@ -11,7 +11,7 @@ afterAll(() => registry.stop());
 const { table, services, intents, readUnits, verifyAdmin } = registry;
 
 const list = (query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
-  invoke(createAction({ verifyAdmin, listServices: (...page) => listServices(table, ...page) }), { path: '/api/services', query, headers });
+  invoke(createAction({ verifyAdmin, listServices: (...page) => listServices(table, ...page) }), 'GET /api/services', { query, headers });
 
 const inputOf = (service_name: string) => ({ service_name, service_url: 'https://a.example', description: 'Something' });
 const names = ['Orders of Acme', 'acme Billing', 'Zürich weather', 'Bank', 'Émile'];

@@ -24,12 +24,9 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   await gate.intents.create(service_id, intentOf('echo.example:list:v1', { endpoint, input_parameters: [] }));
   const egress = { ports: [443], allowLoopback: true, ownHosts: [] };
   const put = createPutCredential({ verifyAdmin: async () => someAdmin, services: gate.services, credentials: gate.credentials, egress });
-  const stored = await invoke(put, {
-    method: 'PUT',
-    path: `/api/services/${service_id}/credential`,
-    pathParameters: { service_id },
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ header_name: 'X-Api-Key', header_value: 'canary-0123456789' }),
+  const stored = await invoke(put, 'PUT /api/services/{service_id}/credential', {
+    path: { service_id },
+    body: { header_name: 'X-Api-Key', header_value: 'canary-0123456789' },
   });
   expect(stored.status).toBe(200);
 
@@ -37,11 +34,8 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   const pat = await obtainPat(gate, await newAgent());
   const execute = async (max_bytes?: number) => {
     const args = { intent_uid: 'echo.example:list:v1', parameters: {}, pat, max_bytes };
-    const { body } = await invoke(mcp, {
-      method: 'POST',
-      path: '/mcp',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } }),
+    const { body } = await invoke(mcp, 'POST /mcp', {
+      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } },
     });
     expect(upstream.seen.at(-1)?.headers['x-api-key']).toBe('canary-0123456789');
     expect(JSON.stringify(body)).not.toContain('canary');

@@ -28,19 +28,14 @@ interface Sent {
 }
 
 const execute = ({ path = '/mcp', authorization, pat }: Sent, action = open(), intent_uid = 'a.example:none:v1'): Promise<Answer> =>
-  invoke(action, {
-    method: 'POST',
-    path,
-    headers: {
-      'Content-Type': 'application/json',
-      ...(authorization !== undefined && { Authorization: authorization }),
-    },
-    body: JSON.stringify({
+  invoke(action, `POST ${path}`, {
+    headers: authorization === undefined ? {} : { Authorization: authorization },
+    body: {
       jsonrpc: '2.0',
       id: 'call-7',
       method: 'tools/call',
       params: { name: 'execute_intent', arguments: { intent_uid, parameters: {}, ...(pat !== undefined && { pat }) } },
-    }),
+    },
   });
 
 const acceptFirst = /^Call accept_policy without arguments to see what to sign; .* pass the PAT that it returns as pat\./;
@@ -176,7 +171,7 @@ test.each<[string[], string, number]>([
 ])('with corsOrigins %j, a page of %s is answered %s', async (allowedOrigins, origin, status) => {
   const headers = { 'Content-Type': 'application/json', Origin: origin };
   const body = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
-  expect((await invoke(open({ allowedOrigins }), { method: 'POST', path: '/mcp', headers, body })).status).toBe(status);
+  expect((await invoke(open({ allowedOrigins }), 'POST /mcp', { headers, body })).status).toBe(status);
 });
 
 test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', () => {

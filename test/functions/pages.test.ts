@@ -23,14 +23,15 @@ const readConsole = () => html['/console'];
 const files = createAsset({ readAsset: (name) => assets.find((asset) => asset.name === name)?.text });
 
 /** The response as the gateway gets it: these bodies are not JSON. */
-const answer = (steps: Action, call: Call) => serve(steps, { protocol: 'proto' })(eventOf(call), {} as Context);
+const answer = (steps: Action, path: string, call?: Call) =>
+  serve(steps, { protocol: 'proto' })(eventOf(`GET ${path}`, call), {} as Context);
 
 describe.each([
   ['/docs', docs(), ''],
   ['/console', createConsole({ readConsole }), "connect-src 'self'; "],
 ] as const)('the page of %s', (path, steps, connect) => {
   test('is HTML that may run its own files and call this gate, and nothing else', async () => {
-    const { statusCode, headers, body } = await answer(steps, { path });
+    const { statusCode, headers, body } = await answer(steps, path);
     expect(statusCode).toBe(200);
     expect(headers).toEqual({
       'Content-Type': 'text/html; charset=utf-8',
@@ -53,15 +54,15 @@ describe.each([
   });
 
   test('is not sent again to callers that have it', async () => {
-    const { headers } = await answer(steps, { path });
-    const again = await answer(steps, { path, headers: { 'If-None-Match': String(headers?.ETag) } });
+    const { headers } = await answer(steps, path);
+    const again = await answer(steps, path, { headers: { 'If-None-Match': String(headers?.ETag) } });
     expect(again).toMatchObject({ statusCode: 304, body: '' });
   });
 });
 
 test('/docs has the policy in plain words, whatever its content, and the references of errors under the name of the protocol', async () => {
   const template = { ...parsePolicyTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
-  const { body } = await answer(docs(template), { path: '/docs' });
+  const { body } = await answer(docs(template), '/docs');
   expect(body).toContain('<li>You may execute every intent, at most 60 times a minute.</li>');
   expect(body).toContain(
     '<li>This is the policy https://api.example/test/api/policy (Set, profile https://policy.example/?a=&lt;b&gt;&amp;c=$&amp;).</li>',
@@ -76,7 +77,7 @@ describe('the console', () => {
     ['where admins may sign in', { signIn }, { signIn, publicUrl: 'https://api.example/test' }],
     ['where people may sign in for programs', { offersSignIn: true }, { offersSignIn: true }],
   ] as const)('knows the deployment: %s', async (_, deps, known) => {
-    const { headers, body } = await answer(createConsole({ readConsole, ...deps }), { path: '/console' });
+    const { headers, body } = await answer(createConsole({ readConsole, ...deps }), '/console');
     const [, written = ''] = /data-deployment="([^"]*)"/.exec(String(body)) ?? [];
     expect(JSON.parse(written.replaceAll('&quot;', '"'))).toMatchObject(known);
     const connect = 'signIn' in deps ? "connect-src 'self' https://pool.example;" : "connect-src 'self';";
@@ -89,7 +90,7 @@ describe('the files of the pages', () => {
 
   test('may be cached for good, and are small enough for an answer of a function', async () => {
     for (const { name, text } of assets) {
-      const { statusCode, headers, body } = await answer(files, { path: `/docs/${name}`, pathParameters: { asset: name } });
+      const { statusCode, headers, body } = await answer(files, '/docs/{asset}', { path: { asset: name } });
       expect(statusCode).toBe(200);
       expect(headers).toMatchObject({
         'Content-Type': `${types[name.split('.').at(-1) ?? '']}; charset=utf-8`,
@@ -107,16 +108,16 @@ describe('the files of the pages', () => {
   test('the schema of policies keeps its name, so it is requested again', async () => {
     const text = '{"title":"a schema"}';
     const steps = createAsset({ readAsset: (name) => (name === 'policy.schema.json' ? text : undefined) });
-    const call = { path: '/docs/policy.schema.json', pathParameters: { asset: 'policy.schema.json' } };
-    const { statusCode, headers, body } = await answer(steps, call);
+    const path = { asset: 'policy.schema.json' };
+    const { statusCode, headers, body } = await answer(steps, '/docs/{asset}', { path });
     expect([statusCode, body]).toEqual([200, text]);
     expect(headers).toMatchObject({ 'Content-Type': 'application/schema+json', 'Cache-Control': 'no-cache', ETag: expect.any(String) });
-    const again = await answer(steps, { ...call, headers: { 'If-None-Match': String(headers?.ETag) } });
+    const again = await answer(steps, '/docs/{asset}', { path, headers: { 'If-None-Match': String(headers?.ETag) } });
     expect(again).toMatchObject({ statusCode: 304, body: '' });
   });
 
   test.each(['..%2Findex.mjs', 'console.js', 'constructor', ''])('%j is none of them', async (asset) => {
-    expect(refusalOf(await invoke(files, { path: `/docs/${asset}`, pathParameters: { asset } }))).toEqual({
+    expect(refusalOf(await invoke(files, 'GET /docs/{asset}', { path: { asset } }))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
       message: 'There is no such file. Load the page again, which names the current files.',
@@ -127,7 +128,7 @@ describe('the files of the pages', () => {
 
 test('the OpenAPI document names the address that it is read by as its server', async () => {
   const document = toOpenApi({ protocol: 'proto', aliases: true, policy: policyText });
-  const { status, headers, body } = await invoke(createOpenApi({ readDocument: () => document }), { path: '/openapi.json' });
+  const { status, headers, body } = await invoke(createOpenApi({ readDocument: () => document }), 'GET /openapi.json');
   expect(status).toBe(200);
   expect(headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-cache', ETag: expect.any(String) });
   expect(body).toEqual(JSON.parse(JSON.stringify({ ...document, servers: [{ url: 'https://api.example/test' }] })));

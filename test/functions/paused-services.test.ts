@@ -36,12 +36,9 @@ beforeEach(async () => {
 });
 
 const update = (more: object): Promise<Answer> =>
-  invoke(createUpdate({ verifyAdmin, services }), {
-    method: 'PUT',
-    path: `/api/services/${serviceId}`,
-    pathParameters: { service_id: serviceId },
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ ...input, service_name: `Paused ${count}`, ...more }),
+  invoke(createUpdate({ verifyAdmin, services }), 'PUT /api/services/{service_id}', {
+    path: { service_id: serviceId },
+    body: { ...input, service_name: `Paused ${count}`, ...more },
   });
 const pause = async () => expect((await update({ paused: true })).status).toBe(200);
 const resume = async () => expect((await update({})).status).toBe(200);
@@ -125,7 +122,7 @@ describe('the intents of a paused service', () => {
 
   test('can be found and read, and are marked', async () => {
     const show = (view: string) =>
-      invoke(createGetIntent({ intents: gate.intents }), { path: '/', pathParameters: { intent_uid: uid }, query: { view } });
+      invoke(createGetIntent({ intents: gate.intents }), 'GET /api/intents/{intent_uid}', { path: { intent_uid: uid }, query: { view } });
     const before = await show('details');
     expect(before.body).not.toHaveProperty('paused');
     await pause();
@@ -137,30 +134,27 @@ describe('the intents of a paused service', () => {
     expect(full.body.paused).toBe(true);
     expect(intentUpdate.parse(full.body)).toMatchObject({ intent_uid: uid });
 
-    const path = { path: '/', pathParameters: { service_id: serviceId } };
-    const shown = await invoke(createGetService({ verifyAdmin, services }), path);
+    const showService = () =>
+      invoke(createGetService({ verifyAdmin, services }), 'GET /api/services/{service_id}', { path: { service_id: serviceId } });
+    const shown = await showService();
     expect(shownService.parse(shown.body)).toMatchObject({ service_id: serviceId, paused: true });
-    const list = await invoke(createListServices({ verifyAdmin, listServices: (...page) => listServices(database.table, ...page) }), {
-      path: '/api/services',
-      query: { page_size: '100' },
-    });
+    const list = await invoke(
+      createListServices({ verifyAdmin, listServices: (...page) => listServices(database.table, ...page) }),
+      'GET /api/services',
+      { query: { page_size: '100' } },
+    );
     const rows = serviceList.parse(list.body).services;
     expect(rows.find(({ service_id }) => service_id === serviceId)).toMatchObject({ paused: true });
     await resume();
     expect((await show('details')).body).toEqual(before.body);
-    expect((await invoke(createGetService({ verifyAdmin, services }), path)).body).not.toHaveProperty('paused');
+    expect((await showService()).body).not.toHaveProperty('paused');
   });
 
   test('tell a model what to do', async () => {
     await pause();
     const mcp = openMcp(gate);
     const params = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' }, pat } };
-    const { body } = await invoke(mcp, {
-      method: 'POST',
-      path: '/mcp',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-    });
+    const { body } = await invoke(mcp, 'POST /mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
     expect(body.result).toMatchObject({ isError: true, structuredContent: { error: { code: paused.code, message } } });
     expect(JSON.stringify(body.result)).toContain('Tell the person you work for that this service is paused, or search_intents');
   });

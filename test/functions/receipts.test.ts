@@ -46,7 +46,7 @@ beforeEach(async () => {
   pat = await obtainPat(gate, await newAgent());
 });
 
-const read = async (path: string) => (await invoke(actions.log, { path })).body as string;
+const read = async (path: string) => (await invoke(actions.log, `GET ${path}`)).body as string;
 
 /** What an agent keeps of an answer. */
 const kept = ({ headers, body }: Answer) => ({
@@ -61,7 +61,7 @@ async function saved(answer: Answer) {
   const file = kept(answer);
   const { execution_id: id } = JSON.parse(Buffer.from(file.receipt.split('.')[1] ?? '', 'base64url').toString());
   await sequence();
-  const { body: proof } = await invoke(actions.proof, { path: `/api/executions/${id}/proof`, pathParameters: { id } });
+  const { body: proof } = await invoke(actions.proof, 'GET /api/executions/{id}/proof', { path: { id } });
   return { ...file, proof: String(proof), log_key: await read('/log/key'), jwks: JSON.parse(JSON.stringify(await read('/log/jwks.json'))) };
 }
 
@@ -217,14 +217,14 @@ describe('refusals', () => {
       /begins within/,
     ],
   ])('%s', async (_, open, path, status, message) => {
-    const refusal = refusalOf(await invoke(open(), { path, pathParameters: { id: path } }));
+    const refusal = refusalOf(await invoke(open(), `GET ${path}`, { path: { id: path } }));
     expect(refusal).toMatchObject({ status, message: expect.stringMatching(message) });
   });
 
   test('a receipt that waits is said to', async () => {
     const answer = await run(actions.keyed, keyed('waits'));
     const id = String(answer.headers['Execution-Id']);
-    const waiting = await invoke(actions.proof, { path: `/api/executions/${id}/proof`, pathParameters: { id } });
+    const waiting = await invoke(actions.proof, 'GET /api/executions/{id}/proof', { path: { id } });
     expect(refusalOf(waiting)).toMatchObject({ status: 404, details: { reason: 'waiting' } });
   });
 });

@@ -6,12 +6,7 @@ import { baseUrl } from '../support/gate.ts';
 import { invoke } from '../support/invoke.ts';
 
 const register = (body: unknown) =>
-  invoke(createAction(), {
-    method: 'POST',
-    path: '/oauth/register',
-    headers: { 'Content-Type': 'application/json' },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
+  invoke(createAction(), 'POST /oauth/register', { headers: { 'Content-Type': 'application/json' }, body });
 
 const unread = async () => {
   throw new Error('no document is read');

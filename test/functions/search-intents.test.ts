@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
-  invoke(createAction({ engine, findPolicy }), { path, query, headers });
+  invoke(createAction({ engine, findPolicy }), `GET ${path}`, { query, headers });
 
 /** The results of both instances, which must be the same. */
 async function find(query: Record<string, string>): Promise<string[]> {
@@ -176,8 +176,7 @@ describe('a request', () => {
     const prohibition = { target: '{base_url}/api/intents/forbidden.example:a:v1', action: 'execute' };
     const strict = parsePolicyTemplate(JSON.stringify({ ...template, prohibition: [...(template.prohibition ?? []), prohibition] }));
     const found = async (policy: typeof template, more = {}) => {
-      const { body } = await invoke(createAction({ engine: engines[0] as SearchEngine, findPolicy: openPolicy(policy) }), {
-        path,
+      const { body } = await invoke(createAction({ engine: engines[0] as SearchEngine, findPolicy: openPolicy(policy) }), `GET ${path}`, {
         query: { query: 'unwrap parcels', ...more },
       });
       return intentPage.parse(body).intents.map(({ intent_uid }) => intent_uid);

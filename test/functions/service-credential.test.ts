@@ -71,12 +71,10 @@ const call = (
   egress: EgressRules = { ports: [443, upstream.port], allowLoopback: true, ownHosts: [] },
 ) => {
   const deps = { verifyAdmin, services, credentials: vault, egress };
-  return invoke(method === 'PUT' ? createPut(deps) : createDelete(deps), {
-    method,
-    path: `/api/services/${id}/credential`,
-    pathParameters: { service_id: id },
-    headers: { Authorization: token, 'Content-Type': 'application/json', ...headers },
-    ...(method === 'PUT' && { body: JSON.stringify(body) }),
+  return invoke(method === 'PUT' ? createPut(deps) : createDelete(deps), `${method} /api/services/{service_id}/credential`, {
+    path: { service_id: id },
+    headers: { Authorization: token, ...headers },
+    ...(method === 'PUT' && { body }),
   });
 };
 
@@ -121,7 +119,7 @@ test('a credential has several values, and values that come next', async () => {
   expect(await credentials.read(id, await stored(id))).toEqual({ headers, query, origins: names.origins, next });
 
   const get = (headers: Record<string, string>) =>
-    invoke(createGet({ verifyAdmin, services }), { path: `/api/services/${id}`, pathParameters: { service_id: id }, headers });
+    invoke(createGet({ verifyAdmin, services }), 'GET /api/services/{service_id}', { path: { service_id: id }, headers });
   const shown = await get({ Authorization: token });
   const set_at = expect.stringMatching(/^20.*Z$/);
   expect(shown).toMatchObject({
@@ -142,10 +140,8 @@ test('the credential is deleted with the service', async () => {
   const { service_id } = await services.create(ofUpstream('Deleted with its credential'));
   await call('PUT', input, service_id);
   const removeService = () =>
-    invoke(createDeleteService({ verifyAdmin, services, credentials }), {
-      method: 'DELETE',
-      path: `/api/services/${service_id}`,
-      pathParameters: { service_id },
+    invoke(createDeleteService({ verifyAdmin, services, credentials }), 'DELETE /api/services/{service_id}', {
+      path: { service_id },
       headers: { Authorization: token },
     });
   expect(await removeService()).toMatchObject({ status: 204 });

@@ -47,11 +47,8 @@ describe('the description of a service', () => {
   const ask = (query: Record<string, string> = {}, service_id = serviceId): Promise<Answer> =>
     invoke(
       createAction({ services, intents, listIntents: (...page) => listIntents(started.table, ...page), signingKeys, protocol: 'proto' }),
-      {
-        path: `/api/services/${service_id}/description`,
-        pathParameters: { service_id },
-        query,
-      },
+      'GET /api/services/{service_id}/description',
+      { path: { service_id }, query },
     );
 
   test('is the service, its intents, and what it takes to execute them: the policy is that of the gate', async () => {
@@ -125,7 +122,7 @@ describe('the description of the gate', () => {
   });
 
   const ask = (query: Record<string, string> = {}, protocol = 'proto') =>
-    invoke(createOwn({ engine, signingKeys, protocol, isSignInOffered: true }), { path: '/agents.json', query });
+    invoke(createOwn({ engine, signingKeys, protocol, isSignInOffered: true }), 'GET /agents.json', { query });
 
   test('has the intents of all services that a search finds, and says where they are found and executed', async () => {
     const { status, headers, body } = await ask({}, 'uim');

@@ -35,23 +35,17 @@ beforeEach(() => {
 });
 
 const admin = { verifyAdmin: async () => someAdmin };
-const pathOf = (agentId: string, more = '') => ({
-  path: `/api/agents/${encodeURIComponent(agentId)}${more}`,
-  pathParameters: { agent_id: encodeURIComponent(agentId) },
-});
-const json = (body: unknown) => ({ headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-const block = (agentId: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls', query = {}): Promise<Answer> =>
-  invoke(createBlock({ ...admin, agents: gate.agents, outwait }), {
-    method: 'PUT',
-    ...pathOf(agentId, '/block'),
+const block = (agent_id: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls', query = {}): Promise<Answer> =>
+  invoke(createBlock({ ...admin, agents: gate.agents, outwait }), 'PUT /api/agents/{agent_id}/block', {
+    path: { agent_id },
     query,
-    ...json({ reason }),
+    body: { reason },
   });
-const unblock = (agentId: string, query = {}) =>
-  invoke(createUnblock({ ...admin, agents: gate.agents }), { method: 'DELETE', ...pathOf(agentId, '/block'), query });
-const approve = (agentId: string, body: object = {}, query: Record<string, string> = {}) =>
-  invoke(createApprove({ ...admin, agents: gate.agents }), { method: 'POST', ...pathOf(agentId, '/approve'), query, ...json(body) });
-const show = (agentId: string) =>
+const unblock = (agent_id: string, query = {}) =>
+  invoke(createUnblock({ ...admin, agents: gate.agents }), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
+const approve = (agent_id: string, body: object = {}, query: Record<string, string> = {}) =>
+  invoke(createApprove({ ...admin, agents: gate.agents }), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
+const show = (agent_id: string) =>
   invoke(
     createGet({
       ...admin,
@@ -59,9 +53,10 @@ const show = (agentId: string) =>
       findPolicy: openPolicy(loadPolicyTemplate()),
       limits: openRateLimiter(gate.database.table),
     }),
-    pathOf(agentId),
+    'GET /api/agents/{agent_id}',
+    { path: { agent_id } },
   );
-const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), { path: '/api/agents', query });
+const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), 'GET /api/agents', { query });
 const nextQuery = (headers: Answer['headers']): Record<string, string> | undefined => {
   const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
   return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
@@ -331,8 +326,7 @@ describe('with approval', () => {
 
   test('a full queue drops whoever has waited longest, and one call empties it', async () => {
     const { table } = gate.database;
-    const clear = () =>
-      invoke(createClear({ ...admin, agents: gate.agents }), { method: 'DELETE', path: '/api/agents', query: { state: 'pending' } });
+    const clear = () => invoke(createClear({ ...admin, agents: gate.agents }), 'DELETE /api/agents', { query: { state: 'pending' } });
     expect((await clear()).status).toBe(204);
     const queued = async () => {
       const found: string[] = [];

@@ -10,13 +10,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const update = (intent_uid: string, body: unknown, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ ...registry, egress }), {
-    method: 'PUT',
-    path: `/api/intents/${intent_uid}`,
-    pathParameters: { intent_uid: encodeURIComponent(intent_uid) },
-    headers,
-    body: JSON.stringify(body),
-  });
+  invoke(createAction({ ...registry, egress }), 'PUT /api/intents/{intent_uid}', { path: { intent_uid }, headers, body });
 
 testAdminsAlone(registry, (headers) => update('unknown', 'no intent', headers));
 

@@ -9,13 +9,7 @@ const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const update = (service_id: string, body: unknown, headers: Headers = registry.asAdmin) =>
-  invoke(createAction(registry), {
-    method: 'PUT',
-    path: `/api/services/${service_id}`,
-    pathParameters: { service_id },
-    headers,
-    body: JSON.stringify(body),
-  });
+  invoke(createAction(registry), 'PUT /api/services/{service_id}', { path: { service_id }, headers, body });
 
 testAdminsAlone(registry, (headers) => update('unknown', 'no service', headers));
 

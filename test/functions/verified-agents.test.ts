@@ -218,9 +218,8 @@ test('admins approve domains by their names, list them, and withdraw that once',
   const admins = await startAdmins();
   const parts = { verifyAdmin: admins.verifyAdmin, domains: gate.domains };
   const headers = { Authorization: `Bearer ${admins.adminToken}` };
-  const send = async (action: Action, method: string, name = '') => {
-    const pathParameters = { domain: encodeURIComponent(name) };
-    const { status, body } = await invoke(action, { method, path: `/api/agent-domains/${name}`, pathParameters, headers });
+  const send = async (action: Action, method: 'GET' | 'PUT' | 'DELETE', domain = '') => {
+    const { status, body } = await invoke(action, `${method} /api/agent-domains/{domain}`, { path: { domain }, headers });
     return [status, body?.domains ?? body?.domain ?? body?.error.code];
   };
   expect(await send(approveDomain(parts), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
@@ -254,16 +253,15 @@ test('search and get_intent say what is permitted to the agent whose PAT is sent
   const engine = openSqliteEngine(openRegistry(gate.database.table));
   const parts = { findPolicy: openPolicy(policy), verifyPat: openPatVerifier({ findKey: gate.signingKeys.find }) };
   const ask = async (action: Action, call: Call, pat?: string) =>
-    (await invoke(action, { ...call, headers: pat === undefined ? {} : { Authorization: `Bearer ${pat}` } })).body;
+    (await invoke(action, 'GET /', { ...call, headers: pat === undefined ? {} : { Authorization: `Bearer ${pat}` } })).body;
   const find = async (pat?: string) => {
     const query = { query: 'seek parcels', permitted: 'true' };
-    const { intents } = await ask(searchIntents({ engine, ...parts }), { path: '/api/intents/search', query }, pat);
+    const { intents } = await ask(searchIntents({ engine, ...parts }), { query }, pat);
     return intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid).toSorted();
   };
   const read = async (pat?: string) => {
     const [intent_uid = ''] = uids;
-    const call = { path: `/api/intents/${intent_uid}`, pathParameters: { intent_uid } };
-    return (await ask(getIntent({ intents: gate.intents, ...parts }), call, pat)).terms;
+    return (await ask(getIntent({ intents: gate.intents, ...parts }), { path: { intent_uid } }, pat)).terms;
   };
   const [verified, plain] = [(await requestAs({ agent_directory })).body['proto-pat'], (await requestAs({})).body['proto-pat']];
   expect(await find(verified)).toEqual(uids);

@@ -321,15 +321,10 @@ export async function startAdminEndpoints() {
   /** the endpoints over a table: what they work with, and how they are called */
   const over = (table: Table) => {
     const world: World = { ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin };
-    const call = (endpoint: Endpoint, { path = {}, query = {}, body, headers = {} }: Prepared, token: string): Promise<Answer> =>
-      invoke(caseOf(endpoint).open(world), {
-        method: endpoint.method,
-        path: endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? '')),
-        resource: endpoint.path,
-        query,
-        pathParameters: Object.fromEntries(Object.entries(path).map(([name, value]) => [name, encodeURIComponent(value)])),
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...headers },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+    const call = (endpoint: Endpoint, prepared: Prepared, token: string): Promise<Answer> =>
+      invoke(caseOf(endpoint).open(world), `${endpoint.method} ${endpoint.path}`, {
+        ...prepared,
+        headers: { Authorization: `Bearer ${token}`, ...prepared.headers },
       });
     return { world, call };
   };

@@ -90,15 +90,10 @@ export function openDeferredParts(gate: Gate) {
 
     /** Reads the state of an execution, with a PAT. */
     read: (id: string, pat: string, options: Options = {}): Promise<Answer> =>
-      invoke(openGetExecution(options), {
-        path: `/api/executions/${id}`,
-        resource: '/api/executions/{id}',
-        pathParameters: { id },
-        headers: { Authorization: `Bearer ${pat}` },
-      }),
+      invoke(openGetExecution(options), 'GET /api/executions/{id}', { path: { id }, headers: { Authorization: `Bearer ${pat}` } }),
 
     list: (by: Admin = admin, query: Record<string, string> = {}): Promise<Answer> =>
-      invoke(createListApprovals({ verifyAdmin: async () => by, approvals: openApprovals(table) }), { path: '/api/approvals', query }),
+      invoke(createListApprovals({ verifyAdmin: async () => by, approvals: openApprovals(table) }), 'GET /api/approvals', { query }),
 
     /** What an admin is shown of a call. */
     async shown(id: string): Promise<Approval> {
@@ -115,13 +110,10 @@ export function openDeferredParts(gate: Gate) {
       by: Admin = admin,
       options: Options = {},
     ): Promise<Answer> =>
-      invoke(openDecide(by, options), {
-        method: 'POST',
-        path: `/api/approvals/${id}`,
-        resource: '/api/approvals/{id}',
-        pathParameters: { id },
-        headers: { 'Content-Type': 'application/json', ...(ifMatch !== undefined && { 'If-Match': ifMatch }) },
-        body: JSON.stringify(body),
+      invoke(openDecide(by, options), 'POST /api/approvals/{id}', {
+        path: { id },
+        headers: ifMatch === undefined ? {} : { 'If-Match': ifMatch },
+        body,
       }),
   };
 }

@@ -169,13 +169,7 @@ export async function obtainPat(gate: Gate, agent: Agent, template?: PolicyTempl
 }
 
 export const post = (steps: Action, path: string, body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
-  invoke(steps, {
-    method: 'POST',
-    path,
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-    remainingMs: 29_000,
-  });
+  invoke(steps, `POST ${path}`, { headers: { 'Content-Type': 'application/json', ...headers }, body, remainingMs: 29_000 });
 
 /** Executes an intent under a PAT. */
 export const execute = (

@@ -1,15 +1,16 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 
+/** Method and path of an endpoint below the stage, such as `PUT /api/services/{service_id}`. */
+export type Target = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
+
 export interface Call {
-  method?: string;
-  /** below the stage, undecoded */
-  path: string;
-  resource?: string;
-  pathParameters?: Record<string, string>;
-  query?: Record<string, string | string[]>;
-  headers?: Record<string, string | string[]>;
-  body?: string;
+  /** values of the variables in the path, not encoded */
+  path?: Record<string, string>;
+  query?: Record<string, string | string[]> | undefined;
+  headers?: Record<string, string | string[]> | undefined;
+  /** a text is sent as it is, anything else as JSON with its Content-Type */
+  body?: unknown;
   remainingMs?: number;
 }
 
@@ -24,26 +25,28 @@ const listed = (values: Record<string, string | string[]> = {}): Record<string, 
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value].flat()]));
 
 /** The event that API Gateway would make of a call. */
-export function eventOf({ method = 'GET', path, resource = path, pathParameters, query, headers, body }: Call): APIGatewayProxyEvent {
+export function eventOf(target: Target, { path: variables = {}, query, headers = {}, body }: Call = {}): APIGatewayProxyEvent {
+  const [, httpMethod, resource = ''] = /^(\w+) (.*)$/s.exec(target) ?? [];
+  const path = resource.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(variables[name] ?? ''));
   const queryValues = listed(query);
   return {
-    httpMethod: method,
+    httpMethod,
     path,
     resource,
-    pathParameters: pathParameters ?? null,
-    multiValueHeaders: listed(headers),
+    pathParameters: Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, encodeURIComponent(value)])),
+    multiValueHeaders: listed({ ...(typeof body === 'object' && { 'Content-Type': 'application/json' }), ...headers }),
     multiValueQueryStringParameters: query ? queryValues : null,
     queryStringParameters: query ? Object.fromEntries(Object.entries(queryValues).map(([name, values]) => [name, values.at(-1)])) : null,
-    body: body ?? null,
+    body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
     isBase64Encoded: false,
     requestContext: { requestId: 'request-1', stage: 'test', domainName: 'api.example', path: `/test${path}` },
   } as unknown as APIGatewayProxyEvent;
 }
 
 /** Calls the steps of an endpoint as the deployed chain would: event in, status, headers and parsed body out. A page is a text. */
-export async function invoke(steps: Action, call: Call): Promise<Answer> {
+export async function invoke(steps: Action, target: Target, call: Call = {}): Promise<Answer> {
   const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 60_000 } as Context;
-  const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(call), context);
+  const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(target, call), context);
   if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, body };
   return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };
 }

@@ -14,8 +14,6 @@ import { invoke } from './invoke.ts';
 
 const at = { region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
-const post = { method: 'POST', path: '/mcp', headers: { 'Content-Type': 'application/json' }, body: '{}' };
-
 /** What every client takes for an answer to its request. */
 export const anyAnswer = JSON.stringify({
   statusCode: 200,
@@ -42,7 +40,7 @@ export function keepingClients(endpoint: string): Record<string, () => Promise<u
   return {
     upstream: () => upstreams.send({ ...upstream, signal: AbortSignal.timeout(2_000) }).then(({ status }) => status),
     'AWS client': () => dynamo.send(new GetItemCommand({ TableName: 'T', Key: { pk: { S: 'a' } } })).then(() => 200),
-    'another function': () => invoke(ask, post).then(({ status }) => status),
+    'another function': () => invoke(ask, 'POST /mcp', { body: {} }).then(({ status }) => status),
     EventBridge: () => announce(waiting, 'digest', 'gate').then(() => 200),
     'S3 read': () => snapshots.read('newest.json').then(async (content) => (content && (await text(content)) === anyAnswer ? 200 : 0)),
     'S3 write': () => snapshots.write('newest.json', emptyBody(), 0).then(() => 200),

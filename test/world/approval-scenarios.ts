@@ -42,11 +42,9 @@ async function ask(table: Table, claims: PatClaims, key: string): Promise<{ stat
     authenticate: async () => ({ claims, policy: policyOf()(baseUrl), proof: undefined }),
     relay: { connect: () => Promise.reject(new Error('a call that waits is made')) },
   });
-  const { status, body } = await invoke(action, {
-    method: 'POST',
-    path: '/api/intents/execute',
-    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
-    body: JSON.stringify({ intent_uid: uid, parameters: { code: 'FR' } }),
+  const { status, body } = await invoke(action, 'POST /api/intents/execute', {
+    headers: { 'Idempotency-Key': key },
+    body: { intent_uid: uid, parameters: { code: 'FR' } },
   });
   return { status, id: String(body.execution).split('/').at(-1) ?? '', text: JSON.stringify(body) };
 }

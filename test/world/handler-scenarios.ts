@@ -61,7 +61,7 @@ function requireDescribed(path: string, status: number, body: unknown): void {
 
 /** A request as Lambda gets it; it ends, and its answer is one that is described (I6, I7). */
 async function post(action: Action, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-  const event = eventOf({ method: 'POST', path, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) });
+  const event = eventOf(`POST ${path}`, { headers, body });
   const context = { getRemainingTimeInMillis: () => 29_000 } as Context;
   const { statusCode: status, body: text } = await serve(action, { protocol: 'proto' })(event, context);
   const answer = JSON.parse(text);

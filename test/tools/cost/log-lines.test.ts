@@ -67,14 +67,9 @@ test('an execution writes as much as the cost estimate assumes', async () => {
 
 test('another request writes as much as the cost estimate assumes', async () => {
   const { service_id } = await gate.services.create(serviceNamed('Read'));
-  const path = `/api/services/${service_id}`;
   const { createAction } = await import('../../../functions/get-service.ts');
   const lines = await linesOf(() =>
-    invoke(createAction({ ...gate, verifyAdmin: async () => someAdmin }), {
-      path,
-      resource: '/api/services/{service_id}',
-      pathParameters: { service_id },
-    }),
+    invoke(createAction({ ...gate, verifyAdmin: async () => someAdmin }), 'GET /api/services/{service_id}', { path: { service_id } }),
   );
   expect(lines).toHaveLength(1);
   expectAbout(bytesOf(lines), usualUsage.answerLogBytes);

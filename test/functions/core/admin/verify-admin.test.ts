@@ -56,7 +56,7 @@ async function knock(token: string | undefined, verifyAdmin = open()): Promise<A
     admitted = await verifyAdmin(request);
     return noContent();
   };
-  return invoke(steps, { path: '/', ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
+  return invoke(steps, 'GET /', { ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
 }
 
 const invalid = 'The admin token is not valid: it must be an unexpired access token of this deployment. Log in again.';

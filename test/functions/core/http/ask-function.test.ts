@@ -43,12 +43,11 @@ afterAll(async () => {
 
 const ask = (name: string, timeoutMs = 5_000): Action => askFunction(name, { path: '/asked', timeoutMs });
 
-const post = { method: 'POST', path: '/mcp', body: '{"a":[1]}' };
-const headers = { 'Content-Type': 'application/json', DPoP: 'a.b.c', Authorization: 'Bearer secret' };
+const asked = { body: { a: [1] }, headers: { DPoP: 'a.b.c', Authorization: 'Bearer secret' } };
 
 test('a GET is asked with its query, under the same request id, at the same address', async () => {
   const reading: Action = (request) => ask('read')(innerRequest(request, { method: 'GET', query: { query: 'größe & more' } }));
-  expect((await invoke(reading, { path: '/here' })).body).toEqual({
+  expect((await invoke(reading, 'GET /here')).body).toEqual({
     method: 'GET',
     query: { query: 'größe & more' },
     id: 'request-1',
@@ -57,16 +56,16 @@ test('a GET is asked with its query, under the same request id, at the same addr
 });
 
 test('a POST is asked with its body and its proof, and without its PAT', async () => {
-  expect((await invoke(ask('write'), { ...post, headers })).body).toEqual({ body: { a: [1] }, proof: 'a.b.c' });
+  expect((await invoke(ask('write'), 'POST /mcp', asked)).body).toEqual({ body: { a: [1] }, proof: 'a.b.c' });
 });
 
 test('an alias is asked by its ARN', async () => {
   const arn = 'arn:aws:lambda:eu-west-1:123456789012:function:Gate-issuepat-1:live';
-  expect((await invoke(ask(arn), { ...post, headers })).body).toEqual({ asked: 'alias' });
+  expect((await invoke(ask(arn), 'POST /mcp', asked)).body).toEqual({ asked: 'alias' });
 });
 
 test('a refusal is passed on with what it tells the caller to do', async () => {
-  const answer = await invoke(ask('refuse'), { ...post, headers });
+  const answer = await invoke(ask('refuse'), 'POST /mcp', asked);
   expect(refusalOf(answer)).toEqual({ status: 429, code: 'TOO_MANY_REQUESTS', message: 'Later.', details: { reason: 'busy' } });
   expect(answer.headers).toMatchObject({ 'Retry-After': '7', 'X-Request-Id': 'request-1' });
 });
@@ -82,7 +81,7 @@ test.each<[string, () => Action]>([
     },
   ],
 ])('if the function %s, that is no fault of the caller', async (_, open) => {
-  const answer = await invoke(open(), { ...post, headers });
+  const answer = await invoke(open(), 'POST /mcp', asked);
   expect(refusalOf(answer)).toEqual({
     status: 503,
     code: 'SERVICE_UNAVAILABLE',

@@ -6,7 +6,7 @@ import { eventOf } from '../../../support/invoke.ts';
 
 const read = (authorization: string | string[] | undefined, scheme?: 'Bearer' | 'DPoP') =>
   bearerToken(
-    readRequest(eventOf({ path: '/', headers: authorization === undefined ? {} : { authorization } }), {} as Context, {
+    readRequest(eventOf('GET /', { headers: authorization === undefined ? {} : { authorization } }), {} as Context, {
       protocol: 'proto',
     }),
     scheme,

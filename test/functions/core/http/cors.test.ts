@@ -14,7 +14,7 @@ const answers: Record<string, Action> = {
 
 async function headersFor(steps: Action, allowedOrigins: string | undefined, origin: string | undefined) {
   const handler = serve(steps, { protocol: 'proto', ...(allowedOrigins !== undefined && { allowedOrigins }) });
-  const event = eventOf({ path: '/x', ...(origin !== undefined && { headers: { Origin: origin } }) });
+  const event = eventOf('GET /x', { ...(origin !== undefined && { headers: { Origin: origin } }) });
   const { headers = {} } = await handler(event, {} as Context);
   return { allowed: headers['Access-Control-Allow-Origin'], vary: headers.Vary, exposed: headers['Access-Control-Expose-Headers'] };
 }

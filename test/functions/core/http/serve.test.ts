@@ -22,7 +22,7 @@ const valid = { service_name: 'World', service_url: 'https://world.example', des
 const echo: Action = async (request) => ok(request.body(serviceInput));
 const json = { 'Content-Type': 'application/json' };
 const post = (body: string | undefined, headers: Call['headers'] = json) =>
-  invoke(echo, { method: 'POST', path: '/api/services', headers, ...(body !== undefined && { body }) });
+  invoke(echo, 'POST /api/services', { headers, ...(body !== undefined && { body }) });
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -108,7 +108,7 @@ describe('a body', () => {
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
   ])('that the gateway sends in base64 and is %s', async (_, bytes, status) => {
     const event = {
-      ...eventOf({ method: 'POST', path: '/api/services', headers: json }),
+      ...eventOf('POST /api/services', { headers: json }),
       body: bytes.toString('base64'),
       isBase64Encoded: true,
     };
@@ -121,7 +121,7 @@ describe('a body', () => {
 
 describe('query parameters', () => {
   const steps: Action = async (request) => ok(request.query(pageQuery));
-  const list = (query: Call['query']) => invoke(steps, { path: '/', ...(query && { query }) });
+  const list = (query: Call['query']) => invoke(steps, 'GET /', { ...(query && { query }) });
   const page = 'must be a whole number from 1 to 1000000000';
 
   test.each<[Call['query'], object]>([
@@ -167,7 +167,7 @@ describe('an error', () => {
     const failing: Action = async () => {
       throw new TypeError(canary, { cause: Object.assign(new Error(canary), { code: 'ECODE' }) });
     };
-    const answer = await invoke(failing, { path: '/', headers: { Authorization: canary, 'X-Secret': canary } });
+    const answer = await invoke(failing, 'GET /', { headers: { Authorization: canary, 'X-Secret': canary } });
     expect(answer).toMatchObject({
       status: 500,
       body: {
@@ -190,7 +190,7 @@ describe('an error', () => {
 
   test('of a dependency says when to try again, and its cause is only in the log', async () => {
     const lines = captureLog();
-    const answer = await invoke(() => Promise.reject(unavailable('Down. Try again.', new RangeError(canary))), { path: '/' });
+    const answer = await invoke(() => Promise.reject(unavailable('Down. Try again.', new RangeError(canary))), 'GET /');
     expect(answer).toMatchObject({
       status: 503,
       headers: { 'Retry-After': '1' },
@@ -203,7 +203,7 @@ describe('an error', () => {
   test('cannot have its request id or reference set by details', async () => {
     const answer = await invoke(
       () => Promise.reject(new ApiError('NOT_FOUND', 'No.', { details: { request_id: 'forged', reference: 'forged' } })),
-      { path: '/' },
+      'GET /',
     );
     expect(answer.body.error.details).toEqual({ request_id: 'request-1', reference: 'PROTO-RES-001' });
   });
@@ -226,7 +226,7 @@ describe('the log attributes a failure', () => {
     ['to nobody, if the caller can mend it', new ApiError('NOT_FOUND', 'No.', { details: { upstream_status: 404 } }), { level: 'INFO' }],
   ])('%s', async (_, error, expected) => {
     const lines = captureLog();
-    await invoke(() => Promise.reject(error), { path: '/' });
+    await invoke(() => Promise.reject(error), 'GET /');
     const { level, code, fault } = JSON.parse(lines[0] ?? '');
     expect({ level, code, fault }).toEqual({ code: 'NOT_FOUND', fault: undefined, ...expected });
   });
@@ -235,7 +235,7 @@ describe('the log attributes a failure', () => {
 describe('every log line stays one JSON object', () => {
   test.each(['a\r\nb', '"}{"'])('with %j in the path', async (text) => {
     const lines = captureLog();
-    await invoke(async () => ok({}), { path: '/', resource: text });
+    await invoke(async () => ok({}), `GET ${text}`);
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toMatch(/[\n\r]/);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ message: 'answered', endpoint: `GET ${text}` });
@@ -253,7 +253,7 @@ describe('a read that may be asked for again', () => {
     ['"other"', 200],
     ['tag', 200],
   ])('If-None-Match: %s is answered %i', async (field, status) => {
-    const answer = await invoke(steps, { path: '/', headers: { 'If-None-Match': field } });
+    const answer = await invoke(steps, 'GET /', { headers: { 'If-None-Match': field } });
     expect(answer).toMatchObject({ status, headers: { ETag: '"tag"', 'Cache-Control': 'no-cache' } });
     expect(answer.body).toEqual(status === 200 ? { a: 1 } : undefined);
   });
@@ -261,7 +261,7 @@ describe('a read that may be asked for again', () => {
   test('has no headers about its content if the caller has it', async () => {
     const headers = { Link: '<next>', Vary: 'Accept', 'Content-Language': 'en' };
     const paged: Action = async () => revalidated({ a: 1 }, '"tag"', headers);
-    const event = eventOf({ path: '/', headers: { 'If-None-Match': '"tag"', Origin: 'https://a.example' } });
+    const event = eventOf('GET /', { headers: { 'If-None-Match': '"tag"', Origin: 'https://a.example' } });
     const { headers: sent } = await serve(paged, { protocol: 'proto', allowedOrigins: 'https://a.example' })(event, {} as Context);
     expect(sent).toEqual({
       ETag: '"tag"',
@@ -283,7 +283,7 @@ test('browsers are told to stay with https, unless the gate is called over http'
     ['http://127.0.0.1:8080', undefined],
   ] as const) {
     const { headers } = await serve(async () => ok({}), { protocol: 'proto', ...(baseUrl && { baseUrl }) })(
-      eventOf({ path: '/' }),
+      eventOf('GET /'),
       {} as Context,
     );
     expect(headers?.['Strict-Transport-Security']).toBe(expected);
@@ -297,7 +297,7 @@ describe('an invocation whose time is over', () => {
   test('says so in the form of every refusal, and in the log', async () => {
     const lines = captureLog();
     const handler = serve(() => new Promise(() => {}), { protocol: 'proto', baseUrl: 'https://gate.example', allowedOrigins: '*' });
-    const { statusCode, headers, body } = await handler(eventOf({ path: '/' }), context);
+    const { statusCode, headers, body } = await handler(eventOf('GET /'), context);
     expect({ statusCode, headers, body: JSON.parse(body) }).toEqual({
       statusCode: 503,
       headers: {
@@ -343,7 +343,8 @@ describe('an invocation whose time is over', () => {
         end(failures);
         return ok({});
       },
-      { path: '/', remainingMs: 1_000 },
+      'GET /',
+      { remainingMs: 1_000 },
     );
     expect(answer.status).toBe(503);
     expect(await ended).toEqual(['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE']);
@@ -385,7 +386,7 @@ describe('a run on a schedule', () => {
 describe('the base URL', () => {
   const steps: Action = async ({ baseUrl }) => ok({ baseUrl });
   const at = async (requestContext: object, configured?: string) => {
-    const event = { ...eventOf({ path: '/x' }), requestContext: { ...eventOf({ path: '/x' }).requestContext, ...requestContext } };
+    const event = { ...eventOf('GET /x'), requestContext: { ...eventOf('GET /x').requestContext, ...requestContext } };
     const settings = { protocol: 'proto', ...(configured && { baseUrl: configured }) };
     return JSON.parse((await serve(steps, settings)(event as never, {} as Context)).body).baseUrl;
   };
@@ -413,7 +414,7 @@ describe('the base URL', () => {
 
 test('a header that is sent twice but must be sent once is refused', async () => {
   const steps: Action = async (request) => ok({ value: request.header('idempotency-key') ?? null });
-  expect(await invoke(steps, { path: '/', headers: { 'Idempotency-Key': ['a', 'b'] } })).toMatchObject({
+  expect(await invoke(steps, 'GET /', { headers: { 'Idempotency-Key': ['a', 'b'] } })).toMatchObject({
     status: 400,
     body: { error: { details: { issues: [{ path: '', problem: 'the header idempotency-key must be sent once' }] } } },
   });
@@ -421,13 +422,14 @@ test('a header that is sent twice but must be sent once is refused', async () =>
 
 test('a path variable is decoded once, and must be UTF-8', async () => {
   const steps: Action = async (request) => ok({ id: request.pathParameter('id') });
-  expect((await invoke(steps, { path: '/', pathParameters: { id: 'a%3Ab%2525' } })).body).toEqual({ id: 'a:b%25' });
-  expect(await invoke(steps, { path: '/', pathParameters: { id: '%FF' } })).toMatchObject({ status: 400 });
+  expect((await invoke(steps, 'GET /{id}', { path: { id: 'a:b%25' } })).body).toEqual({ id: 'a:b%25' });
+  const event = { ...eventOf('GET /{id}'), pathParameters: { id: '%FF' } };
+  expect(await serve(steps, { protocol: 'proto' })(event, {} as Context)).toMatchObject({ statusCode: 400 });
 });
 
 test('a union reports what is wrong with the branch that was meant', async () => {
   const steps: Action = async (request) =>
     ok(request.body(z.strictObject({ endpoint: z.union([z.string(), z.strictObject({ url: z.string(), method: z.enum(['GET']) })]) })));
-  const answer = await invoke(steps, { method: 'POST', path: '/', headers: json, body: '{"endpoint":{"url":"x","method":"HEAD"}}' });
+  const answer = await invoke(steps, 'POST /', { headers: json, body: '{"endpoint":{"url":"x","method":"HEAD"}}' });
   expect(answer.body.error.details.issues).toEqual([{ path: '/endpoint/method', problem: 'must be one of "GET"' }]);
 });

@@ -27,12 +27,7 @@ const call = (run: Tool['run'], method: string, params: object, headers: Record<
     (read) => read(),
     '1',
   );
-  return invoke(action, {
-    method: 'POST',
-    path: '/mcp',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  });
+  return invoke(action, 'POST /mcp', { headers, body: { jsonrpc: '2.0', id: 1, method, params } });
 };
 
 test.each<[string, Error | undefined, object]>([

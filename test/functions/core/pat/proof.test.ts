@@ -35,7 +35,7 @@ interface Use {
 
 async function use({ proof, by = agent, scheme = 'Bearer', isRequired = false, dpop }: Use): Promise<void> {
   const headers = { Authorization: `${scheme} ${token}`, ...(proof !== undefined && { DPoP: proof }) };
-  const request = readRequest(eventOf({ method: 'POST', path, headers }), {} as Context, { protocol: 'proto' });
+  const request = readRequest(eventOf(`POST ${path}`, { headers }), {} as Context, { protocol: 'proto' });
   const claims = { cnf: { jkt: by.thumbprint }, ...(dpop && { dpop }) } as PatClaims;
   const checked = await openProofs(openUsedJtis(store.table), isRequired).checkAtUse(request, token, claims, now * 1000);
   await checked?.use();

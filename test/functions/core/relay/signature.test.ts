@@ -32,8 +32,7 @@ const openWith = (options: Partial<Parameters<typeof openRelay>[0]> = {}): Relay
   });
 let relay: Relay;
 
-const directory = async (of = callKeys) =>
-  invoke(createAction({ callKeys: of }), { path: '/.well-known/http-message-signatures-directory' });
+const directory = async (of = callKeys) => invoke(createAction({ callKeys: of }), 'GET /.well-known/http-message-signatures-directory');
 
 beforeAll(async () => {
   ({ isSigned } = await import(resolve('samples/verify-signature.js')));

@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 
 const ask = (intent_uid: string, action: Action = withNearest(getIntent, { search, findPolicy })): Promise<Answer> =>
-  invoke(action, { path: `/api/intents/${intent_uid}`, pathParameters: { intent_uid } });
+  invoke(action, 'GET /api/intents/{intent_uid}', { path: { intent_uid } });
 
 test.each<[string, string, string | undefined]>([
   ['a letter is missing', 'geo.example:get-contry:v1', 'geo.example:get-country:v2'],
