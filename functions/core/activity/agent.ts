@@ -65,8 +65,8 @@ export interface WaitingItem extends Item {
 export interface AgentRecords {
   agent: AgentItem | undefined;
   key: AgentKeyItem | undefined;
-  /** if the agent shares its agent_id: the record of that id */
-  sharer?: AgentItem | undefined;
+  /** if the agent shares the agent_id of another key: the record of that agent_id */
+  idOwner?: AgentItem | undefined;
   /** the request still counts; set only at issue */
   isWaiting?: boolean;
   wait?: WaitingItem | undefined;
@@ -101,14 +101,14 @@ export const isAdmitted = (
   isDomainApproved === true || (agent?.thumbprint === thumbprint && (agent.admitted_by === undefined || agent.admitted_by === domain));
 
 /** Whether the agent or its key has been unblocked since then, in milliseconds since the epoch. */
-export const isUnblockedSince = ({ agent, key, sharer }: AgentRecords, sinceMs: number): boolean =>
-  [agent, key, sharer].some((record) => (record?.unblocked_at ?? 0) >= sinceMs);
+export const isUnblockedSince = ({ agent, key, idOwner }: AgentRecords, sinceMs: number): boolean =>
+  [agent, key, idOwner].some((record) => (record?.unblocked_at ?? 0) >= sinceMs);
 
 export const isOfAnother = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
   thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;
 
-export const isBlocked = ({ agent, key, sharer }: AgentRecords): boolean =>
-  agent?.block !== undefined || sharer?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
+export const isBlocked = ({ agent, key, idOwner }: AgentRecords): boolean =>
+  agent?.block !== undefined || idOwner?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
 
 /** The id in records and PATs of an agent that shares its agent_id. */
 export const sharedIdOf = (agentId: string, thumbprint: string): string => `${agentId}~${thumbprint}`;
@@ -133,10 +133,10 @@ export const agentRecordKeys = (agentId: string, thumbprint: string): Key[] => [
   keys.agent(agentId),
 ];
 
-export const toAgentRecords = ([key, sharer, agent]: (Item | undefined)[]): AgentRecords => ({
+export const toAgentRecords = ([key, idOwner, agent]: (Item | undefined)[]): AgentRecords => ({
   agent: agent as AgentItem | undefined,
   key: key as AgentKeyItem | undefined,
-  sharer: sharer as AgentItem | undefined,
+  idOwner: idOwner as AgentItem | undefined,
 });
 
 /**
