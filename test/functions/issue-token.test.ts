@@ -354,7 +354,7 @@ describe('agents', () => {
   test('an id that a key came to have before is not given to a person', async () => {
     const id = signedInAgentId(grant.person.subject, grant.clientId);
     const presented = { agentId: id, thumbprint: 'a'.repeat(43), nowMs: Date.now() };
-    await gate.agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, { agent: undefined, key: undefined });
+    await gate.agents.bind({ ...presented, hasProof: false, mustBeApproved: false }, { agent: undefined, key: undefined });
     const answer = await send(formOf(await keepCode()));
     expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
   });

@@ -6,5 +6,5 @@ import type { Table } from '../../functions/core/table/table.ts';
 export async function bindAgent(table: Table, agentId: string, thumbprint: string, nowMs: number, more: Partial<BindRequest> = {}) {
   const agents = openAgents(table);
   const records = await agents.recordsOf(agentId, thumbprint);
-  return agents.bind({ agentId, thumbprint, nowMs, hasProof: false, mustBeKnown: false, ...more }, records);
+  return agents.bind({ agentId, thumbprint, nowMs, hasProof: false, mustBeApproved: false, ...more }, records);
 }

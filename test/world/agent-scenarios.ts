@@ -23,9 +23,9 @@ import { requireWholeLog } from './registry-scenarios.ts';
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
 /** What endpoint 5 does with an agent: looks at it, and binds it. */
-async function issue(table: Table, { agentId, thumbprint, hasProof = false, mustBeKnown = false }: Partial<BindRequest> = {}) {
+async function issue(table: Table, { agentId, thumbprint, hasProof = false, mustBeApproved = false }: Partial<BindRequest> = {}) {
   const agents = openAgents(table);
-  const request = { ...presented(thumbprint, agentId), hasProof, mustBeKnown };
+  const request = { ...presented(thumbprint, agentId), hasProof, mustBeApproved };
   const seen = await agents.recordsOf(request.agentId, request.thumbprint);
   if (isBlocked(seen) || (seen.agent?.proof && !hasProof)) return undefined;
   return (await agents.bind(request, seen))?.generation;
@@ -210,7 +210,7 @@ export const agentScenarios: Scenario[] = [
     before: async (table) => {
       const agents = openAgents(table);
       for (const agentId of ['agent', 'other'])
-        await agents.bind({ ...presented('key', agentId), hasProof: false, mustBeKnown: false }, { agent: undefined, key: undefined });
+        await agents.bind({ ...presented('key', agentId), hasProof: false, mustBeApproved: false }, { agent: undefined, key: undefined });
       for (const agentId of ['agent', 'other']) await agents.block(operator, { agentId }, 'why');
     },
     callers: [unblock],
@@ -325,7 +325,7 @@ export const agentScenarios: Scenario[] = [
   }),
   among('removal beside issue to the approved', 'I1: who was removed has to be approved again', {
     before: issue,
-    callers: [unbind, (table) => issue(table, { mustBeKnown: true })],
+    callers: [unbind, (table) => issue(table, { mustBeApproved: true })],
     check: async (end) => {
       if (answerOf(end.outcomes[0]) === true) assert.equal((await find(end))?.generation, undefined, 'an agent that was removed has a PAT');
     },

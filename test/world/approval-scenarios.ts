@@ -136,7 +136,7 @@ const waiting = (name: string, promise: string, { callers, budget, check }: Sett
 async function bind(table: Table): Promise<PatClaims> {
   const nobody = { agent: undefined, key: undefined };
   const bound = await openAgents(table).bind(
-    { agentId: 'agent', thumbprint: account, nowMs: Date.now(), hasProof: false, mustBeKnown: false },
+    { agentId: 'agent', thumbprint: account, nowMs: Date.now(), hasProof: false, mustBeApproved: false },
     nobody,
   );
   if (!bound) throw new Error('the agent_id belongs to another key');

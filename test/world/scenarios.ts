@@ -176,7 +176,7 @@ export const scenarios: Scenario[] = [
         const thumbprint = `key-${at % 2}`;
         const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
         const seen = await agents.recordsOf('agent', thumbprint);
-        const bound = await agents.bind({ ...presented, hasProof: false, mustBeKnown: false }, seen);
+        const bound = await agents.bind({ ...presented, hasProof: false, mustBeApproved: false }, seen);
         return bound?.thumbprint;
       }),
       check: async ({ outcomes, table, isUndisturbed }) => {
@@ -216,7 +216,7 @@ export const scenarios: Scenario[] = [
       const nowMs = Date.now();
       const nobody = { agent: undefined, key: undefined };
       const first = await openAgents(table).bind(
-        { agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeKnown: false },
+        { agentId: 'agent', thumbprint: 'key', nowMs, hasProof: false, mustBeApproved: false },
         nobody,
       );
       const gen = first?.generation ?? '';
@@ -239,7 +239,7 @@ export const scenarios: Scenario[] = [
             const seen = await standing(caller);
             if (isBlocked(seen)) return 'blocked';
             const bound = await agents.bind(
-              { agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false, mustBeKnown: false },
+              { agentId: 'agent', thumbprint: 'key', nowMs: Date.now(), hasProof: false, mustBeApproved: false },
               seen,
             );
             return bound === undefined ? 'refused' : 'issued';

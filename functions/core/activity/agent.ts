@@ -93,8 +93,8 @@ export const agentLifeSeconds = 90 * 24 * 3_600;
 
 export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
 
-/** Whether the agent needs no approval: it has been let in, or is verified for an approved domain. */
-export const isAdmitted = (
+/** Whether the agent needs no approval any more: an earlier PAT or an admin has bound the id to its key, or its domain is approved. */
+export const isApproved = (
   { agent, isDomainApproved }: AgentRecords,
   { thumbprint, domain }: Omit<Presented, 'agentId' | 'nowMs'>,
 ): boolean =>

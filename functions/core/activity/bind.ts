@@ -7,7 +7,7 @@ import {
   agentLifeSeconds,
   asSeen,
   type BoundAgent,
-  isAdmitted,
+  isApproved,
   lifeFrom,
   listActive,
   type Presented,
@@ -16,8 +16,8 @@ import { endWaiting } from './waiting-agents.ts';
 
 export interface BindRequest extends Presented {
   hasProof: boolean;
-  /** the id must already be bound to the key, by an earlier PAT or an approval, or the domain be approved */
-  mustBeKnown: boolean;
+  /** see {@link isApproved} */
+  mustBeApproved: boolean;
 }
 
 /** Whether the key's record must be written so that a proof is required from now on. */
@@ -30,13 +30,13 @@ const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
  */
 export async function bind(
   table: Table,
-  { agentId, thumbprint, nowMs, hasProof, domain, mustBeKnown }: BindRequest,
+  { agentId, thumbprint, nowMs, hasProof, domain, mustBeApproved }: BindRequest,
   records: AgentRecords,
 ): Promise<BoundAgent | undefined> {
   const { agent, key, wait, isWaiting } = records;
   const isBound = agent?.thumbprint === thumbprint;
   const isOther = agent?.thumbprint !== undefined && !isBound;
-  if (agent?.block !== undefined || isOther || (mustBeKnown && !isAdmitted(records, { thumbprint, domain }))) return undefined;
+  if (agent?.block !== undefined || isOther || (mustBeApproved && !isApproved(records, { thumbprint, domain }))) return undefined;
   const { expires_at, listed_until } = lifeFrom(nowMs);
   const issued = { last_issue: nowMs, expires_at, ...(hasProof && { proof: true as const }), ...(domain !== undefined && { domain }) };
   const withoutDomain = domain === undefined ? ['domain'] : [];
@@ -51,12 +51,12 @@ export async function bind(
   }
   if (!hasProof && agent?.proof) return undefined;
   const { agent_id = agentId, generation = newUlid(), first_seen = nowMs } = agent ?? {};
-  const isLetIn = mustBeKnown && !isBound && domain !== undefined;
-  const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued, ...(isLetIn && { admitted_by: domain }) };
+  const comesByDomain = mustBeApproved && !isBound && domain !== undefined;
+  const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued, ...(comesByDomain && { admitted_by: domain }) };
   const proof = { proof: true, expires_at };
   const outcome = await table.transact([
     { update: keys.agent(agentId), set: bound, remove: withoutDomain, when: asSeen(agent) },
-    ...(isLetIn ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
+    ...(comesByDomain ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
     ...listActive(agent_id, thumbprint, listed_until),
     hasProof
       ? { update: keys.agentKey(thumbprint), set: proof, when: [['absent', 'blocked_by']] }

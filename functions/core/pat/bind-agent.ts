@@ -1,4 +1,4 @@
-import { type AgentRecords, type BoundAgent, isAdmitted, isBlocked, sharedIdOf } from '../activity/agent.ts';
+import { type AgentRecords, type BoundAgent, isApproved, isBlocked, sharedIdOf } from '../activity/agent.ts';
 import { agentBlockedAtIssue, agentIdTaken } from '../activity/agent-refusals.ts';
 import type { Applicants } from '../activity/applicants.ts';
 import { ApiError, unavailable } from '../api-error.ts';
@@ -38,7 +38,7 @@ export async function findAgent(agents: Applicants, application: Application, ru
   }
   if (isTaken) throw agentIdTaken();
   if (!hasProof && (agent?.proof || key?.proof)) throw proofMissing();
-  if (rules.isApprovalRequired && records.isWaiting && !isAdmitted(records, application)) throw approvalPending(records);
+  if (rules.isApprovalRequired && records.isWaiting && !isApproved(records, application)) throw approvalPending(records);
   return { ...application, records };
 }
 
@@ -47,11 +47,11 @@ export async function bindAgent(agents: Applicants, application: Application, se
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { records, ...found } = attempt === 0 ? seen : await findAgent(agents, application, rules);
-    if (isApprovalRequired && !isAdmitted(records, found)) {
+    if (isApprovalRequired && !isApproved(records, found)) {
       await agents.ask(found);
       throw approvalPending(records);
     }
-    const bound = await agents.bind({ ...found, mustBeKnown: isApprovalRequired }, records);
+    const bound = await agents.bind({ ...found, mustBeApproved: isApprovalRequired }, records);
     if (bound) return bound;
   }
   throw unavailable('Several requests change this agent at the same time. Try again after Retry-After.');
