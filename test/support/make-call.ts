@@ -15,12 +15,12 @@ export async function makeCall(
 ): Promise<number | undefined> {
   const withinMs = madeWithinMs(Math.min(...request.charges.map(({ period }) => period)));
   let decision = await limits.consume(request);
-  if (decision.isAdmitted) await prepare();
-  while (decision.isAdmitted) {
+  if (decision.isWithinLimits) await prepare();
+  while (decision.isWithinLimits) {
     const startedMs = Date.now();
     decision = await limits.renew(request, decision);
     const nowMs = Date.now();
-    if (decision.isAdmitted && nowMs - startedMs <= withinMs) return nowMs;
+    if (decision.isWithinLimits && nowMs - startedMs <= withinMs) return nowMs;
   }
   return undefined;
 }

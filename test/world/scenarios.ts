@@ -45,9 +45,9 @@ const limited = (
     for (let call = 0; call < earlier; call++) await openRateLimiter(before, () => Date.now() - 300_000).consume(request);
     return {
       callers: times(callers, () => async ({ table, act }: Caller) => {
-        const { isAdmitted } = await openRateLimiter(table).consume(request);
-        if (isAdmitted) await act('upstream', () => made++);
-        return isAdmitted;
+        const { isWithinLimits } = await openRateLimiter(table).consume(request);
+        if (isWithinLimits) await act('upstream', () => made++);
+        return isWithinLimits;
       }),
       check: ({ outcomes, isUndisturbed }) => {
         assert.ok(made <= rate, `${made} calls were made, ${rate} are allowed`);
@@ -76,12 +76,12 @@ export const scenarios: Scenario[] = [
       return {
         callers: times(3, (at) => async ({ table, act }: Caller) => {
           const isDear = at < 2;
-          const { isAdmitted } = await openRateLimiter(table).consume({
+          const { isWithinLimits } = await openRateLimiter(table).consume({
             holder: 'key',
             counter: 'execute',
             charges: isDear ? [all, dear] : [all],
           });
-          if (!isAdmitted) return;
+          if (!isWithinLimits) return;
           await act('upstream', () => {
             made.all++;
             if (isDear) made.dear++;
@@ -323,7 +323,7 @@ export const scenarios: Scenario[] = [
           2,
           () =>
             async ({ table }: Caller) =>
-              (await openRateLimiter(table).consume(request)).isAdmitted,
+              (await openRateLimiter(table).consume(request)).isWithinLimits,
         ),
         check: async ({ outcomes, table }) => {
           // one that was given up after it was counted is not made, and stays counted
@@ -348,9 +348,9 @@ export const scenarios: Scenario[] = [
           async ({ table }: Caller) => {
             const limits = openRateLimiter(table, () => startMs);
             const decision = await limits.consume(priced);
-            return decision.isAdmitted && limits.giveBack(priced, decision);
+            return decision.isWithinLimits && limits.giveBack(priced, decision);
           },
-          async ({ table }: Caller) => (await openRateLimiter(table, () => startMs + longestCountMs(1)).consume(priced)).isAdmitted,
+          async ({ table }: Caller) => (await openRateLimiter(table, () => startMs + longestCountMs(1)).consume(priced)).isWithinLimits,
         ],
         check: async ({ table, outcomes }) => {
           const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
@@ -373,10 +373,10 @@ export const scenarios: Scenario[] = [
           const now = () => Date.now() + passedMs;
           const limits = openRateLimiter(table, now);
           const admitted = await limits.consume(request);
-          if (!admitted.isAdmitted) return false;
+          if (!admitted.isWithinLimits) return false;
           passedMs = 500;
-          const { isAdmitted, buckets = {} } = await limits.renew(request, admitted);
-          if (!isAdmitted) return false;
+          const { isWithinLimits, buckets = {} } = await limits.renew(request, admitted);
+          if (!isWithinLimits) return false;
           assert.ok(now() <= callableUntilMs(buckets['1'] ?? 0, 1), 'a call is made that ceases to count too soon');
           return act('upstream', () => ++made);
         }),

@@ -105,7 +105,9 @@ const days: Trial = {
         // the first limit counts calls, the others what they cost
         const charges = limits.map((one, at) => ({ id: String(one.period), name: 'limit', ...one, cost: at === 0 ? 1 : cost }));
         const asked = { holder: `agent-${agent}`, counter: 'execute', charges };
-        const call = instances[instance]?.consume(asked).then(({ isAdmitted }) => void (isAdmitted && taken.push({ agent, atMs, cost })));
+        const call = instances[instance]
+          ?.consume(asked)
+          .then(({ isWithinLimits }) => void (isWithinLimits && taken.push({ agent, atMs, cost })));
         running = [...running, call ?? Promise.resolve()];
       }
       await Promise.all(running);

@@ -46,12 +46,12 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest): Quota {
 
   function decide(made: LimitDecision): void {
     decision = made;
-    if (!made.isAdmitted) throw limitExceeded(made);
+    if (!made.isWithinLimits) throw limitExceeded(made);
   }
 
   function decideOfService(made: LimitDecision): void {
     ofService = made;
-    if (!made.isAdmitted) throw limitExceeded(made, { ...serviceWords, beside: decision?.states ?? [] });
+    if (!made.isWithinLimits) throw limitExceeded(made, { ...serviceWords, beside: decision?.states ?? [] });
   }
 
   const count = (request: LimitRequest, seen: LimitDecision | undefined): Promise<LimitDecision> =>

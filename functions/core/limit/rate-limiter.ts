@@ -25,12 +25,12 @@ export interface LimitState {
   remaining: number;
   /** seconds until {@link remaining} grows: at least 1, `Infinity` if never */
   resetSeconds: number;
-  /** seconds until a refused call of this kind is admitted; `Infinity` if never */
+  /** seconds until a refused call of this kind is allowed; `Infinity` if never */
   retrySeconds: number;
 }
 
 export interface LimitDecision {
-  isAdmitted: boolean;
+  isWithinLimits: boolean;
   /** in the order of the charges */
   states: LimitState[];
   /** where the call was counted, if it was */
@@ -47,12 +47,12 @@ export interface RateLimiter {
    */
   consume(request: LimitRequest): Promise<LimitDecision>;
   /**
-   * Makes sure, right before it is made, that an admitted call still counts for a whole period: what has taken too long since it was counted is
+   * Makes sure, right before it is made, that a counted call still counts for a whole period: what has taken too long since it was counted is
    * counted in the newest windows instead, or refused if they have no room. Nothing is written if it is still in time.
-   * @param admitted - what {@link consume} returned, or this
-   * @throws ApiError as {@link consume}: then `admitted` says no more what has been counted
+   * @param counted - what {@link consume} returned, or this
+   * @throws ApiError as {@link consume}: then `counted` says no more what has been counted
    */
-  renew(request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision>;
+  renew(request: LimitRequest, counted: LimitDecision): Promise<LimitDecision>;
   /** The remaining quota; one read. */
   inspect(request: LimitRequest): Promise<LimitDecision>;
   /** The refusal if this instance already knows that a limit is used up; reads nothing. */
@@ -139,7 +139,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
 
   function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
     const states = charges.map((charge) => stateOf(windowOf(charge), charge));
-    return { isAdmitted: !states.some(isExceeded), states };
+    return { isWithinLimits: !states.some(isExceeded), states };
   }
 
   const decideBy = (request: LimitRequest, item: CounterItem | undefined): LimitDecision =>
@@ -184,7 +184,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
    *    unless it is not made.
    * 3. The newest bucket of a state has begun when that is written: whoever wrote it first took the bucket of the earliest time that it can
    *    have been.
-   * 4. A call is admitted, and renewed right before it is made, while even the latest time that it can be is not after callableUntilMs(b) of
+   * 4. A call is counted, and renewed right before it is made, while even the latest time that it can be is not after callableUntilMs(b) of
    *    each of its windows, and made within madeWithinMs of the shortest, so in each of them at least one `period` before bucket
    *    b + liveBuckets begins.
    * 5. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
@@ -193,8 +193,8 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
    */
   const consume = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? count(request);
 
-  const renew = async (request: LimitRequest, admitted: LimitDecision): Promise<LimitDecision> =>
-    isInTime(request, admitted.buckets) ? admitted : count(request, admitted.buckets);
+  const renew = async (request: LimitRequest, counted: LimitDecision): Promise<LimitDecision> =>
+    isInTime(request, counted.buckets) ? counted : count(request, counted.buckets);
 
   /** Whether a counted call may be made now. */
   const isInTime = ({ charges }: LimitRequest, buckets: Buckets = {}): boolean =>
@@ -232,12 +232,12 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       );
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
       const decision = decide(request, windowOf);
-      if (!decision.isAdmitted && late) {
+      if (!decision.isWithinLimits && late) {
         // it is not made: its rates stay counted, the rest is given back
         const left = decide(request, (charge) => (isRate(charge) ? current(item, charge) : windowOf(charge)));
         return { ...left, buckets: late };
       }
-      if (!decision.isAdmitted) return decision;
+      if (!decision.isWithinLimits) return decision;
       // not before the decision: a limit that others have used up meanwhile is a refusal; a call that waits keeps an environment
       if (attempt === maxAttempts || (!isCounted && now() - startedMs > maxCountingMs)) {
         throw unavailable('The call could not be counted in time. Try again after Retry-After.');
@@ -261,7 +261,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       isCounted = item?.last.includes(token);
       counted.buckets = isCounted ? buckets : late;
       if (!isCounted) continue;
-      if (isInTime(request, buckets)) return { ...decideBy(request, item), isAdmitted: true, buckets };
+      if (isInTime(request, buckets)) return { ...decideBy(request, item), isWithinLimits: true, buckets };
       late = buckets;
       token = newToken();
     }
@@ -270,8 +270,8 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   /** The cached counter; it is read if there is none, or if it would refuse a call that may be possible again. */
   async function believe(request: LimitRequest): Promise<CounterItem | undefined> {
     const state = known.get(idOf(request));
-    const isAdmitted = state && decideBy(request, state.item).isAdmitted;
-    return isAdmitted ? state.item : read(request);
+    const isWithinLimits = state && decideBy(request, state.item).isWithinLimits;
+    return isWithinLimits ? state.item : read(request);
   }
 
   const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await believe(request));

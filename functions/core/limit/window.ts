@@ -1,16 +1,16 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
 /**
- * How many buckets a period is divided into. More buckets admit calls sooner after a burst, and leave less time from counting a call to making
+ * How many buckets a period is divided into. More buckets allow calls sooner after a burst, and leave less time from counting a call to making
  * it (see {@link callableUntilMs}). That time is a real budget: a deployment whose counting takes longer moves calls from bucket to bucket and
- * gives up on some, though it never admits too many.
+ * gives up on some, though it never allows too many.
  */
 const bucketsPerPeriod = 20;
 
 /** Buckets in which a call counts: the rest of its own, and those after it. */
 export const liveBuckets = bucketsPerPeriod + 2;
 
-/** Fraction of a bucket that is left for making an admitted call. */
+/** Fraction of a bucket that is left for making a counted call. */
 const madeWithinBuckets = 0.5;
 
 /**
@@ -34,11 +34,11 @@ export const longestCountMs = (period: number): number => liveBuckets * bucketMs
 /** When the window is empty, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
-/** Time between admission and call, in milliseconds; `period` is in seconds. */
+/** Time between counting a call and making it, in milliseconds; `period` is in seconds. */
 export const madeWithinMs = (period: number): number => madeWithinBuckets * bucketMs(period);
 
 /**
- * Until when a call that was counted into `bucket` may be admitted, in milliseconds since the epoch: made within {@link madeWithinMs} from
+ * Until when a call that was counted into `bucket` may be made, in milliseconds since the epoch: made within {@link madeWithinMs} from
  * then, it still counts for `period`.
  */
 export const callableUntilMs = (bucket: number, period: number): number =>
@@ -78,7 +78,7 @@ export const remainingCalls = ({ total }: Pick<Window, 'total'>, { rate }: RateL
 
 /**
  * When `cost` will fit once more often than it does now, in milliseconds since the epoch; for a window that is used up, when it will be
- * admitted. If it cannot fit more often, the start of the newest bucket. It is `Infinity` if what is counted never ceases to count.
+ * allowed. If it cannot fit more often, the start of the newest bucket. It is `Infinity` if what is counted never ceases to count.
  */
 export function freeAtMs(window: Window, { rate, period }: RateLimit, cost = 1): number {
   if (!Number.isFinite(period)) return Infinity;

@@ -82,7 +82,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
       countCalls(accountOf(agentId, thumbprint), name, { rate: settings.issueLimitPerHour, period: 3_600 });
     const consume = async (counter: LimitRequest) => {
       const decision = await limits.consume(counter);
-      if (!decision.isAdmitted) throw limitExceeded(decision, { message });
+      if (!decision.isWithinLimits) throw limitExceeded(decision, { message });
       return decision;
     };
     const counter = counterOf('issue');

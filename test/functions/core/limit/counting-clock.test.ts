@@ -19,7 +19,7 @@ async function hammer(limit: RateLimit, options: SimulationOptions) {
     const limits = world.instances[instance];
     // an execution reads before it counts, and each answer tells the time
     await limits?.inspect(request);
-    if (!(await limits?.consume(request))?.isAdmitted) return;
+    if (!(await limits?.consume(request))?.isWithinLimits) return;
     timesMs.push(world.now());
     admitted[instance] = (admitted[instance] ?? 0) + 1;
   };
@@ -84,7 +84,7 @@ describe('an instance whose clock is five seconds ahead', () => {
   test('counts by what the answers tell that it needs anyway, from its first call on', async () => {
     const { world, consume } = open();
     for (const operations of [2, 3, 4]) {
-      expect(await consume({ rate: 60, period: 60 })).toMatchObject({ isAdmitted: true });
+      expect(await consume({ rate: 60, period: 60 })).toMatchObject({ isWithinLimits: true });
       expect(world.operations).toEqual([operations]);
     }
   });

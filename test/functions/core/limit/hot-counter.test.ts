@@ -24,7 +24,7 @@ async function strain(limit: RateLimit, throttled: number) {
     busiest = Math.max(busiest, environments - free.length);
     const beganMs = world.now();
     try {
-      return (await limits.consume(request)).isAdmitted ? 'admitted' : 'refused';
+      return (await limits.consume(request)).isWithinLimits ? 'admitted' : 'refused';
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       return error.code;

@@ -48,10 +48,10 @@ const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof 
 };
 
 /** A decision about one limit. */
-const flat = ({ isAdmitted, states: [state] }: LimitDecision) => {
+const flat = ({ isWithinLimits, states: [state] }: LimitDecision) => {
   if (!state) throw new TypeError('no limit applies');
   const { charge, remaining, resetSeconds } = state;
-  return { name: charge.name, isAdmitted, limit: { rate: charge.rate, period: charge.period }, remaining, resetSeconds };
+  return { name: charge.name, isWithinLimits, limit: { rate: charge.rate, period: charge.period }, remaining, resetSeconds };
 };
 
 /** A rate limiter for requests of one limit each. */
@@ -76,7 +76,7 @@ describe('round trips', () => {
       nowMs += afterMs;
       admitted.push(await counter.consume(request));
     }
-    const decision = { name: 'execute', isAdmitted: true, limit: request.limit };
+    const decision = { name: 'execute', isWithinLimits: true, limit: request.limit };
     expect(admitted).toEqual([
       { ...decision, remaining: 59, resetSeconds: minuteSeconds },
       { ...decision, remaining: 58, resetSeconds: minuteSeconds },
@@ -95,7 +95,7 @@ describe('round trips', () => {
     for (let call = 0; call < 3; call++) await counter.consume(request);
     store.operations.length = 0;
 
-    const refusal = { name: 'execute', isAdmitted: false, limit: request.limit, remaining: 0 };
+    const refusal = { name: 'execute', isWithinLimits: false, limit: request.limit, remaining: 0 };
     for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: minuteSeconds });
     nowMs = startMs + minuteMs - 1;
     const resetSeconds = Math.ceil((1 + slackMs(60)) / 1000);
@@ -105,7 +105,7 @@ describe('round trips', () => {
 
     nowMs = startMs + minuteMs;
     expect(counter.findRefusal(request)).toBeUndefined();
-    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 2 });
+    expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, remaining: 2 });
     expect(store.operations).toEqual(['PutItem']);
   });
 
@@ -117,7 +117,7 @@ describe('round trips', () => {
     nowMs += 6_000;
     await first.consume(request);
     store.operations.length = 0;
-    expect(await second.consume(request)).toMatchObject({ isAdmitted: true, remaining: 56 });
+    expect(await second.consume(request)).toMatchObject({ isWithinLimits: true, remaining: 56 });
     expect(store.operations).toEqual(['PutItem', 'GetItem', 'UpdateItem']);
   });
 });
@@ -126,10 +126,10 @@ test('reading the state costs one read and no call', async () => {
   const counter = openCounter(store.table, now);
   const request = requestOf({ rate: 1, period: 60 });
   const standing = { name: 'execute', limit: request.limit };
-  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: true, remaining: 1, resetSeconds: 1 });
+  expect(await counter.inspect(request)).toEqual({ ...standing, isWithinLimits: true, remaining: 1, resetSeconds: 1 });
   await counter.consume(request);
   nowMs += 3_000;
-  expect(await counter.inspect(request)).toEqual({ ...standing, isAdmitted: false, remaining: 0, resetSeconds: minuteSeconds - 3 });
+  expect(await counter.inspect(request)).toEqual({ ...standing, isWithinLimits: false, remaining: 0, resetSeconds: minuteSeconds - 3 });
   expect(store.operations).toEqual(['GetItem', 'PutItem', 'GetItem']);
 });
 
@@ -146,7 +146,7 @@ describe('faults', () => {
     if (before === 1) await counter.consume(request);
     nowMs += offsetMs;
     proxy.next = [...faults];
-    expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining: 59 - before });
+    expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, remaining: 59 - before });
     expect(await itemOf(request)).toMatchObject({ total: before + 1 });
   });
 
@@ -167,7 +167,7 @@ describe('faults', () => {
     await limits.consume(request);
     nowMs += callableUntilMs(0, 60) + 1;
     const renewed = await limits.renew(request, admitted);
-    expect(renewed).toMatchObject({ isAdmitted: true, states: [{ used: 2 }] });
+    expect(renewed).toMatchObject({ isWithinLimits: true, states: [{ used: 2 }] });
     expect(await itemOf(request)).toMatchObject({ bucket: startMs / bucketMs(60) + 1, total: 2 });
     expect(await limits.renew(request, renewed)).toBe(renewed);
     // the other one has ceased to count, this one has not
@@ -224,7 +224,7 @@ test.each([
     // the gate's clock is up to 50 ms ahead of the time at which the client sent
     nowMs = clientMs + random() * 50;
     const decisions = await Promise.all(Array.from({ length: burst }, () => counter.consume(request)));
-    expect(decisions.filter(({ isAdmitted }) => !isAdmitted)).toEqual([]);
+    expect(decisions.filter(({ isWithinLimits }) => !isWithinLimits)).toEqual([]);
     clientMs += random() < 0.5 ? seconds * 1_000 : random() * limit.period * 1_000;
   }
 });
@@ -235,7 +235,7 @@ describe('the counter item', () => {
     const counter = openCounter(store.table, now);
     nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
     const request = requestOf({ rate, period });
-    for (const remaining of [999_999, 999_998]) expect(await counter.consume(request)).toMatchObject({ isAdmitted: true, remaining });
+    for (const remaining of [999_999, 999_998]) expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, remaining });
     const item = await itemOf(request);
     expect(item).toMatchObject({ total: 2, expires_at: Math.ceil((nowMs + longestCountMs(period)) / 1000) + 3_600 });
     expect(JSON.stringify(item).length).toBeLessThan(500);
@@ -249,10 +249,10 @@ describe('the counter item', () => {
       { ...request, counter: 'another' },
       { ...request, charges: [{ ...request.charges[0], id: 'another' }] },
     ];
-    for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: true });
-    for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isAdmitted: false });
+    for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isWithinLimits: true });
+    for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isWithinLimits: false });
     expect(await counter.consume({ ...request, charges: [{ ...request.charges[0], rate: 2 }] })).toMatchObject({
-      isAdmitted: true,
+      isWithinLimits: true,
       remaining: 0,
     });
   });
@@ -260,7 +260,7 @@ describe('the counter item', () => {
 
 test('a refusal says when to come back', () => {
   const { charges } = countCalls('agent', 'execute', { rate: 60, period: 60 });
-  const decision = { isAdmitted: false, states: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12, retrySeconds: 12 }] };
+  const decision = { isWithinLimits: false, states: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12, retrySeconds: 12 }] };
   expect(limitExceeded(decision)).toMatchObject({
     code: 'TOO_MANY_REQUESTS',
     status: 429,

@@ -61,7 +61,7 @@ describe('several limits at once', () => {
     for (let bucket = 0; bucket < liveBuckets; bucket++) {
       for (let at = 0; at < charges.length; at += 8) {
         const request = { holder, counter: 'execute', charges: charges.slice(at, at + 8) };
-        expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+        expect(await limits.consume(request)).toMatchObject({ isWithinLimits: true });
       }
       nowMs += bucketMs(2_678_400);
     }
@@ -94,14 +94,14 @@ describe('several limits at once', () => {
     await settle([limits], both, 5);
     expect(await totalsOf(wide)).toEqual({ all: 2, narrow: 2 });
     const refused = await limits.consume(both);
-    expect(refused).toMatchObject({ isAdmitted: false });
+    expect(refused).toMatchObject({ isWithinLimits: false });
     expect(limitExceeded(refused).headers).toMatchObject({
       'RateLimit-Policy': '"all";q=10;w=68, "narrow";q=2;w=3962',
       RateLimit: '"narrow";r=0;t=3962, "all";r=8;t=68',
       'Retry-After': '3962',
     });
-    for (let call = 0; call < 8; call++) expect(await limits.consume(wide)).toMatchObject({ isAdmitted: true });
-    expect(await limits.consume(wide)).toMatchObject({ isAdmitted: false });
+    for (let call = 0; call < 8; call++) expect(await limits.consume(wide)).toMatchObject({ isWithinLimits: true });
+    expect(await limits.consume(wide)).toMatchObject({ isWithinLimits: false });
     expect(await totalsOf(wide)).toEqual({ all: 10, narrow: 2 });
   });
 
@@ -115,7 +115,7 @@ describe('several limits at once', () => {
       const cost = [50, 100, 450][Math.floor(random() * 3)] as number;
       if (cost === 450) dear++;
       const decision = await (limits[call % 2] as RateLimiter).consume({ ...wide, charges: [shared(cost)] });
-      expect(decision).toMatchObject({ isAdmitted: true });
+      expect(decision).toMatchObject({ isWithinLimits: true });
       const { 'RateLimit-Policy': policy, RateLimit: rest = '' } = rateLimitHeaders(decision);
       expect(policy).toBe('"daily";q=2;w=68');
       const [, remaining, seconds] = /^"daily";r=(\d+);t=(\d+)/.exec(rest) ?? [];
@@ -126,7 +126,7 @@ describe('several limits at once', () => {
     for (let call = 0; call < 20; call++) await limits[0]?.consume({ ...wide, charges: [shared(50)] });
     const refused = limitExceeded((await limits[0]?.consume({ ...wide, charges: [shared(50)] })) as LimitDecision);
     nowMs += Number(refused.headers['Retry-After']) * 1_000;
-    expect(await limits[0]?.consume({ ...wide, charges: [shared(50)] })).toMatchObject({ isAdmitted: true });
+    expect(await limits[0]?.consume({ ...wide, charges: [shared(50)] })).toMatchObject({ isWithinLimits: true });
   });
 
   test('a limit that a policy no longer has goes once it is empty; the others keep what they have counted', async () => {
@@ -146,7 +146,7 @@ describe('several limits at once', () => {
     const request = requestOf({ ...calls('ever', 3, Number.POSITIVE_INFINITY), rule: '/permission/0/constraint/0' });
     for (let call = 0; call < 3; call++) {
       const decision = await limits.consume(request);
-      expect(decision).toMatchObject({ isAdmitted: true });
+      expect(decision).toMatchObject({ isWithinLimits: true });
       expect(rateLimitHeaders(decision).RateLimit).toBe(`"ever";r=${2 - call}`);
       nowMs += 366 * 86_400_000;
     }
@@ -192,7 +192,7 @@ describe('a budget', () => {
     await limits.giveBack(request, decision);
     expect(await totalsOf(request)).toEqual({ monthly: 300, minute: 2, ever: 1 });
     nowMs += longestCountMs(2_678_400);
-    expect(await limits.consume(request)).toMatchObject({ isAdmitted: true, states: [{ used: 300 }, { used: 1 }, { used: 2 }] });
+    expect(await limits.consume(request)).toMatchObject({ isWithinLimits: true, states: [{ used: 300 }, { used: 1 }, { used: 2 }] });
     // by now its bucket is another one's
     await limits.giveBack({ ...request, charges: request.charges.slice(0, 1) }, decision);
     expect(await totalsOf(request)).toMatchObject({ monthly: 300 });
@@ -230,12 +230,12 @@ describe('a budget', () => {
     const [here, there] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf(charge);
     const decision = await here.consume(request);
-    expect(await there.consume(request)).toMatchObject({ isAdmitted: false });
+    expect(await there.consume(request)).toMatchObject({ isWithinLimits: false });
     await here.giveBack(request, decision);
-    expect(there.findRefusal(request)).toMatchObject({ isAdmitted: false });
+    expect(there.findRefusal(request)).toMatchObject({ isWithinLimits: false });
     nowMs += 10_001;
     expect(there.findRefusal(request)).toBeUndefined();
-    expect(await there.consume(request)).toMatchObject({ isAdmitted: true });
+    expect(await there.consume(request)).toMatchObject({ isWithinLimits: true });
   });
 });
 
@@ -247,7 +247,7 @@ test('a person has windows for 200 clients beside the one that calls; more are r
     limits.consume(
       countExecution({ principal: thumbprint, account: `account.${String(client).padStart(8, '0')}` }, [calls('minute', 60, 60)]),
     );
-  for (let client = 0; client <= 200; client++) expect((await call(client)).isAdmitted).toBe(true);
+  for (let client = 0; client <= 200; client++) expect((await call(client)).isWithinLimits).toBe(true);
   nowMs += bucketMs(60);
   const refusal = {
     code: 'TOO_MANY_REQUESTS',
@@ -258,10 +258,10 @@ test('a person has windows for 200 clients beside the one that calls; more are r
   };
   await expect(call(201)).rejects.toMatchObject(refusal);
   // those that are known go on
-  for (const client of [0, 200]) expect((await call(client)).isAdmitted).toBe(true);
+  for (const client of [0, 200]) expect((await call(client)).isWithinLimits).toBe(true);
   await expect(call(201)).rejects.toMatchObject(refusal);
   nowMs += longestCountMs(60) + 3_600_000;
-  expect((await call(201)).isAdmitted).toBe(true);
+  expect((await call(201)).isWithinLimits).toBe(true);
   const item = await openCounterItems(table).find(keys.limit(thumbprint, 'execute'));
   expect(Object.keys(item?.windows ?? {})).toHaveLength(1);
 });
@@ -288,7 +288,7 @@ describe('a write whose answer is lost', () => {
     );
     await limits.consume(request);
     isLost = true;
-    expect(await limits.consume(request)).toMatchObject({ isAdmitted: true });
+    expect(await limits.consume(request)).toMatchObject({ isWithinLimits: true });
     return totalsOf(request);
   };
 
