@@ -1,8 +1,8 @@
 import { blockInput, toAgent } from '../schemas/agent.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './core/agents/agent-endpoint.ts';
+import { outwaitEarlierReads } from './core/execution/block-check.ts';
 import { ok } from './core/http/response.ts';
-import { outwaitAdmissions } from './core/pat/admission.ts';
 
 export interface Deps extends AgentDeps {
   /** resolves when no execution that read the agent before the block can still call */
@@ -24,4 +24,4 @@ export const createAction = ({ outwait, ...deps }: Deps): AdminAction =>
     },
   });
 
-export const handler = serveAdmin(createAction({ ...agentDepsFromEnvironment(), outwait: outwaitAdmissions }));
+export const handler = serveAdmin(createAction({ ...agentDepsFromEnvironment(), outwait: outwaitEarlierReads }));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
+import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/policy.ts';
@@ -273,7 +273,7 @@ describe('a call whose upstream is connected late', () => {
     const { world, run } = await underSlow({});
     world.meanwhile = async () => {
       await gate.agents.block(operator, { agentId: agent.agentId }, 'misuse');
-      letPass(maxAdmissionMs);
+      letPass(recheckAfterMs);
     };
     expect(refusalOf(await run(lookup))).toMatchObject({ status: 403, code: 'FORBIDDEN', details: { reason: 'agent_blocked' } });
     expect(upstream.seen).toEqual([]);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { maxAdmissionMs } from '../../functions/core/pat/admission.ts';
+import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction as createGetIntent } from '../../functions/get-intent.ts';
@@ -112,7 +112,7 @@ describe('the intents of a paused service', () => {
     const headers = { 'Idempotency-Key': 'slow' };
     const connect = async () => {
       await pause();
-      letPass(maxAdmissionMs + 50);
+      letPass(recheckAfterMs + 50);
     };
     expect(refusalOf(await run(gate.openExecute({ connect }), headers))).toEqual(paused);
     expect(upstream.seen).toEqual([]);

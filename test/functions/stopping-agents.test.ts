@@ -6,9 +6,9 @@ import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { createAction as createClear } from '../../functions/clear-waiting-agents.ts';
 import { maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
+import { outwaitEarlierReads, recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { log } from '../../functions/core/log.ts';
-import { maxAdmissionMs, outwaitAdmissions } from '../../functions/core/pat/admission.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { keys } from '../../functions/core/table/keys.ts';
@@ -192,8 +192,8 @@ describe('a blocked agent', () => {
 
     jest.useFakeTimers();
     try {
-      const waiting = outwaitAdmissions().then(() => 'over');
-      await jest.advanceTimersByTimeAsync(maxAdmissionMs);
+      const waiting = outwaitEarlierReads().then(() => 'over');
+      await jest.advanceTimersByTimeAsync(recheckAfterMs);
       expect(await Promise.race([waiting, 'waiting'])).toBe('waiting');
       await jest.advanceTimersByTimeAsync(100);
       expect(await waiting).toBe('over');
@@ -209,7 +209,7 @@ test('an intent that is deleted while its upstream is being connected is not cal
   await gate.intents.create(serviceId, intentOf(doomed, { endpoint: endpointAt() }));
   const connect = async () => {
     await gate.intents.remove(doomed, () => true);
-    letPass(maxAdmissionMs + 50);
+    letPass(recheckAfterMs + 50);
   };
   upstream.seen.length = 0;
   const answer = await execute(gate.openExecute({ connect }), pat, doomed, { code: 'FR' });

@@ -21,21 +21,21 @@ const reservedMs = 3_000;
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { logLine, quota } = execution;
   /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
-  const countAndConfirm = async (): Promise<void> => {
+  const countAndRecheck = async (): Promise<void> => {
     do {
       await quota.charge();
       logLine.note({ sent: false });
-    } while (await call.confirm());
+    } while ((await call.recheck()) === 'read again');
   };
   const endWatch = call.slowCalls.watch();
   let connected: ConnectedCall | undefined;
   let mayBeSent = false;
   try {
     connected = await relay.connect(outgoing(execution, call));
-    await countAndConfirm();
+    await countAndRecheck();
     mayBeSent = true;
     logLine.note({ sent: true });
-    const answer = await connected.send(countAndConfirm);
+    const answer = await connected.send(countAndRecheck);
     logLine.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
     return { mayHaveActed: true, result: describe(answer, call, logLine) };
   } catch (error) {

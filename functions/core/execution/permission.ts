@@ -1,8 +1,4 @@
-import type { PatClaims } from '../../../schemas/pat.ts';
-import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
-import { agentBlocked } from '../activity/agent-refusals.ts';
 import { ApiError } from '../api-error.ts';
-import { invalidToken } from '../http/bearer.ts';
 import type { Authenticated } from '../pat/authenticate.ts';
 import type { Call } from '../policy/conditions.ts';
 import { describeRefusal } from '../policy/describe.ts';
@@ -10,13 +6,6 @@ import { judge } from '../policy/judge.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 import type { Rule } from '../policy/reading.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
-
-/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since */
-export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {
-  if (isBlocked(records)) throw agentBlocked();
-  if (isRevoked(records.agent, claims))
-    throw invalidToken('The PAT has been revoked. Ask the operators why, then get a new one with POST /api/pat/issue.');
-}
 
 /** @throws ApiError FORBIDDEN if the PAT's scope does not name the intent, or the policy prohibits it */
 export function requirePermission({ claims, policy }: Authenticated, intentUid: string): void {

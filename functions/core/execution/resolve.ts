@@ -3,7 +3,6 @@ import { type AgentRecords, agentRecordKeys, toAgentRecords } from '../activity/
 import { type JsonValue, parse } from '../json.ts';
 import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
-import { openAdmission } from '../pat/admission.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { judgedIntent } from '../policy/conditions.ts';
 import { chargesOf, demandingApproval, rulesFor } from '../policy/judge.ts';
@@ -12,10 +11,11 @@ import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireRunning } from '../registry/require-intent.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
+import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionRequest } from './execution.ts';
 import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
-import { requireNotStopped, requirePermission, requirePermittedCall } from './permission.ts';
+import { requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
 import { tryOther } from './try-other.ts';
@@ -34,11 +34,10 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   maxBytes: number | undefined;
   slowCalls: SlowOrigin;
   /**
-   * Confirms that neither agent nor intent has been stopped since they were read.
-   * @returns whether they had to be read again
+   * Makes sure that neither agent nor intent has been stopped since they were read, see `block-check.ts`.
    * @throws ApiError FORBIDDEN, UNAUTHORIZED or SERVICE_UNAVAILABLE
    */
-  confirm(): Promise<boolean>;
+  recheck: Recheck;
 }
 
 /** Whether the caller prefers not to wait (RFC 7240 section 4.1). */
@@ -68,7 +67,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       requireNotStopped(records, claims);
       return { live: await requireIntent(found, intent_uid, intents), records, beside };
     };
-    const confirm = openAdmission(async () => requireRunning((await find()).live));
+    const recheck = openRecheck(async () => requireRunning((await find()).live));
     const { live, records, beside } = await find();
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
@@ -105,7 +104,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       },
       useProof: async () => proof?.use(),
       baseUrl: request.baseUrl,
-      confirm,
+      recheck,
     };
   };
 }

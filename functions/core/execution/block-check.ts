@@ -1,0 +1,54 @@
+/**
+ * Where a block stops executions: `resolve.ts` passes what it has read of the agent to {@link requireNotStopped}; right before the call is sent,
+ * `attempt.ts` does so again if that was more than three seconds ago, see {@link openRecheck}. A block is confirmed only after that time, see
+ * {@link outwaitEarlierReads}. New PATs are refused in `pat/bind-agent.ts`, calls that wait for approval in `binding.ts`.
+ */
+import type { PatClaims } from '../../../schemas/pat.ts';
+import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
+import { agentBlocked } from '../activity/agent-refusals.ts';
+import { unavailable } from '../api-error.ts';
+import { invalidToken } from '../http/bearer.ts';
+
+/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since */
+export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {
+  if (isBlocked(records)) throw agentBlocked();
+  if (isRevoked(records.agent, claims))
+    throw invalidToken('The PAT has been revoked. Ask the operators why, then get a new one with POST /api/pat/issue.');
+}
+
+/**
+ * Maximum delay between reading an agent's block status and sending its call, in milliseconds; after that, the status is read again. The
+ * answer to a block waits this long, so that executions that read before the block have sent their call by then, or read it again. Both
+ * sides measure durations, so their clocks need not agree.
+ */
+export const recheckAfterMs = 3_000;
+
+/** Extra wait of a block, because clocks run at slightly different speeds. */
+const marginMs = 100;
+
+const maxAttempts = 3;
+
+/** Whether what a call depends on was read recently enough to send it, or had to be read again. */
+export type Recheck = () => Promise<'still fresh' | 'read again'>;
+
+/**
+ * Starts the clock; call it before the first read.
+ * @param readAgain - throws if the agent is blocked
+ * @returns a check to make right before sending. It throws what `readAgain` throws, or ApiError SERVICE_UNAVAILABLE if reads take too long
+ */
+export function openRecheck(readAgain: () => Promise<void>): Recheck {
+  let startedMs = performance.now();
+  const isFresh = () => performance.now() - startedMs <= recheckAfterMs;
+  return async () => {
+    if (isFresh()) return 'still fresh';
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      startedMs = performance.now();
+      await readAgain();
+      if (isFresh()) return 'read again';
+    }
+    throw unavailable('The call could not be admitted in time, and was not made. Try again after Retry-After.');
+  };
+}
+
+/** Waits until every execution that read its agent's status before now has sent its call, or must read again. */
+export const outwaitEarlierReads = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, recheckAfterMs + marginMs));
