@@ -23,7 +23,7 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
   /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
   const countAndRecheck = async (): Promise<void> => {
     do {
-      await quota.charge();
+      await quota.count();
       logLine.note({ sent: false });
     } while ((await call.recheck()) === 'read again');
   };
