@@ -34,11 +34,11 @@ export interface CounterItems {
   /**
    * Counts a call into these buckets; false if another bucket is the newest of any window, any limit would be exceeded, or the write is one
    * of the last.
-   * @param call - with `late` if it has been counted into these buckets already: where they still count, it is moved
+   * @param call - with `movedFrom` if it has been counted into those buckets already: where they still count, it is moved
    */
   count(
     key: Key,
-    call: { charges: readonly Charge[]; buckets: Buckets; token: string; late?: Buckets | undefined },
+    call: { charges: readonly Charge[]; buckets: Buckets; token: string; movedFrom?: Buckets | undefined },
   ): Promise<CounterItem | false>;
   /** Removes a call from its bucket; false if the bucket no longer counts, or the write is one of the last. */
   giveBack(key: Key, call: { charge: Charge; bucket: number; token: string }): Promise<CounterItem | false>;
@@ -121,11 +121,11 @@ export const openCounterItems = (table: Table): CounterItems => ({
     return item && read(item);
   },
 
-  count: async (key, { charges, buckets, token, late }) => {
+  count: async (key, { charges, buckets, token, movedFrom }) => {
     const changes = charges.map((charge) => {
       const { id, rate, cost } = charge;
       const bucket = buckets[id] ?? 0;
-      const from = late?.[id];
+      const from = movedFrom?.[id];
       const isMoved = from !== undefined && stillCounts(from, bucket);
       return {
         add: toAdd(charge, bucket, isMoved ? from : undefined),
@@ -159,8 +159,8 @@ export const openCounterItems = (table: Table): CounterItems => ({
       l: Array.from({ length: rememberedTokens }, (_, at) => last[at] ?? ''),
       ...(Number.isFinite(clearMs) && { expires_at: Math.ceil(clearMs / 1000) + sweepDelaySeconds }),
     };
-    const seen = previous?.last[0];
-    return table.put(item, { when: [seen === undefined ? ['absent', 'pk'] : isUnchanged(seen)] });
+    const token = previous?.last[0];
+    return table.put(item, { when: [token === undefined ? ['absent', 'pk'] : isUnchanged(token)] });
   },
 });
 

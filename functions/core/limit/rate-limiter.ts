@@ -200,9 +200,9 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   const isInTime = ({ charges }: LimitRequest, buckets: Buckets = {}): boolean =>
     charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
 
-  /** @param late - the buckets of a call that is counted but was not made in time */
-  async function count(request: LimitRequest, late?: Buckets): Promise<LimitDecision> {
-    const counted = { buckets: late };
+  /** @param outdated - where a call is counted that was not made in time */
+  async function count(request: LimitRequest, outdated?: Buckets): Promise<LimitDecision> {
+    const counted = { buckets: outdated };
     try {
       return await countInto(request, counted);
     } catch (error) {
@@ -215,7 +215,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   /** @param counted - where the call is known to be counted: nowhere during a write that may change it */
   async function countInto(request: LimitRequest, counted: { buckets: Buckets | undefined }): Promise<LimitDecision> {
     const { charges } = request;
-    let late = counted.buckets;
+    let outdated = counted.buckets;
     const key = keyOf(request);
     let token = newToken();
     const startedMs = now();
@@ -226,16 +226,16 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       const windows = new Map(
         charges.map((charge) => {
           const window = current(item, charge);
-          const counted = late?.[charge.id];
+          const counted = outdated?.[charge.id];
           return [charge.id, counted === undefined ? window : { ...window, ...removeCall(window, counted, charge.cost) }];
         }),
       );
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
       const decision = decide(request, windowOf);
-      if (!decision.isWithinLimits && late) {
+      if (!decision.isWithinLimits && outdated) {
         // it is not made: its rates stay counted, the rest is given back
         const left = decide(request, (charge) => (isRate(charge) ? current(item, charge) : windowOf(charge)));
-        return { ...left, buckets: late };
+        return { ...left, buckets: outdated };
       }
       if (!decision.isWithinLimits) return decision;
       // not before the decision: a limit that others have used up meanwhile is a refusal; a call that waits keeps an environment
@@ -251,7 +251,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       const next = nextItem(item, Object.fromEntries(added), token);
       counted.buckets = undefined;
       const written = isNewest
-        ? await counters.count(key, { charges, buckets, token, late })
+        ? await counters.count(key, { charges, buckets, token, movedFrom: outdated })
         : (await counters.replace(key, item, next)) && next;
       if (written) remember(request, written);
       // if another call of this instance has learnt more meanwhile, the read is saved
@@ -259,10 +259,10 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
       isCounted = item?.last.includes(token);
-      counted.buckets = isCounted ? buckets : late;
+      counted.buckets = isCounted ? buckets : outdated;
       if (!isCounted) continue;
       if (isInTime(request, buckets)) return { ...decideBy(request, item), isWithinLimits: true, buckets };
-      late = buckets;
+      outdated = buckets;
       token = newToken();
     }
   }
