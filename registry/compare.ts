@@ -59,12 +59,12 @@ async function findWanted(api: Api, { service, intents, into }: Wanted): Promise
   const named = await findServiceByName(api, service.service_name);
   if (named) return named;
   const probes = intents.filter((_, at) => at % Math.ceil(intents.length / maxProbes) === 0);
-  const holders: string[] = [];
+  const serviceIds: string[] = [];
   for (const probe of probes) {
     const found = await findIntent(api, probe.intent_uid);
-    if (found && callOf(found.record) === callOf(probe)) holders.push(found.record.service_id);
+    if (found && callOf(found.record) === callOf(probe)) serviceIds.push(found.record.service_id);
   }
-  for (const [id, { length }] of Map.groupBy(holders, (id) => id)) if (length * 2 > probes.length) return findService(api, id);
+  for (const [id, { length }] of Map.groupBy(serviceIds, (id) => id)) if (length * 2 > probes.length) return findService(api, id);
   return undefined;
 }
 

@@ -29,9 +29,9 @@ export function describeKept({ service, intents }: Kept): string[] {
   );
   return [
     ...service.map((member) => `${member.slice(1)} of the service`),
-    ...[...byMember].map(([member, holders]) => {
-      const named = holders.slice(0, maxNamed).map(({ intent_uid }) => intent_uid);
-      const others = holders.length > maxNamed ? ` and ${holders.length - maxNamed} more` : '';
+    ...[...byMember].map(([member, intentsWithIt]) => {
+      const named = intentsWithIt.slice(0, maxNamed).map(({ intent_uid }) => intent_uid);
+      const others = intentsWithIt.length > maxNamed ? ` and ${intentsWithIt.length - maxNamed} more` : '';
       return `${member.slice(1)} of ${named.join(', ')}${others}`;
     }),
   ];

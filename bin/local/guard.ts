@@ -69,7 +69,7 @@ export const isCalledHere = (request: IncomingMessage): boolean => hostsOf(reque
 /** Whether a program sent a request, rather than a page: browsers send the origin of pages with all requests that may change something. */
 export const isFromProgram = (request: IncomingMessage): boolean => isCalledHere(request) && request.headers.origin === undefined;
 
-/** Listens on loopback for holders of the key. @returns the address, with the key in its path */
+/** Listens on loopback for programs that know the key. @returns the address, with the key in its path */
 export async function listenForStack(server: Server): Promise<string> {
   const key = requireKey(server);
   return `http://127.0.0.1:${await listen(server)}${key}`;

@@ -55,11 +55,11 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
   add(origin, main);
   const seen = new Set<unknown>();
   for (let wave = [main.root]; wave.length > 0; ) {
-    const holders = wave.flatMap((value) => [...referencesIn(value, seen, notes)]);
+    const references = wave.flatMap((value) => [...referencesIn(value, seen, notes)]);
     const parts = new Map<string, Promise<Home>>();
-    for (const holder of holders) {
-      const file = fileOf(holder);
-      const from = addresses.get(homeOf(holder));
+    for (const reference of references) {
+      const file = fileOf(reference);
+      const from = addresses.get(homeOf(reference));
       if (file === '' || from === undefined) continue;
       const address = library.find(file, from);
       if (address === undefined) left.add(file);
@@ -67,7 +67,7 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
     }
     for (const [address, part] of parts) add(address, await part);
     // look only through what is referred to
-    wave = holders.map((holder) => lookUp(holder, String(holder.$ref))).filter(isNode);
+    wave = references.map((reference) => lookUp(reference, String(reference.$ref))).filter(isNode);
   }
   return { document: main.root, notes, files, left: [...left].sort() };
 }

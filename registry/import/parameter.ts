@@ -33,7 +33,7 @@ const present = <T extends object>(members: T): Partial<T> =>
 
 /**
  * Leaves out and notes what the registry would refuse.
- * @param holder - JSON pointer to its parent
+ * @param parent - JSON pointer to its parent
  * @param carrier - for header fields, which have rules of their own
  * @returns undefined if the name is not allowed
  */
@@ -41,11 +41,11 @@ export function makeParameter(
   name: string,
   isRequired: boolean,
   facts: Facts,
-  holder: string,
+  parent: string,
   take: TakeNote,
   carrier?: 'header',
 ): Parameter | undefined {
-  const path = facts.path ?? holder;
+  const path = facts.path ?? parent;
   const type = chooseType(facts, path, take);
   const description = fitDescription(facts.description, path, take);
   // a value that may be null is one that may be left out

@@ -9,11 +9,11 @@ export interface Addresses {
 
 /**
  * The address before the paths, without a trailing slash; https is preferred.
- * @param holders - the operation, its path and its document
+ * @param levels - the operation, its path and its document
  */
-export function chooseServer(holders: readonly Node[], { baseUrl, documentUrl }: Addresses): string {
+export function chooseServer(levels: readonly Node[], { baseUrl, documentUrl }: Addresses): string {
   if (baseUrl !== undefined) return trim(baseUrl);
-  const servers = holders.map(({ servers }) => list(servers)).find(({ length }) => length > 0) ?? [{ url: '/' }];
+  const servers = levels.map(({ servers }) => list(servers)).find(({ length }) => length > 0) ?? [{ url: '/' }];
   const urls = servers.map((server) => absolute(readUrl(node(server)), documentUrl)).filter((url) => url !== undefined);
   const url = urls.find((candidate) => candidate.startsWith('https:')) ?? urls[0];
   if (url === undefined) throw new Unfit(`${pathOf(servers[0])}/url`, 'has no absolute server address; give one with --base-url');

@@ -2,9 +2,9 @@ import { type Node, place, text, texts } from './node.ts';
 import { type Operation, readParameters, readSuccesses } from './operation.ts';
 
 /** Servers as in OpenAPI 3; https if no scheme is given. */
-export function readServers(root: Node, holder: Node = root) {
+export function readServers(root: Node, parent: Node = root) {
   const [host, basePath = ''] = [text(root.host), text(root.basePath)];
-  return inherit('schemes', holder, root, 'https').map((scheme) => ({
+  return inherit('schemes', parent, root, 'https').map((scheme) => ({
     url: host === undefined ? basePath : `${scheme}://${host}${basePath}`,
   }));
 }

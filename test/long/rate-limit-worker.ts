@@ -76,7 +76,7 @@ process.once('message', async ({ agents, concurrency, skewMs, dawdling }: Task) 
     if (performance.now() < doubt.untilMs) return setTimeout(1);
     const { thumbprint, limits } = agents[index] as Task['agents'][0];
     const charges = limits.map(({ rate, period }) => ({ id: String(period), name: 'execute', rate, period, cost: 1 }));
-    const request = { holder: thumbprint, counter: 'execute', charges };
+    const request = { owner: thumbprint, counter: 'execute', charges };
     try {
       // an execution reads before it counts, and each answer tells the time
       if (limits.some(({ period }) => clock.read(period).doubt)) await counter.inspect(request);

@@ -72,12 +72,12 @@ export const scenarios: Scenario[] = [
       const made = { all: 0, dear: 0 };
       const all = { id: 'all', name: 'all', rate: 3, period: 3_600, cost: 1 };
       const dear = { id: 'dear', name: 'dear', rate: 7, period: 86_400, cost: 3 };
-      await openRateLimiter(before).consume({ holder: 'key', counter: 'execute', charges: [all, dear] });
+      await openRateLimiter(before).consume({ owner: 'key', counter: 'execute', charges: [all, dear] });
       return {
         callers: times(3, (at) => async ({ table, act }: Caller) => {
           const isDear = at < 2;
           const { isWithinLimits } = await openRateLimiter(table).consume({
-            holder: 'key',
+            owner: 'key',
             counter: 'execute',
             charges: isDear ? [all, dear] : [all],
           });

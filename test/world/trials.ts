@@ -104,7 +104,7 @@ const days: Trial = {
         const atMs = nowMs;
         // the first limit counts calls, the others what they cost
         const charges = limits.map((one, at) => ({ id: String(one.period), name: 'limit', ...one, cost: at === 0 ? 1 : cost }));
-        const asked = { holder: `agent-${agent}`, counter: 'execute', charges };
+        const asked = { owner: `agent-${agent}`, counter: 'execute', charges };
         const call = instances[instance]
           ?.consume(asked)
           .then(({ isWithinLimits }) => void (isWithinLimits && taken.push({ agent, atMs, cost })));

@@ -47,7 +47,7 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
   try {
     for (const wanted of readDemo(upstreamUrl)) {
       const guess = (serviceId?: string) => applyChanges(context, guessChanges(wanted, isKept ? 'update' : 'create', serviceId), false);
-      const guessed = await guess().catch((error: unknown) => guess(findHolder(error)));
+      const guessed = await guess().catch((error: unknown) => guess(existingServiceId(error)));
       if (guessed.failed.length === 0) continue;
       const [failure] = (await applyChanges(context, await compareService(context, wanted, 1, false), false)).failed;
       if (failure) throw new Error(`${failure.intent_uid}: ${failure.message}`);
@@ -58,7 +58,7 @@ export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = 
   }
 }
 
-function findHolder(error: unknown): string {
+function existingServiceId(error: unknown): string {
   const serviceId = error instanceof Refusal && error.status === 409 ? error.details.service_id : undefined;
   if (typeof serviceId === 'string') return serviceId;
   throw error;

@@ -15,7 +15,7 @@ export interface CountedWindow extends Window {
 /** Digits of a limit's counts; all writers must agree. */
 export const digitsOf = ({ rate, mostRate = rate }: Charge): number => digitsFor(mostRate);
 
-/** All counts of one holder: a window per limit, so that one write counts a call in all of them or in none. */
+/** All counts of one owner: a window per limit, so that one write counts a call in all of them or in none. */
 export interface CounterItem {
   /** by limit; those that no longer apply stay until they are empty */
   windows: Record<string, CountedWindow>;

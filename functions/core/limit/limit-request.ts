@@ -3,25 +3,25 @@ import { type Charge, isRate } from '../policy/limits.ts';
 
 export interface LimitRequest {
   /** thumbprint of the agent's key (RFC 7638) or another owner of a quota, never a token or a name */
-  holder: string;
-  /** one of the holder's counters, for example `execute` */
+  owner: string;
+  /** one of the owner's counters, for example `execute` */
   counter: string;
   /** what one call takes of each limit: it is counted in all of them or in none */
   charges: readonly Charge[];
 }
 
 /** A request that counts calls in one window. */
-export const countCalls = (holder: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
-  holder,
+export const countCalls = (owner: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
+  owner,
   counter: name,
   // the rate may change without the limit being another one
   charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
 });
 
 export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
-  const holder = `service:${serviceId}`;
-  const { charges, ...request } = countCalls(holder, 'service', limit);
-  return { ...request, charges: [{ ...charges[0], name: holder }] };
+  const owner = `service:${serviceId}`;
+  const { charges, ...request } = countCalls(owner, 'service', limit);
+  return { ...request, charges: [{ ...charges[0], name: owner }] };
 }
 
 /**
@@ -33,7 +33,7 @@ export const countExecution = (
   { principal, account }: { principal: string; account: string },
   charges: readonly Charge[],
 ): LimitRequest => ({
-  holder: principal,
+  owner: principal,
   counter: 'execute',
   charges:
     account === principal

@@ -288,6 +288,6 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   return { consume, renew, inspect, findRefusal, peek, giveBack };
 }
 
-const keyOf = ({ holder, counter }: LimitRequest) => keys.limit(holder, counter);
+const keyOf = ({ owner, counter }: LimitRequest) => keys.limit(owner, counter);
 
-const idOf = ({ holder, counter }: LimitRequest): string => `${holder} ${counter}`;
+const idOf = ({ owner, counter }: LimitRequest): string => `${owner} ${counter}`;

@@ -3,7 +3,7 @@ import { signedInPrefix } from '../../../schemas/agent.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { JudgedAgent } from '../policy/conditions.ts';
 
-/** The holder of a PAT. For an agent with a key, both are the thumbprint of that key. */
+/** Who holds a PAT, as its claims say. For an agent with a key, both are the thumbprint of that key. */
 export interface Holder {
   /** the key, or the person with any client: has blocks, counts and budgets */
   principal: string;

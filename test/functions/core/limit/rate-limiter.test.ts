@@ -42,8 +42,8 @@ beforeEach(() => {
 /** A request that counts calls under one limit. */
 const requestOf = (limit: RateLimit) => ({ ...countCalls(`agent-${++agents}`, 'execute', limit), limit });
 /** The item of a counter, and its one window. */
-const itemOf = async ({ holder, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
-  const key = keys.limit(holder, counter);
+const itemOf = async ({ owner, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
+  const key = keys.limit(owner, counter);
   return { ...(await store.table.get(key)), ...(await openCounterItems(store.table).find(key))?.windows[id] };
 };
 

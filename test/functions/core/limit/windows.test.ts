@@ -46,9 +46,9 @@ const money = (id: string, budget: number, cost: number, period = 2_678_400): Ch
   cost,
   currency: 'EUR',
 });
-const requestOf = (...charges: Charge[]): LimitRequest => ({ holder: `agent-${++agents}`, counter: 'execute', charges });
-const totalsOf = async ({ holder, counter }: LimitRequest): Promise<Record<string, number>> => {
-  const item = await openCounterItems(store.table).find(keys.limit(holder, counter));
+const requestOf = (...charges: Charge[]): LimitRequest => ({ owner: `agent-${++agents}`, counter: 'execute', charges });
+const totalsOf = async ({ owner, counter }: LimitRequest): Promise<Record<string, number>> => {
+  const item = await openCounterItems(store.table).find(keys.limit(owner, counter));
   return Object.fromEntries(Object.entries(item?.windows ?? {}).map(([id, { total }]) => [id, total]));
 };
 const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
@@ -56,16 +56,16 @@ const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
 
 describe('several limits at once', () => {
   /** Limits that all have counts in all of their buckets, after calls that take as much of them as fits. */
-  const fill = async (holder: string, charges: Charge[]): Promise<number> => {
+  const fill = async (owner: string, charges: Charge[]): Promise<number> => {
     const limits = openRateLimiter(store.table, now);
     for (let bucket = 0; bucket < liveBuckets; bucket++) {
       for (let at = 0; at < charges.length; at += 8) {
-        const request = { holder, counter: 'execute', charges: charges.slice(at, at + 8) };
+        const request = { owner, counter: 'execute', charges: charges.slice(at, at + 8) };
         expect(await limits.consume(request)).toMatchObject({ isWithinLimits: true });
       }
       nowMs += bucketMs(2_678_400);
     }
-    const { pk, sk } = keys.limit(holder, 'execute');
+    const { pk, sk } = keys.limit(owner, 'execute');
     const command = new GetItemCommand({ TableName: store.tableNames.activity, Key: { pk: { S: pk }, sk: { S: sk } } });
     const { Item = {} } = await store.client.send(command);
     return itemBytes(JSON.parse(JSON.stringify(Item)));
@@ -157,7 +157,7 @@ describe('several limits at once', () => {
       headers: { 'RateLimit-Policy': '"ever";q=3', RateLimit: '"ever";r=0' },
     });
     expect(refusal.headers).not.toHaveProperty('Retry-After');
-    expect(await store.table.get(keys.limit(request.holder, 'execute'))).not.toHaveProperty('expires_at');
+    expect(await store.table.get(keys.limit(request.owner, 'execute'))).not.toHaveProperty('expires_at');
   });
 });
 
