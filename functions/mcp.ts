@@ -1,6 +1,6 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
-import { type Hold, openHold } from './core/execution/hold.ts';
+import { type LongPoll, openLongPoll } from './core/execution/long-poll.ts';
 import { askFunction } from './core/http/ask-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -19,7 +19,7 @@ import { action as searchIntents } from './search-intents.ts';
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
   findPolicy: FindPolicy;
-  hold: Hold;
+  longPoll: LongPoll;
   allowedOrigins: readonly string[];
   version: string;
 }
@@ -28,11 +28,11 @@ export interface Deps extends ToolOptions {
  * `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. `/mcp/sign-in` is the same
  * for hosts that sign people in: it alone answers 401.
  */
-export const createAction = ({ endpoints, findPolicy, hold, allowedOrigins, version, ...options }: Deps): Action => {
+export const createAction = ({ endpoints, findPolicy, longPoll, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
   const nearest = { search, findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
-  const answer = openAnswers(openTools(own, options), endpoints.getExecution, hold, version);
+  const answer = openAnswers(openTools(own, options), endpoints.getExecution, longPoll, version);
 
   return async (request) => {
     checkOrigin(request, allowedOrigins);
@@ -67,7 +67,7 @@ export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
     findPolicy: openPolicy(loadPolicyTemplate()),
-    hold: openHold(tableFromEnvironment()),
+    longPoll: openLongPoll(tableFromEnvironment()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
     allowedOrigins: splitList(allowedOrigins),

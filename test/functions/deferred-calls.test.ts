@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { unavailable } from '../../functions/core/api-error.ts';
-import { openHold } from '../../functions/core/execution/hold.ts';
+import { openLongPoll } from '../../functions/core/execution/long-poll.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openRelay } from '../../functions/core/relay/call.ts';
@@ -275,7 +275,7 @@ describe('over MCP with proofs of possession', () => {
         getExecution: parts.openGetExecution(),
       },
       findPolicy: openPolicy(template()),
-      hold: openHold(gate.database.table),
+      longPoll: openLongPoll(gate.database.table),
       ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
     });
     const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;

@@ -1,4 +1,4 @@
-import { openHold } from '../../functions/core/execution/hold.ts';
+import { openLongPoll } from '../../functions/core/execution/long-poll.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
@@ -22,7 +22,7 @@ export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> 
   createAction({
     endpoints: toolEndpoints(gate),
     findPolicy: openPolicy(loadPolicyTemplate()),
-    hold: openHold(openMemoryTable()),
+    longPoll: openLongPoll(openMemoryTable()),
     isFreshRequired: false,
     isSignInOffered: false,
     allowedOrigins: [],

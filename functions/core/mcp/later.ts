@@ -1,4 +1,4 @@
-import type { Hold } from '../execution/hold.ts';
+import type { LongPoll } from '../execution/long-poll.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Abilities } from './abilities.ts';
 import { RpcError } from './json-rpc.ts';
@@ -9,13 +9,13 @@ import type { PendingCall } from './tool.ts';
  * Answers a call that is made later: with a task if the client takes one, else with the page that shows it if the client opens pages, else with words.
  * @throws RpcError for a legacy client that opens pages
  */
-export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest, hold: Hold): Promise<object> {
+export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest, longPoll: LongPoll): Promise<object> {
   const { state, isOfConnection } = call;
   if (client.tasks && isOfConnection) return createTask(client.era, call.executionId, state);
   const isSeen = client.answered !== undefined;
   if (client.urls && state.status === 'waiting' && !isSeen) return elicit(call, client, request);
   const isSoon = client.answered === 'accept' || (state.status === 'working' && !call.isAsked);
-  return (isSoon && (await hold(call.readEnd, request))?.result) || explain(call);
+  return (isSoon && (await longPoll(call.readEnd, request))?.result) || explain(call);
 }
 
 /** Sends the person to the page that shows the call (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */

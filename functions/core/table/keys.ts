@@ -118,7 +118,7 @@ export const keys = {
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
   /** a place among the answers that are held back: no origin is empty */
-  hold: (place: number): Key => key('slowCalls', '', `HOLD#${place}`),
+  longPoll: (place: number): Key => key('slowCalls', '', `HOLD#${place}`),
   /**
    * An execution that is counted: those of an hour share a partition for each shard
    * @param minuteMs - beginning of its minute

@@ -20,7 +20,7 @@ afterEach(() => {
 const call = (run: Tool['run'], method: string, params: object, headers: Record<string, string> = {}) => {
   const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
   const tool: Tool = { name: 'execute_intent', title: 'Execute', description: 'Executes', annotations, input: z.object({}), run };
-  // a hold that looks once, at a call that waits
+  // a long poll that looks once, at a call that waits
   const action = openAnswers(
     [tool],
     async () => ok({ status: 'waiting' }),

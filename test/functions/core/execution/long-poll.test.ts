@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { unavailable } from '../../../../functions/core/api-error.ts';
-import { openHold } from '../../../../functions/core/execution/hold.ts';
+import { openLongPoll } from '../../../../functions/core/execution/long-poll.ts';
 import type { Ended } from '../../../../functions/core/mcp/tool.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
@@ -14,7 +14,7 @@ afterEach(() => {
 const request = { remainingMs: () => 29_000 };
 const never = async () => undefined;
 /** with timers that tests can advance */
-const open = (table: Parameters<typeof openHold>[0]) => openHold(table, (ms) => new Promise((resolve) => setTimeout(resolve, ms)));
+const open = (table: Parameters<typeof openLongPoll>[0]) => openLongPoll(table, (ms) => new Promise((resolve) => setTimeout(resolve, ms)));
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
 /** Eight requests at once, each in an instance of its own. @returns how many wait for their answer */
