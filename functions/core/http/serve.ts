@@ -116,9 +116,9 @@ const notModifiedHeader =
 const conditionalGet = (): Middleware => ({
   after: ({ event, response }) => {
     const etag = response?.headers?.ETag;
-    const held = headerValues(event, 'if-none-match');
-    if (!response || !['GET', 'HEAD'].includes(event.httpMethod) || !etag || held.length === 0) return;
-    const candidates = held
+    const known = headerValues(event, 'if-none-match');
+    if (!response || !['GET', 'HEAD'].includes(event.httpMethod) || !etag || known.length === 0) return;
+    const candidates = known
       .join(',')
       .split(',')
       .map((candidate) => candidate.trim().replace(/^W\//, ''));

@@ -106,15 +106,15 @@ export function openRelay({
     });
 
   /** Opens a connection for a call with these values of its credential. */
-  async function hold(call: UpstreamCall, values: CredentialValues | undefined, key: CallKey, signal: AbortSignal, isNew = false) {
+  async function connectWith(call: UpstreamCall, values: CredentialValues | undefined, key: CallKey, signal: AbortSignal, isNew = false) {
     signal.throwIfAborted();
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
     const url = new URL(request.url);
     const { method, body } = request;
-    const held = await client.hold({ method, url, headers: buildHeaders({ ...call, request }, url, values, key), body }, isNew);
-    if (signal.aborted) held.drop();
+    const connected = await client.connect({ method, url, headers: buildHeaders({ ...call, request }, url, values, key), body }, isNew);
+    if (signal.aborted) connected.drop();
     signal.throwIfAborted();
-    return held;
+    return connected;
   }
 
   /** The values to call with, and the fallback if they are rejected. */
@@ -153,16 +153,16 @@ export function openRelay({
         }
       }
 
-      const { held, key, credential, first, second } = await run(async (signal) => {
+      const { connected, key, credential, first, second } = await run(async (signal) => {
         const [found, key] = await Promise.all([credentialsOf(call, url), signingKey()]);
-        return { ...found, key, held: await hold(call, found.first, key, signal) };
+        return { ...found, key, connected: await connectWith(call, found.first, key, signal) };
       });
       const connectedMs = performance.now() - startedMs;
 
       /** Sends the call over another connection; undefined if the agent may no longer call. */
       async function sendAgain(values: typeof first, { signal, beforeResend, isNew = false }: Sending & { isNew?: boolean }) {
         timeUp = 'late';
-        const other = await hold(call, values, key, signal, isNew);
+        const other = await connectWith(call, values, key, signal, isNew);
         try {
           await beforeResend();
         } catch (error) {
@@ -174,12 +174,12 @@ export function openRelay({
         return other.send(signal);
       }
 
-      async function sendHeld(sending: Sending) {
+      async function sendConnected(sending: Sending) {
         timeUp = 'deadline';
         try {
-          return await held.send(sending.signal);
+          return await connected.send(sending.signal);
         } catch (lost) {
-          if (!held.isReused || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
+          if (!connected.isReused || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
           const answer = await sendAgain(first, { ...sending, isNew: true });
           if (answer === undefined) throw lost;
           return answer;
@@ -187,7 +187,7 @@ export function openRelay({
       }
 
       async function sendAccepted(sending: Sending) {
-        const answer = await sendHeld(sending);
+        const answer = await sendConnected(sending);
         const isByNext = first !== undefined && first === credential?.next;
         if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
         const next = await sendAgain(second, sending);
@@ -199,7 +199,7 @@ export function openRelay({
       }
 
       const drop = () => {
-        held.drop();
+        connected.drop();
         breaker.release(host, call);
       };
 

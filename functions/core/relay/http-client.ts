@@ -24,7 +24,7 @@ export interface HttpAnswer {
 }
 
 /** A request with a connection; nothing has been sent yet. */
-export interface HeldRequest {
+export interface ConnectedRequest {
   /** an earlier request has used the connection, so it may be lost although the upstream is up */
   readonly isReused: boolean;
   /**
@@ -44,9 +44,9 @@ export interface HttpClient {
    * @param isNew - only one that no earlier request has used; those that are kept for its host are closed
    * @throws DialError if no connection is made
    */
-  hold(request: HttpRequest, isNew?: boolean): Promise<HeldRequest>;
+  connect(request: HttpRequest, isNew?: boolean): Promise<ConnectedRequest>;
   /**
-   * Sends a request once it has a connection, and reads all of its answer: {@link hold} and {@link HeldRequest.send}.
+   * Sends a request once it has a connection, and reads all of its answer: {@link connect} and {@link ConnectedRequest.send}.
    * @throws CallFailed also if the body was lost
    */
   send(request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer>;
@@ -62,17 +62,17 @@ const maxIdleMs = 1_500;
 const closingMarginMs = 1_000;
 
 /**
- * @param connect - opens a connection; it is TLS already if the target is https
+ * @param openConnection - its connection is TLS already if the target is https
  * @param maxAnswerBytes - maximum size of the body of an answer; its headers have a limit of their own
  */
-export function openHttpClient(connect: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
+export function openHttpClient(openConnection: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
   const agents = { http: openAgent('http:'), https: openAgent('https:') };
 
   function openAgent(protocol: string): Agent {
     // An agent skips closed connections only at the end it takes the next one from, and only if that is the front.
     const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
     agent.createConnection = ({ host, port }, callback) => {
-      connect({ protocol, hostname: String(host), port: Number(port) }).then(
+      openConnection({ protocol, hostname: String(host), port: Number(port) }).then(
         (socket) => callback?.(null, socket),
         (error) => callback?.(error, undefined as never),
       );
@@ -81,11 +81,11 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     return agent;
   }
 
-  function hold({ method, url, headers, body }: HttpRequest, isNew = false): Promise<HeldRequest> {
+  function connect({ method, url, headers, body }: HttpRequest, isNew = false): Promise<ConnectedRequest> {
     const { protocol, hostname: host, port } = targetOf(url);
     const agent = protocol === 'https:' ? agents.https : agents.http;
     closeStale(agent, isNew ? agent.getName({ host, port }) : undefined);
-    const held = Promise.withResolvers<HeldRequest>();
+    const connected = Promise.withResolvers<ConnectedRequest>();
     const answered = Promise.withResolvers<HttpAnswer>();
     // whoever sends the request is told
     answered.promise.catch(() => {});
@@ -96,7 +96,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
     const fail = (error?: Error) => {
       lose('broken_answer');
       const failure = describeFailure(error, isSent);
-      held.reject(failure);
+      connected.reject(failure);
       answered.reject(failure);
     };
     let answer: IncomingMessage | undefined;
@@ -143,7 +143,7 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
         drop();
       };
       socket.once('data', loseEarly);
-      held.resolve({
+      connected.resolve({
         isReused: call.reusedSocket,
         send: async (signal) => {
           if (signal.aborted) drop();
@@ -161,14 +161,14 @@ export function openHttpClient(connect: (target: Target) => Promise<Socket>, max
         drop,
       });
     });
-    return held.promise;
+    return connected.promise;
   }
 
   return {
-    hold,
+    connect,
     send: async ({ signal, ...request }) => {
       signal.throwIfAborted();
-      const answer = await (await hold(request)).send(signal);
+      const answer = await (await connect(request)).send(signal);
       if (answer.lost !== undefined) throw new CallFailed(answer.lost);
       return answer;
     },

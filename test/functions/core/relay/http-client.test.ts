@@ -118,9 +118,9 @@ describe('an answer', () => {
   });
 });
 
-describe('a request that is held', () => {
+describe('a connected request', () => {
   /** A request that has its connection, which announces how long it may be idle. */
-  async function hold(head = '') {
+  async function connectRequest(head = '') {
     const sockets: Socket[] = [];
     const received: string[] = [];
     const server = createServer((socket) => {
@@ -137,19 +137,19 @@ describe('a request that is held', () => {
     const client = openHttpClient(async () => connect({ host: '127.0.0.1', port }), 1_000);
     opened.push(client.close, () => server.close());
     const request = { method: 'POST', url: new URL(`http://127.0.0.1:${port}/`), headers: {}, body: '{}' };
-    const held = await client.hold(request);
+    const connected = await client.connect(request);
     await setTimeout(30);
     expect([sockets.length, received]).toEqual([1, []]);
-    return { client, request, held, socket: sockets[0] as Socket, received, signal: AbortSignal.timeout(2_000) };
+    return { client, request, connected, socket: sockets[0] as Socket, received, signal: AbortSignal.timeout(2_000) };
   }
 
   test('is not sent once it is dropped, or its time is up', async () => {
-    const { held, received, signal } = await hold();
-    held.drop();
-    expect(await reasonOf(held.send(signal))).toBe('lost');
-    const other = await hold();
+    const { connected, received, signal } = await connectRequest();
+    connected.drop();
+    expect(await reasonOf(connected.send(signal))).toBe('lost');
+    const other = await connectRequest();
     const over = AbortSignal.abort(new DOMException('late', 'TimeoutError'));
-    expect(await reasonOf(other.held.send(over))).toBe(over.reason);
+    expect(await reasonOf(other.connected.send(over))).toBe(over.reason);
     await setTimeout(30);
     expect([received, other.received, other.socket.destroyed]).toEqual([[], [], true]);
   });
@@ -159,19 +159,19 @@ describe('a request that is held', () => {
     ['carries an answer already', (socket: Socket) => void socket.write(whole)],
     ['carries a part of an answer already', (socket: Socket) => void socket.write('HTTP/1.1 200 OK\r\nContent-')],
   ])('is not sent if its connection %s', async (_, disturb) => {
-    const { socket, received, held, signal } = await hold();
+    const { socket, received, connected, signal } = await connectRequest();
     disturb(socket);
     await setTimeout(30);
-    expect(await reasonOf(held.send(signal))).toBe('lost');
+    expect(await reasonOf(connected.send(signal))).toBe('lost');
     await setTimeout(30);
     expect(received).toEqual([]);
   });
 
   test('is not sent over a connection that may be closed by then', async () => {
-    const { client, request, held, received, signal } = await hold('Keep-Alive: timeout=2\r\n');
-    await held.send(signal);
+    const { client, request, connected, received, signal } = await connectRequest('Keep-Alive: timeout=2\r\n');
+    await connected.send(signal);
     await setImmediate();
-    const second = await client.hold(request);
+    const second = await client.connect(request);
     const now = Date.now();
     jest.spyOn(Date, 'now').mockReturnValue(now + 1_000);
     expect(await reasonOf(second.send(signal))).toBe('lost');
