@@ -17,16 +17,16 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export const createAction = (parts: ExecutionParts): Action => {
   const { authenticate, intents, calls, limits, relay, slowCalls, deferral, evidence = noEvidence, now = Date.now } = parts;
   const resolve = openResolver(intents, slowCalls, now);
-  const { defer, requireHolds } = openDeferral({ calls, intents, ...deferral });
+  const { defer, requireNotVoid } = openDeferral({ calls, intents, ...deferral });
   return async (request) => {
     const [body, nowMs] = [request.json(), now()];
     const execution = openExecution(request, await authenticate(request, nowMs), limits, nowMs);
     const run = async () => {
       const call = await resolve(execution, body).catch((refusal: unknown) => ({ refusal }));
-      if ('refusal' in call) return requireHolds(execution, await answerAsBefore({ calls, intents }, execution, body, call.refusal));
+      if ('refusal' in call) return requireNotVoid(execution, await answerAsBefore({ calls, intents }, execution, body, call.refusal));
       const make = () => evidence(execution, call, body, () => attempt(relay, execution, call));
       const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
-      return requireHolds(execution, await narrow(call, outcome));
+      return requireNotVoid(execution, await narrow(call, outcome));
     };
     return record(execution, run());
   };

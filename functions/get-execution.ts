@@ -1,10 +1,10 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
-import { findChange, readCircumstances } from './core/execution/binding.ts';
 import { requireNotStopped } from './core/execution/block-check.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { describeExecution } from './core/execution/execution-state.ts';
 import { answerHeadersOf, narrowOutcome } from './core/execution/narrow.ts';
+import { findVoidingChange, readCircumstances } from './core/execution/void-calls.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openStart } from './core/invoke-function.ts';
@@ -47,15 +47,15 @@ export const createAction =
     requireNotStopped(records, claims);
     await proof?.use();
     const context = { executionId, baseUrl: request.baseUrl, requestId, protocol };
-    const seen = await deferred.stateOf(call, nowMs);
-    const change = seen.state === 'waiting' ? findChange(content, { found, records, policy: policy.reference }) : undefined;
-    const held = change ? await deferred.makeVoid(call, change, nowMs) : seen;
-    if (held.state === 'replay') {
-      const outcome = await narrowOutcome(held.outcome, content, found);
-      return ok(describeExecution({ ...held, outcome }, context), answerHeadersOf(outcome));
+    const before = await deferred.stateOf(call, nowMs);
+    const change = before.state === 'waiting' ? findVoidingChange(content, { found, records, policy: policy.reference }) : undefined;
+    const used = change ? await deferred.makeVoid(call, change, nowMs) : before;
+    if (used.state === 'replay') {
+      const outcome = await narrowOutcome(used.outcome, content, found);
+      return ok(describeExecution({ ...used, outcome }, context), answerHeadersOf(outcome));
     }
-    if (held.state === 'working' && held.isIdle) await start(executionId);
-    return ok(describeExecution(held, context));
+    if (used.state === 'working' && used.isIdle) await start(executionId);
+    return ok(describeExecution(used, context));
   };
 
 const { protocol } = readEnvironment(['protocol']);

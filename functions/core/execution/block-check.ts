@@ -1,7 +1,7 @@
 /**
  * Where a block stops executions: `resolve.ts` passes what it has read of the agent to {@link requireNotStopped}; right before the call is sent,
  * `attempt.ts` does so again if that was more than three seconds ago, see {@link openRecheck}. A block is confirmed only after that time, see
- * {@link outwaitEarlierReads}. New PATs are refused in `pat/bind-agent.ts`, calls that wait for approval in `binding.ts`.
+ * {@link outwaitEarlierReads}. New PATs are refused in `pat/bind-agent.ts`, calls that wait for approval in `void-calls.ts`.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';

@@ -9,13 +9,13 @@ import { describeRule } from '../policy/describe.ts';
 import { demandingApproval } from '../policy/judge.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import { traceHeaders } from '../trace.ts';
-import { openBindingCheck } from './binding.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
 import type { Execution } from './execution.ts';
 import type { IdempotentCalls } from './idempotent-call.ts';
 import { takeKey } from './once.ts';
 import { pending } from './pending.ts';
 import type { ResolvedCall } from './resolve.ts';
+import { openVoidCheck } from './void-calls.ts';
 
 export interface DeferralParts {
   calls: Pick<IdempotentCalls, 'find'>;
@@ -57,8 +57,8 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
       trace: traceHeaders(),
       ...(shown && { shown }),
     };
-    const held = await takeKey(calls, { ...call, keyed }, () => deferred.begin(keyed, content, untilMs));
-    if (held) return held;
+    const earlier = await takeKey(calls, { ...call, keyed }, () => deferred.begin(keyed, content, untilMs));
+    if (earlier) return earlier;
     const { executionId } = logLine;
     // What fails here is made up for: people find the call in the list, and a caller that asks for its state starts the worker again.
     const whole = shownOf(content);
@@ -70,7 +70,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
     const answer = pending(state, request.baseUrl);
     return shown ? answer : { ...answer, headers: { ...answer.headers, 'Preference-Applied': 'respond-async' } };
   };
-  return { defer, requireHolds: openBindingCheck(deferred, intents) };
+  return { defer, requireNotVoid: openVoidCheck(deferred, intents) };
 }
 
 const keyRequired = () =>

@@ -11,8 +11,7 @@ import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
 import {
   type CallItem,
-  describeCall,
-  type HeldCall,
+  describeUsedKey,
   isFree,
   isOwn,
   isTaken,
@@ -20,6 +19,7 @@ import {
   longestDeferredRunMs,
   newCall,
   outcomeMembers,
+  type UsedKey,
   writeWith,
 } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
@@ -104,10 +104,10 @@ export function openDeferredCalls(table: Table) {
   };
 
   /** The state of the request's key; undefined if the key is free. */
-  async function findHeld(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall | undefined> {
-    const held = await table.get<CallItem>(keys.call(request.account, request.key));
-    if (held?.execution_id === request.executionId) return { state: 'started' };
-    return held && isTaken(held, request.nowMs) ? describeCall(held, request) : undefined;
+  async function findUsedKey(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey | undefined> {
+    const stored = await table.get<CallItem>(keys.call(request.account, request.key));
+    if (stored?.execution_id === request.executionId) return { state: 'started' };
+    return stored && isTaken(stored, request.nowMs) ? describeUsedKey(stored, request) : undefined;
   }
 
   const leave = (call: DeferredCall): Promise<void> => leavePlaces(table, call.content.shown ? 'approval' : 'callQueue', call);
@@ -118,7 +118,7 @@ export function openDeferredCalls(table: Table) {
      * @param untilMs - when the call is given up
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE
      */
-    async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | HeldCall> {
+    async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | UsedKey> {
       const { account, executionId, nowMs } = request;
       const members = { state: content.shown ? 'waiting' : 'queued', until: untilMs, deferred: await pack(content) } as const;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -129,13 +129,13 @@ export function openDeferredCalls(table: Table) {
         ).catch((refusal: unknown) => ({ refusal }));
         if ('refusal' in places) {
           // of two requests with one key, the other may have taken the last place
-          const held = await findHeld(request);
-          if (held) return held;
+          const used = await findUsedKey(request);
+          if (used) return used;
           throw places.refusal;
         }
         if ((await table.transact([...writesOf(request, members, places.place), ...places.writes])) === true) return { state: 'started' };
-        const held = await findHeld(request);
-        if (held) return held;
+        const used = await findUsedKey(request);
+        if (used) return used;
         await table.pause?.(attempt, 0);
       }
       throw unavailable('Too many calls are being queued at the same time. This one was not queued; try again after Retry-After.');
@@ -157,21 +157,23 @@ export function openDeferredCalls(table: Table) {
       return found.filter((call) => call !== undefined);
     },
 
-    stateOf: ({ item }: DeferredCall, nowMs: number): Promise<HeldCall> => describeCall(item, { fingerprint: item.fingerprint, nowMs }),
+    stateOf: ({ item }: DeferredCall, nowMs: number): Promise<UsedKey> => describeUsedKey(item, { fingerprint: item.fingerprint, nowMs }),
 
     /**
      * Ends a waiting call whose circumstances have changed, before anybody is told so: it stays void, even if they change back.
      * @returns its state, which may be another if somebody has decided about it meanwhile
      */
-    async makeVoid(call: DeferredCall, { message }: ApiError, nowMs: number): Promise<HeldCall> {
+    async makeVoid(call: DeferredCall, { message }: ApiError, nowMs: number): Promise<UsedKey> {
       const { update, ...change } = moveCall(call, 'waiting', { state: 'void', started_at: nowMs, reason: message }, nowMs);
       if (await table.update(update, { ...change, isQuiet: true })) {
         await leave(call);
         return { state: 'expired', reason: message };
       }
       const { fingerprint } = call.item;
-      const held = await table.get<CallItem>(update);
-      return held?.execution_id === call.executionId ? describeCall(held, { fingerprint, nowMs }) : { state: 'expired', reason: message };
+      const stored = await table.get<CallItem>(update);
+      return stored?.execution_id === call.executionId
+        ? describeUsedKey(stored, { fingerprint, nowMs })
+        : { state: 'expired', reason: message };
     },
 
     /**
@@ -182,8 +184,8 @@ export function openDeferredCalls(table: Table) {
       const { update, ...change } = moveCall(call, 'queued', { state: 'running', started_at: nowMs, run }, nowMs);
       if (await table.update(update, change)) return true;
       // the answer to a write that took effect may have been lost
-      const held = await table.get<CallItem>(update);
-      return held?.execution_id === call.executionId && held.run === run;
+      const stored = await table.get<CallItem>(update);
+      return stored?.execution_id === call.executionId && stored.run === run;
     },
 
     /**

@@ -12,7 +12,6 @@ import type { Relay } from '../relay/call.ts';
 import { readTrace, withinTrace } from '../trace.ts';
 import { newUlid } from '../ulid.ts';
 import { attempt } from './attempt.ts';
-import { noLongerHolds } from './binding.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-calls.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
@@ -20,6 +19,7 @@ import { type Attempt, answer, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
+import { voidBecause } from './void-calls.ts';
 
 export interface DeferredRunParts {
   deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish' | 'leave'>;
@@ -67,13 +67,13 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
 
   /** Makes the call if its circumstances have not changed. */
   async function make({ content }: DeferredCall, execution: Execution): Promise<Attempt> {
-    if (execution.caller.policy.reference !== content.claims.pol) throw noLongerHolds('The policy has changed');
+    if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
     const resolved = await resolve(execution, content.body);
-    if (digestIntent(resolved.intent) !== content.intentDigest) throw noLongerHolds('The intent has changed');
+    if (digestIntent(resolved.intent) !== content.intentDigest) throw voidBecause('The intent has changed');
     if (content.shown && isUnblockedSince(resolved.records, Date.parse(content.shown.since)))
-      throw noLongerHolds('The agent has been blocked');
+      throw voidBecause('The agent has been blocked');
     if (!content.shown && demandingApproval(resolved.rules).length > 0)
-      throw noLongerHolds("The policy has changed to require a person's approval");
+      throw voidBecause("The policy has changed to require a person's approval");
     await resolved.precheck();
     return evidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
   }

@@ -4,7 +4,7 @@ import type { ApiResponse } from '../http/response.ts';
 import { type JsonValue, parse } from '../json.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import type { Execution } from './execution.ts';
-import { answerHeld, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
+import { answerUsedKey, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { IdempotentCalls } from './idempotent-call.ts';
 import { narrow } from './narrow.ts';
 
@@ -28,10 +28,10 @@ export async function answerAsBefore(
   const { intent_uid, parameters, fields, max_bytes: maxBytes } = parse(executionRequest, body);
   const { executionId } = logLine;
   const fingerprint = fingerprintOf(intent_uid, parameters);
-  const held = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
-  if (held.state === 'free' || held.state === 'conflict') throw refusal;
+  const used = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
+  if (used.state === 'free' || used.state === 'conflict') throw refusal;
   await caller.proof?.use();
   const { found } = await intents.findWith(intent_uid, []);
-  const answer = async () => answerHeld(held, request.baseUrl);
+  const answer = async () => answerUsedKey(used, request.baseUrl);
   return narrow({ intent: found?.intent ?? {}, fields, maxBytes }, answer());
 }

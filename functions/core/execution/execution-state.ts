@@ -1,7 +1,7 @@
 import type { ExecutionState } from '../../../schemas/deferred.ts';
 import { ApiError } from '../api-error.ts';
 import { describeError } from '../http/response.ts';
-import type { HeldCall } from './idempotent-call.ts';
+import type { UsedKey } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
 import { describePending, executionUrl, unkept } from './pending.ts';
 
@@ -17,21 +17,21 @@ const unknown =
   'The gate was interrupted while it made the call: the outcome is unknown, and it is never made again. Find out whether it took effect before you ask again under a new Idempotency-Key.';
 
 /** The state of a deferred call, for its holder. Its outcome is what executing would have returned. */
-export function describeExecution(held: HeldCall, context: StateContext): ExecutionState {
+export function describeExecution(used: UsedKey, context: StateContext): ExecutionState {
   const { executionId, baseUrl } = context;
   const execution = executionUrl(baseUrl, executionId);
-  switch (held.state) {
+  switch (used.state) {
     case 'waiting':
     case 'working':
-      return describePending(held, baseUrl) as ExecutionState;
+      return describePending(used, baseUrl) as ExecutionState;
     case 'replay':
-      return { status: 'done', execution, outcome: describeOutcome(held.outcome, context) };
+      return { status: 'done', execution, outcome: describeOutcome(used.outcome, context) };
     case 'unkept':
       return { status: 'done', execution, outcome: describeOutcome(unkept(), context) };
     case 'denied':
-      return { status: 'denied', execution, reason: held.reason };
+      return { status: 'denied', execution, reason: used.reason };
     case 'expired':
-      return { status: 'expired', execution, reason: held.reason };
+      return { status: 'expired', execution, reason: used.reason };
     default:
       return { status: 'unknown', execution, reason: unknown };
   }

@@ -2,7 +2,7 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { HeldCall } from './idempotent-call.ts';
+import type { UsedKey } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
 import { notApproved, pending, unkept } from './pending.ts';
 
@@ -29,10 +29,10 @@ const replayed = { 'Idempotent-Replayed': 'true' };
  * Answers a request whose key has been used before: with what the first one was answered.
  * @throws ApiError the refusal that the first one was answered, or CONFLICT, or FORBIDDEN if the call was not approved
  */
-export function answerHeld(held: HeldCall, baseUrl: string): ApiResponse {
-  switch (held.state) {
+export function answerUsedKey(used: UsedKey, baseUrl: string): ApiResponse {
+  switch (used.state) {
     case 'replay':
-      return replay(held.outcome);
+      return replay(used.outcome);
     case 'unkept':
       throw unkept();
     case 'conflict':
@@ -42,15 +42,15 @@ export function answerHeld(held: HeldCall, baseUrl: string): ApiResponse {
       );
     case 'running':
       throw conflict('running', 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.', {
-        'Retry-After': String(held.retryAfterSeconds),
+        'Retry-After': String(used.retryAfterSeconds),
       });
     case 'waiting':
     case 'working':
-      return pending(held, baseUrl);
+      return pending(used, baseUrl);
     case 'denied':
-      throw notApproved('denied', `An admin denied this call: ${held.reason}`);
+      throw notApproved('denied', `An admin denied this call: ${used.reason}`);
     case 'expired':
-      throw notApproved('expired', held.reason);
+      throw notApproved('expired', used.reason);
     case 'unknown':
       throw conflict(
         'outcome_unknown',

@@ -26,7 +26,7 @@ export interface KeyedRequest extends KeyedCall {
 }
 
 /** The state of a key that has been used in the last 24 hours. */
-export type HeldCall =
+export type UsedKey =
   | { state: 'replay'; outcome: Outcome }
   /** it ended, and its answer was too large to store */
   | { state: 'unkept' }
@@ -124,20 +124,20 @@ export function openIdempotentCalls(table: Table) {
      * `finish`, or `abandon` if nothing was sent.
      * @throws ApiError SERVICE_UNAVAILABLE
      */
-    async begin(request: KeyedRequest): Promise<{ state: 'started' } | HeldCall> {
+    async begin(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey> {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) })) return { state: 'started' };
-        const held = await findItem(request);
-        if (held?.execution_id === request.executionId) return { state: 'started' };
-        if (held) return describeCall(held, request);
+        const stored = await findItem(request);
+        if (stored?.execution_id === request.executionId) return { state: 'started' };
+        if (stored) return describeUsedKey(stored, request);
       }
       throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
     },
 
     /** Reads the state of the key, which saves `begin` a write that would fail. */
-    async find(request: KeyedRequest): Promise<{ state: 'free' } | HeldCall> {
-      const held = await findItem(request);
-      return held ? describeCall(held, request) : { state: 'free' };
+    async find(request: KeyedRequest): Promise<{ state: 'free' } | UsedKey> {
+      const stored = await findItem(request);
+      return stored ? describeUsedKey(stored, request) : { state: 'free' };
     },
 
     /**
@@ -170,7 +170,10 @@ const unlessUnreachable = (write: Promise<boolean>): Promise<boolean> =>
     throw error;
   });
 
-export async function describeCall(item: CallItem, { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>): Promise<HeldCall> {
+export async function describeUsedKey(
+  item: CallItem,
+  { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>,
+): Promise<UsedKey> {
   const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
   if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'unkept' };

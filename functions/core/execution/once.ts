@@ -1,7 +1,7 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Entry } from '../receipts/entries.ts';
-import { answerHeld } from './idempotency-key.ts';
+import { answerUsedKey } from './idempotency-key.ts';
 import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
 import type { Replays } from './replay-meter.ts';
@@ -47,7 +47,7 @@ export async function takeKey(
   if (tooMany) throw tooMany;
   await useProof();
   replays?.count();
-  return answerHeld(begun, baseUrl);
+  return answerUsedKey(begun, baseUrl);
 
   async function beginNew() {
     await precheck();
@@ -67,8 +67,8 @@ export async function once(calls: IdempotentCalls, options: OnceOptions, attempt
     await useProof();
     return answer((await attempt()).result);
   }
-  const held = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
-  if (held) return held;
+  const earlier = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
+  if (earlier) return earlier;
   const attempted = await attempt();
   const { mayHaveActed, result, receipt } = attempted;
   const receipted = withReceipt(attempted);

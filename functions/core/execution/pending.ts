@@ -1,22 +1,22 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { HeldCall } from './idempotent-call.ts';
+import type { UsedKey } from './idempotent-call.ts';
 
 export const executionUrl = (baseUrl: string, executionId: string): string => `${baseUrl}/api/executions/${executionId}`;
 
 /** Recommended polling interval, in seconds. */
 const pollSeconds = 2;
 
-export const describePending = (held: HeldCall & { state: 'waiting' | 'working' }, baseUrl: string) => ({
-  status: held.state,
-  execution: executionUrl(baseUrl, held.executionId),
-  ...(held.state === 'waiting' && { expires_at: new Date(held.untilMs).toISOString() }),
+export const describePending = (used: UsedKey & { state: 'waiting' | 'working' }, baseUrl: string) => ({
+  status: used.state,
+  execution: executionUrl(baseUrl, used.executionId),
+  ...(used.state === 'waiting' && { expires_at: new Date(used.untilMs).toISOString() }),
 });
 
 /** 202 (RFC 9110 section 15.3.3): the call waits for approval, or is being made. */
-export function pending(held: HeldCall & { state: 'waiting' | 'working' }, baseUrl: string): ApiResponse {
-  const body = describePending(held, baseUrl);
-  return { status: 202, body, headers: { Location: body.execution, 'Retry-After': String(pollSeconds), 'Execution-Id': held.executionId } };
+export function pending(used: UsedKey & { state: 'waiting' | 'working' }, baseUrl: string): ApiResponse {
+  const body = describePending(used, baseUrl);
+  return { status: 202, body, headers: { Location: body.execution, 'Retry-After': String(pollSeconds), 'Execution-Id': used.executionId } };
 }
 
 /** 409 for a call that was made: its outcome cannot be shown. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { answerHeld, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/execution/idempotency-key.ts';
-import type { HeldCall } from '../../../../functions/core/execution/idempotent-call.ts';
+import { answerUsedKey, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/execution/idempotency-key.ts';
+import type { UsedKey } from '../../../../functions/core/execution/idempotent-call.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
 
 const requestWith = (...values: string[]) =>
@@ -58,7 +58,7 @@ test('a fingerprint depends on what is requested, not on how it is spelt', () =>
 });
 
 describe('a request whose key has been used', () => {
-  test.each<[HeldCall, string, Record<string, string>, string]>([
+  test.each<[UsedKey, string, Record<string, string>, string]>([
     [
       { state: 'unkept' },
       'unkept',
@@ -84,7 +84,7 @@ describe('a request whose key has been used', () => {
       'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
     ],
   ])('is 409 if the first one is %j', (held, reason, headers, message) => {
-    const error = refusal(() => answerHeld(held, 'https://gate.example'));
+    const error = refusal(() => answerUsedKey(held, 'https://gate.example'));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'CONFLICT', status: 409, message, details: { reason }, headers });
   });

@@ -9,7 +9,7 @@ import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
 import type { Execution } from './execution.ts';
 import { notApproved } from './pending.ts';
 
-/** What a deferred call is bound to. */
+/** What a deferred call depends on: it becomes void when any of it changes. */
 export interface Circumstances {
   found: LiveIntent | undefined;
   records: AgentRecords;
@@ -25,37 +25,39 @@ export async function readCircumstances(intents: Pick<LiveIntents, 'findWith'>, 
 }
 
 /** The refusal of a call whose circumstances have changed. */
-export const noLongerHolds = (what: string) =>
+export const voidBecause = (what: string) =>
   new ApiError('CONFLICT', `${what} since this call was requested, so it is not made. Request it again under a new Idempotency-Key.`, {
     details: { reason: 'no_longer_holds', outcome: 'not_sent' },
   });
 
 /**
  * Why a call is not made any more, although nobody has refused it: a changed policy or intent, a block or a revocation makes it void.
- * @returns undefined if all that it is bound to still holds
+ * @returns undefined if none of its circumstances has changed
  */
-export function findChange(
+export function findVoidingChange(
   { claims, intentDigest, shown }: DeferredContent,
   { found, records, policy }: Circumstances,
 ): ApiError | undefined {
-  if (policy !== claims.pol) return noLongerHolds('The policy has changed');
-  if (isBlocked(records) || (shown && isUnblockedSince(records, Date.parse(shown.since))))
-    return noLongerHolds('The agent has been blocked');
-  if (isRevoked(records.agent, claims)) return noLongerHolds("The agent's PATs have been revoked");
-  if (!found || found.intent.deprecated || found.intent.draft) return noLongerHolds('The intent has been withdrawn');
-  return digestIntent(found.intent) === intentDigest ? undefined : noLongerHolds('The intent has changed');
+  if (policy !== claims.pol) return voidBecause('The policy has changed');
+  if (isBlocked(records) || (shown && isUnblockedSince(records, Date.parse(shown.since)))) return voidBecause('The agent has been blocked');
+  if (isRevoked(records.agent, claims)) return voidBecause("The agent's PATs have been revoked");
+  if (!found || found.intent.deprecated || found.intent.draft) return voidBecause('The intent has been withdrawn');
+  return digestIntent(found.intent) === intentDigest ? undefined : voidBecause('The intent has changed');
 }
 
-/** Opens what tells a caller that sends its request again that its waiting call is void, in place of 202. */
-export function openBindingCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
+/**
+ * Opens a check of 202 answers: a caller that repeats the request of a waiting call is told if that is void by now.
+ * @returns throws ApiError FORBIDDEN then, else returns the answer
+ */
+export function openVoidCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
   return async ({ logLine, caller, nowMs }: Execution, response: ApiResponse): Promise<ApiResponse> => {
     const state = response.body as PendingExecution;
     if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === logLine.executionId) return response;
     const call = await deferred.find(executionIdOf(state));
     const change =
-      call && findChange(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
-    const held = change && (await deferred.makeVoid(call, change, nowMs));
-    if (held?.state === 'expired') throw notApproved('expired', held.reason);
+      call && findVoidingChange(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
+    const used = change && (await deferred.makeVoid(call, change, nowMs));
+    if (used?.state === 'expired') throw notApproved('expired', used.reason);
     return response;
   };
 }
