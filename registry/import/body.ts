@@ -2,7 +2,7 @@ import { hasBody, isFormType, isJsonType, isMultipartType } from '../../function
 import type { IntentEndpoint } from '../../schemas/intent.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
-import { follow, isNode, type Node, node, pathOf, resolve, type TakeNote, text, Unfit } from './node.ts';
+import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type Form, type Operation, type Reading, readForms } from './operation.ts';
 
 export interface Input {
@@ -56,7 +56,7 @@ export function readBodyInputs({ method, node: operation }: Operation, reading: 
   const isRequired = body.required === true;
   const read = readBest(forms, body, isRequired, reading);
   if (method !== 'GET' || isRequired) return read;
-  if (read.inputs.length > 0) reading.take(pathOf(body), 'the body was left out: GET calls send none unless required');
+  if (read.inputs.length > 0) reading.addNote(pathOf(body), 'the body was left out: GET calls send none unless required');
   return none;
 }
 
@@ -103,7 +103,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   if (facts.properties.size === 0)
     return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
   const members = readMembers(facts, path);
-  const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.take)) : members;
+  const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.addNote)) : members;
   if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');
   return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
 }
@@ -122,16 +122,16 @@ const readMembers = (facts: Facts, path: string): Input[] =>
   });
 
 /** As `encoding` says, else lists repeated and objects in brackets, or JSON in parts. */
-function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['content_type'], take: TakeNote): Input[] {
+function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['content_type'], addNote: AddNote): Input[] {
   const path = input.facts.path ?? input.path;
   const isMultipart = isMultipartType(contentType);
   const encoding = node(node(form.node.encoding)[input.name]);
   if (isBinary(input.facts, encoding)) {
-    return isMultipart ? [asFile(input)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', take);
+    return isMultipart ? [asFile(input)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
   }
   if (!isCompound(input.facts)) return [input];
   const asked = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
-  if (asked === 'other') return leaveOut({ ...input, path }, joinedOtherwise, take);
+  if (asked === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
   if (asked !== undefined) return [{ ...input, ...asked }];
   if (isJsonType(mainType(encoding.contentType))) return [{ ...input, style: 'json' }];
   return [isMultipart || !hasObjects(input.facts) ? input : { ...input, style: 'brackets' }];
@@ -176,9 +176,9 @@ export function readStyle({ style, explode }: Node, usual: 'form' | 'simple'): {
 }
 
 /** Leaves out an optional input. @throws Unfit if it is required */
-export function leaveOut({ name, isRequired, path }: Pick<Input, 'name' | 'isRequired' | 'path'>, reason: string, take: TakeNote): [] {
+export function leaveOut({ name, isRequired, path }: Pick<Input, 'name' | 'isRequired' | 'path'>, reason: string, addNote: AddNote): [] {
   if (isRequired) throw new Unfit(path, `needs the parameter ${name}, but ${reason}`);
-  take(path, `the parameter ${name} was left out: ${reason}`);
+  addNote(path, `the parameter ${name} was left out: ${reason}`);
   return [];
 }
 

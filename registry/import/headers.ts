@@ -4,7 +4,7 @@ import type { Numeric } from '../../schemas/number.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { type Input, isCompound } from './body.ts';
 import { anything, type Facts } from './facts.ts';
-import { follow, list, type Node, node, pathOf, type TakeNote, Unfit, written } from './node.ts';
+import { type AddNote, follow, list, type Node, node, pathOf, Unfit, written } from './node.ts';
 import { type Operation, readParameters } from './operation.ts';
 
 /** Headers that the gate sends itself, or that no API needs from callers. */
@@ -106,11 +106,11 @@ export const isCredentialField = (name: string, { header, query }: CredentialNam
   query.has(name) || (header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
 
 /** @throws Unfit if the operation needs a header or cookie that a call cannot send */
-export function fitHeader(parameter: Node, read: () => Input, { credentials, fixed, ignored }: HeaderRules, take: TakeNote): Input[] {
+export function fitHeader(parameter: Node, read: () => Input, { credentials, fixed, ignored }: HeaderRules, addNote: AddNote): Input[] {
   const name = lower(parameter);
   const path = pathOf(parameter);
   const note = (words: string): [] => {
-    take(path, `the ${parameter.in} ${parameter.name} was left out: ${words}`);
+    addNote(path, `the ${parameter.in} ${parameter.name} was left out: ${words}`);
     return [];
   };
   if (parameter.in === 'cookie') {

@@ -4,7 +4,7 @@ import { type BodyInputs, carriesByDefault, type Input, isCompound, joinedOtherw
 import { allOf, anything, type Facts } from './facts.ts';
 import { fitHeader, type HeaderRules, isCredentialField } from './headers.ts';
 import { describeInside } from './nested.ts';
-import { type Node, type Note, node, pathOf, type TakeNote, text, Unfit } from './node.ts';
+import { type AddNote, type Node, type Note, node, pathOf, text, Unfit } from './node.ts';
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
@@ -28,8 +28,8 @@ export function makeRequest(operation: Operation, context: RequestContext): Requ
   // notes on an attempt matter only if it succeeds
   const attempt = (tried: BodyInputs): Request => {
     const notes: Note[] = [];
-    const request = assemble(operation, tried, { ...context, take: (path, note) => notes.push({ path, note }) });
-    for (const { path, note } of notes) context.take(path, note);
+    const request = assemble(operation, tried, { ...context, addNote: (path, note) => notes.push({ path, note }) });
+    for (const { path, note } of notes) context.addNote(path, note);
     return request;
   };
   try {
@@ -41,14 +41,14 @@ export function makeRequest(operation: Operation, context: RequestContext): Requ
 }
 
 function assemble(operation: Operation, body: BodyInputs, context: RequestContext): Request {
-  const { take, headers } = context;
+  const { addNote, headers } = context;
   const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
     const place = places.find((known) => known === parameter.in);
     if (place === undefined) throw unplaced(parameter, operation.node);
     return place;
   });
   const inHeaders = [...(parameters.get('header') ?? []), ...(parameters.get('cookie') ?? [])].flatMap((parameter) =>
-    fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, take),
+    fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, addNote),
   );
   const query = [...(parameters.get('query') ?? []), ...(parameters.get('querystring') ?? [])].flatMap((parameter) =>
     readQuery(parameter, context),
@@ -57,19 +57,19 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
-  const members = settle([...whole, ...carried, ...inHeaders], take);
+  const members = settle([...whole, ...carried, ...inHeaders], addNote);
   const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
   const usual = carriesByDefault(operation.method, body);
-  const made = limit([...inputs, ...members], operation, take).flatMap((input) => {
+  const made = limit([...inputs, ...members], operation, addNote).flatMap((input) => {
     const { name, isRequired, facts, in: carrier, style } = input;
-    const parameter = makeParameter(name, isRequired, facts, input.path, take, carrier === 'header' ? carrier : undefined);
-    if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', take);
+    const parameter = makeParameter(name, isRequired, facts, input.path, addNote, carrier === 'header' ? carrier : undefined);
+    if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', addNote);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
     return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }, facts }];
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
   return {
-    inputs: describeInside(made, pathOf(operation.node), take),
+    inputs: describeInside(made, pathOf(operation.node), addNote),
     template: path,
     contentType: body.contentType,
     ...(sent !== undefined && { body: sent }),
@@ -80,23 +80,23 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
 const nameWhole = (inputs: readonly Input[], others: readonly Input[]): Input[] =>
   inputs.map((input) => ({ ...input, name: others.some(({ name }) => name === 'body') ? 'request_body' : 'body' }));
 
-function isCredential(input: Input, { headers, take }: RequestContext): boolean {
+function isCredential(input: Input, { headers, addNote }: RequestContext): boolean {
   if (!isCredentialField(input.name, headers.credentials)) return false;
-  take(input.path, `the parameter ${input.name} was left out: it is the service's credential, which the gate adds to its calls`);
+  addNote(input.path, `the parameter ${input.name} was left out: it is the service's credential, which the gate adds to its calls`);
   return true;
 }
 
 function readQuery(parameter: Node, reading: Reading): Input[] {
-  const { take } = reading;
+  const { addNote } = reading;
   const input = readParameter(parameter, 'query', reading);
-  if (parameter.in === 'querystring') return leaveOut(input, 'it stands for the whole query, which is not supported', take);
+  if (parameter.in === 'querystring') return leaveOut(input, 'it stands for the whole query, which is not supported', addNote);
   if (parameter.content !== undefined) return [input];
   const style = readStyle(parameter, 'form');
   if (!isCompound(input.facts)) return [input];
-  return style === 'other' ? leaveOut(input, joinedOtherwise, take) : [{ ...input, ...style }];
+  return style === 'other' ? leaveOut(input, joinedOtherwise, addNote) : [{ ...input, ...style }];
 }
 
-function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { readSchema, take }: Reading): Input {
+function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { readSchema, addNote }: Reading): Input {
   const name = String(parameter.name);
   const path = pathOf(parameter);
   const [[mediaType, content] = []] = Object.entries(node(parameter.content));
@@ -105,7 +105,7 @@ function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { re
   const input: Input = { name, in: place, isRequired: parameter.required === true, facts: described, path };
   if (mediaType === undefined || !isJsonType(mediaType)) return input;
   if (place === 'query') return { ...input, style: 'json' };
-  take(path, `${name} is JSON written into the ${place}; it became a text`);
+  addNote(path, `${name} is JSON written into the ${place}; it became a text`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
   return { ...input, facts: { ...anyText, description } };
 }
@@ -113,14 +113,14 @@ function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { re
 const anyText: Facts = { ...anything, types: new Set(['string']) };
 
 /** If two inputs share a name, one is left out, preferably one that is optional and in the body. */
-function settle(inputs: Input[], take: TakeNote): Input[] {
+function settle(inputs: Input[], addNote: AddNote): Input[] {
   const kept = new Map<string, Input>();
   for (const input of inputs) {
     const name = input.name.normalize('NFC');
     const other = kept.get(name);
     const isStronger = input.isRequired || (input.in === 'query' && other?.in === 'body' && !other.isRequired);
     const loser = other && (isStronger ? other : input);
-    if (loser) leaveOut(loser, 'another parameter has the same name', take);
+    if (loser) leaveOut(loser, 'another parameter has the same name', addNote);
     if (loser === input) continue;
     kept.delete(name);
     kept.set(name, input);
@@ -130,7 +130,7 @@ function settle(inputs: Input[], take: TakeNote): Input[] {
 
 /** Path parameters are renamed on conflict, since their names matter only inside the template. */
 function readPath(operation: Operation, parameters: Node[], taken: Set<string>, reading: Reading): { path: string; inputs: Input[] } {
-  const { take } = reading;
+  const { addNote } = reading;
   const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
   const inputs = new Map<string, Input>();
   const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (literal, name?: string) => {
@@ -138,14 +138,14 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
     const input = inputs.get(name) ?? readPlace(name, known.get(name), operation, reading);
     if (!inputs.has(name)) {
       const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
-      if (renamed !== name) take(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
+      if (renamed !== name) addNote(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
       inputs.set(name, { ...input, name: renamed });
     }
     return `{${inputs.get(name)?.name}}`;
   });
   for (const parameter of parameters) {
     if (!inputs.has(String(parameter.name)))
-      take(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such variable`);
+      addNote(pathOf(parameter), `the path parameter ${parameter.name} was left out: the path has no such variable`);
   }
   return { path, inputs: [...inputs.values()] };
 }
@@ -153,7 +153,7 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
 function readPlace(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
   const path = pathOf(operation.node);
   if (parameter === undefined) {
-    reading.take(path, `the path variable ${name} is not described; it became a required text`);
+    reading.addNote(path, `the path variable ${name} is not described; it became a required text`);
     return { name, in: 'path', isRequired: true, facts: anyText, path };
   }
   const input = readParameter(parameter, 'path', reading);
@@ -171,9 +171,9 @@ function rename(name: string, taken: Set<string>): string {
 const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 
-function limit(inputs: Input[], operation: Operation, take: TakeNote): Input[] {
+function limit(inputs: Input[], operation: Operation, addNote: AddNote): Input[] {
   const path = pathOf(operation.node);
   if (inputs.filter(({ isRequired }) => isRequired).length > maxParameters)
     throw new Unfit(path, `needs more than ${maxParameters} parameters`);
-  return keepMost(inputs, ({ isRequired }) => isRequired, 'optional parameters were left out: an intent has at most', path, take);
+  return keepMost(inputs, ({ isRequired }) => isRequired, 'optional parameters were left out: an intent has at most', path, addNote);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { toSlug } from '../../schemas/intent-uid.ts';
-import type { TakeNote } from './node.ts';
+import type { AddNote } from './node.ts';
 import { toPlainText } from './plain-text.ts';
 import { fitName } from './text.ts';
 
@@ -46,8 +46,8 @@ const isTalk = (text: string): boolean =>
   );
 
 /** The title in a summary; undefined if it is too long or no title. */
-export function readTitle(summary: string | undefined, path: string, take: TakeNote): string | undefined {
-  const title = fitName(firstSentence(toPlainText(summary ?? '').split(/\n\s*\n/)[0] ?? ''), path, take, Infinity);
+export function readTitle(summary: string | undefined, path: string, addNote: AddNote): string | undefined {
+  const title = fitName(firstSentence(toPlainText(summary ?? '').split(/\n\s*\n/)[0] ?? ''), path, addNote, Infinity);
   if (title === undefined || [...title].length > maxNameLength || isTalk(title) || isIdentifier(title)) return undefined;
   return title.charAt(0).toUpperCase() + title.slice(1);
 }

@@ -1,7 +1,7 @@
 import { findPatternProblem } from '../../functions/core/parameters/keywords.ts';
 import { jsonTypes, maxSchemaBytes, type NestedSchema, nestedKeywords, type Parameter } from '../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
-import type { TakeNote } from './node.ts';
+import type { AddNote } from './node.ts';
 import { fitDescription } from './text.ts';
 
 /** An intent has at most 32 levels of JSON, and each level of a schema takes two. */
@@ -25,7 +25,7 @@ export interface Described {
  * Adds schemas of nested values, at most 16 KB per intent; deeper levels that do not fit are left out.
  * @param path - JSON pointer to the operation
  */
-export function describeInside(described: readonly Described[], path: string, take: TakeNote): Parameter[] {
+export function describeInside(described: readonly Described[], path: string, addNote: AddNote): Parameter[] {
   let fitting: Written[] | undefined;
   for (const [at, length] of descriptionLengths.entries()) {
     for (let levels = (fitting ? levelsOf(fitting) : 0) + 1; levels <= maxLevels; levels++) {
@@ -37,9 +37,9 @@ export function describeInside(described: readonly Described[], path: string, ta
     // shorter descriptions are worth one more level while there are few
     if (fitting && (at > 0 || levelsOf(fitting) > 2 || !fitting.some(({ isCut }) => isCut))) break;
   }
-  if (fitting === undefined) take(path, 'the inside of its inputs is not described: it would take more than 16 KB');
+  if (fitting === undefined) addNote(path, 'the inside of its inputs is not described: it would addNote more than 16 KB');
   else if (fitting.some(({ isCut }) => isCut))
-    take(path, `the inside of its inputs is described to level ${levelsOf(fitting)} only, in 16 KB`);
+    addNote(path, `the inside of its inputs is described to level ${levelsOf(fitting)} only, in 16 KB`);
   return described.map(({ parameter }, at) => {
     const schema = fitting?.[at]?.schema;
     return schema === undefined ? parameter : { ...parameter, schema };

@@ -61,7 +61,7 @@ export interface Note {
   note: string;
 }
 
-export type TakeNote = (path: string, note: string) => void;
+export type AddNote = (path: string, note: string) => void;
 
 /** Why an operation cannot become an intent. */
 export class Unfit extends Error {

@@ -1,5 +1,5 @@
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import { list, type Node, node, pathOf, resolve, type TakeNote, text, Unfit } from './node.ts';
+import { type AddNote, list, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import type { ReadSchema } from './schema.ts';
 
 export interface Operation {
@@ -11,7 +11,7 @@ export interface Operation {
 
 export interface Reading {
   readSchema: ReadSchema;
-  take: TakeNote;
+  addNote: AddNote;
 }
 
 export interface Form {

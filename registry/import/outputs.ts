@@ -2,7 +2,7 @@ import { isJsonType } from '../../functions/core/relay/endpoint.ts';
 import { essenceOf, isTextType } from '../../functions/core/relay/media-type.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 import { type Facts, oneOf } from './facts.ts';
-import { pathOf, type TakeNote } from './node.ts';
+import { type AddNote, pathOf } from './node.ts';
 import { type Operation, type Reading, readForms, readSuccesses } from './operation.ts';
 import { keepMost, makeParameter } from './parameter.ts';
 
@@ -12,14 +12,14 @@ const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaTyp
  * The members of the success response; a list or single value becomes `items` or `value`, as the gate returns it. Of several responses, only what all contain is
  * required.
  */
-export function makeOutputs({ node: operation }: Operation, { readSchema, take }: Reading): Parameter[] {
+export function makeOutputs({ node: operation }: Operation, { readSchema, addNote }: Reading): Parameter[] {
   const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readForms(response)));
   const forms = answers.flat();
   const usable = forms.filter(({ mediaType }) => isJson(mediaType));
   if (usable.length === 0) return describeContent(forms.map(({ mediaType }) => mediaType));
   const isAlwaysThere = answers.every((answer) => answer.some(({ mediaType }) => isJson(mediaType)));
   const facts = oneOf(usable.map(({ schema }) => readSchema(schema)));
-  return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), take);
+  return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), addNote);
 }
 
 /** Text that is too long for `value` is returned as `base64`, so neither is required. */
@@ -35,26 +35,26 @@ function describeContent(mediaTypes: readonly string[]): Parameter[] {
   return parts.filter(({ name }) => (name === 'value' ? texts : name === 'base64' ? others : known).length > 0);
 }
 
-function describe(facts: Facts, isAlwaysThere: boolean, path: string, take: TakeNote): Parameter[] {
+function describe(facts: Facts, isAlwaysThere: boolean, path: string, addNote: AddNote): Parameter[] {
   const { types, properties } = facts;
   const kinds = [...(types ?? [])].filter((type) => type !== 'null');
   if (kinds.every((kind) => kind === 'object') && (kinds.length > 0 || properties.size > 0)) {
-    return describeMembers(facts, isAlwaysThere, path, take);
+    return describeMembers(facts, isAlwaysThere, path, addNote);
   }
   const isSure = types !== undefined && isAlwaysThere && !types.has('null');
   const name = kinds.length === 1 && kinds[0] === 'array' ? 'items' : 'value';
-  return compact([makeParameter(name, isSure, { ...facts, default: undefined }, path, take)]);
+  return compact([makeParameter(name, isSure, { ...facts, default: undefined }, path, addNote)]);
 }
 
 const compact = <T>(list: (T | undefined)[]): T[] => list.filter((item) => item !== undefined);
 
-function describeMembers({ properties, required }: Facts, isAlwaysThere: boolean, path: string, take: TakeNote): Parameter[] {
+function describeMembers({ properties, required }: Facts, isAlwaysThere: boolean, path: string, addNote: AddNote): Parameter[] {
   const members = [...properties].flatMap(([name, read]) => {
     const facts = read();
     const isRequired = isAlwaysThere && required.has(name) && !facts.types?.has('null');
-    return facts.isWriteOnly ? [] : compact([makeParameter(name, isRequired, { ...facts, default: undefined }, path, take)]);
+    return facts.isWriteOnly ? [] : compact([makeParameter(name, isRequired, { ...facts, default: undefined }, path, addNote)]);
   });
   const unique = [...new Map(members.map((member) => [member.name, member])).values()];
   const note = 'members of the answer were left out: an intent describes at most';
-  return keepMost(unique, ({ required }) => required === true, note, path, take);
+  return keepMost(unique, ({ required }) => required === true, note, path, addNote);
 }

@@ -2,29 +2,29 @@ import { checkDefinitions } from '../../functions/core/parameters/definitions.ts
 import { keywordNames } from '../../functions/core/parameters/keywords.ts';
 import { type Parameter, parameter, parameterTypes } from '../../schemas/parameter.ts';
 import type { Facts } from './facts.ts';
-import type { TakeNote } from './node.ts';
+import type { AddNote } from './node.ts';
 import { fitDescription } from './text.ts';
 
 export const maxParameters = 100;
 
 /** Keeps required parameters first, in order. @param note - follows the number of parameters that are dropped */
-export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean, note: string, path: string, take: TakeNote): T[] {
+export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean, note: string, path: string, addNote: AddNote): T[] {
   const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
-  if (items.length > maxParameters) take(path, `${items.length - maxParameters} ${note} ${maxParameters}`);
+  if (items.length > maxParameters) addNote(path, `${items.length - maxParameters} ${note} ${maxParameters}`);
   const chosen = new Set(ranked.slice(0, maxParameters));
   return items.filter((item) => chosen.has(item));
 }
 
 const isType = (type: string): type is Parameter['type'] => (parameterTypes as readonly string[]).includes(type);
 
-function chooseType({ types }: Facts, path: string, take: TakeNote): Parameter['type'] {
+function chooseType({ types }: Facts, path: string, addNote: AddNote): Parameter['type'] {
   if (types === undefined) return 'any';
   const known = [...types].filter(isType);
   const values = known.filter((type) => type !== 'null');
   if (values.length === 0) return known.length > 0 ? 'null' : 'any';
   const [first, ...others] = values.includes('number') ? values.filter((type) => type !== 'integer') : values;
   if (first !== undefined && others.length === 0) return first;
-  take(path, `may be ${values.join(' or ')}; a parameter has one type, so "any" was used`);
+  addNote(path, `may be ${values.join(' or ')}; a parameter has one type, so "any" was used`);
   return 'any';
 }
 
@@ -42,12 +42,12 @@ export function makeParameter(
   isRequired: boolean,
   facts: Facts,
   parent: string,
-  take: TakeNote,
+  addNote: AddNote,
   carrier?: 'header',
 ): Parameter | undefined {
   const path = facts.path ?? parent;
-  const type = chooseType(facts, path, take);
-  const description = fitDescription(facts.description, path, take);
+  const type = chooseType(facts, path, addNote);
+  const description = fitDescription(facts.description, path, addNote);
   // a value that may be null is one that may be left out
   const allowed = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
   const constraints = Object.fromEntries(keywordNames.map((name) => [name, facts[name]]));
@@ -57,16 +57,16 @@ export function makeParameter(
     ...(isRequired && { required: true }),
     ...present({ description, default: facts.default, ...constraints, enum: allowed, in: carrier }),
   };
-  return reduceToAccepted(candidate, path, take);
+  return reduceToAccepted(candidate, path, addNote);
 }
 
-function reduceToAccepted(candidate: Parameter, path: string, take: TakeNote): Parameter | undefined {
+function reduceToAccepted(candidate: Parameter, path: string, addNote: AddNote): Parameter | undefined {
   for (let current = candidate; ; ) {
     const [issue] = findIssues(current);
     if (issue === undefined) return { ...current, name: current.name.normalize('NFC') };
     const { member, problem } = issue;
     if (member === 'name' || member === 'type') return undefined;
-    take(path, `${member} was left out; the registry refuses it: ${problem}`);
+    addNote(path, `${member} was left out; the registry refuses it: ${problem}`);
     const { [member as keyof Parameter]: _, ...rest } = current;
     current = rest as Parameter;
   }

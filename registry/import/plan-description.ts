@@ -4,7 +4,7 @@ import { intentInput } from '../../schemas/intent.ts';
 import { isIntentUid, splitIntentUid, suggestIntentUid } from '../../schemas/intent-uid.ts';
 import { parameter, parameterTypes } from '../../schemas/parameter.ts';
 import { DocumentError } from './document.ts';
-import { isNode, list, type Node, type Note, node, type TakeNote, text, texts, Unfit } from './node.ts';
+import { type AddNote, isNode, list, type Node, type Note, node, text, texts, Unfit } from './node.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } from './plan.ts';
 import { makeService } from './service.ts';
 import { fitDescription, fitName } from './text.ts';
@@ -26,7 +26,7 @@ const otherNames: Record<string, string> = { name: 'intent_name', parameters: 'i
 /** Plans the import of a service description (specification section 2.6); intents keep their uids if the registry accepts them. */
 export function planDescription(root: Node, options: ImportOptions): ImportPlan {
   const notes: Note[] = [];
-  const take: TakeNote = (path, note) => notes.push({ path, note });
+  const addNote: AddNote = (path, note) => notes.push({ path, note });
   const infoName = infoIn(root) ?? '';
   const info = node(root[infoName]);
   const addressOf = (kind: RegExp): string | undefined =>
@@ -37,7 +37,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
   }
   for (const name of Object.keys(root)) {
     if (name === infoName || name === 'intents' || ownToGate.test(name)) continue;
-    take(pointer([name]), `${name} was left out: the registry does not store it`);
+    addNote(pointer([name]), `${name} was left out: the registry does not store it`);
   }
   const security = node(root.security);
   const [, policyUrl] = Object.entries(root).find(([name, value]) => name.endsWith('-policy-file') && typeof value === 'string') ?? [];
@@ -53,7 +53,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     },
     options.headers ?? {},
     pointer([infoName]),
-    take,
+    addNote,
   );
   const credentials = texts(security.supported_auth_methods);
   const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialPlaces: [] };
@@ -62,7 +62,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     const path = `/intents/${index}`;
     const noted: Note[] = [];
     const intent = planOne(text(node(given).intent_uid) ?? path, plan.skipped, () => {
-      const note: TakeNote = (at, text) => noted.push({ path: at, note: text });
+      const note: AddNote = (at, text) => noted.push({ path: at, note: text });
       const fitted = fitIntent(renameMembers(node(given), path, note), path, note);
       const below = originBelow(fitted.endpoint, options.serviceUrl ?? url);
       if (below) note(`${path}/endpoint`, `leads to ${below}, which is below the service's own host`);
@@ -88,84 +88,84 @@ function originBelow(endpoint: unknown, serviceUrl: string): string | undefined 
   return host.includes('.') && there.hostname.endsWith(`.${host}`) ? there.origin : undefined;
 }
 
-function renameMembers(given: Node, path: string, take: TakeNote): Node {
+function renameMembers(given: Node, path: string, addNote: AddNote): Node {
   const renamed = Object.entries(given).map(([name, value]): [string, unknown] => {
     const other = otherNames[name];
     if (other === undefined || Object.hasOwn(given, other)) return [name, value];
-    take(path + pointer([name]), `the member ${name} was taken as ${other}`);
+    addNote(path + pointer([name]), `the member ${name} was taken as ${other}`);
     return [other, value];
   });
-  if (!Object.hasOwn(given, 'output_parameters')) take(path, 'the response is not described, so it is not checked');
+  if (!Object.hasOwn(given, 'output_parameters')) addNote(path, 'the response is not described, so it is not checked');
   return { output_parameters: [], ...Object.fromEntries(renamed) };
 }
 
-function fitIntent(given: Node, path: string, take: TakeNote): Node {
-  const { intent_uid, version, endpoint, ...rest } = keepKnown(given, intentInput.shape, assigned, path, take);
+function fitIntent(given: Node, path: string, addNote: AddNote): Node {
+  const { intent_uid, version, endpoint, ...rest } = keepKnown(given, intentInput.shape, assigned, path, addNote);
   const fitted = Object.entries(rest).map(([member, value]): [string, unknown] => {
     const place = `${path}/${member}`;
     if (typeof value === 'string' && (member === 'intent_name' || member === 'category'))
-      return [member, fitName(value, place, take) ?? value];
-    if (typeof value === 'string' && member === 'description') return [member, fitDescription(value, place, take) ?? value];
+      return [member, fitName(value, place, addNote) ?? value];
+    if (typeof value === 'string' && member === 'description') return [member, fitDescription(value, place, addNote) ?? value];
     if (Array.isArray(value) && member === 'tags')
-      return [member, value.map((tag, at) => (typeof tag === 'string' ? (fitName(tag, `${place}/${at}`, take, 64) ?? tag) : tag))];
-    if (member.endsWith('_parameters')) return [member, fitParameters(value, place, take)];
+      return [member, value.map((tag, at) => (typeof tag === 'string' ? (fitName(tag, `${place}/${at}`, addNote, 64) ?? tag) : tag))];
+    if (member.endsWith('_parameters')) return [member, fitParameters(value, place, addNote)];
     return [member, value];
   });
   const intent = Object.fromEntries(fitted);
-  const uid = fitUid(intent_uid, `${path}/intent_uid`, take);
+  const uid = fitUid(intent_uid, `${path}/intent_uid`, addNote);
   const isOwnVersion = version === undefined || (typeof uid === 'string' && version === splitIntentUid(uid).version);
-  if (!isOwnVersion) take(`${path}/version`, 'the version was left out: it is that of the intent_uid');
+  if (!isOwnVersion) addNote(`${path}/version`, 'the version was left out: it is that of the intent_uid');
   return {
     ...intent,
     intent_uid: uid,
     ...(version !== undefined && isOwnVersion && { version }),
-    ...(endpoint !== undefined && { endpoint: typeof endpoint === 'string' ? fitEndpoint(endpoint, intent, path, take) : endpoint }),
+    ...(endpoint !== undefined && { endpoint: typeof endpoint === 'string' ? fitEndpoint(endpoint, intent, path, addNote) : endpoint }),
   };
 }
 
-function keepKnown(given: Node, shape: object, silent: readonly string[], path: string, take: TakeNote): Node {
+function keepKnown(given: Node, shape: object, silent: readonly string[], path: string, addNote: AddNote): Node {
   const entries = Object.entries(given).filter(([name]) => {
     if (Object.hasOwn(shape, name)) return true;
-    if (!silent.includes(name)) take(path + pointer([name]), `the member ${name} was left out: the registry does not store it`);
+    if (!silent.includes(name)) addNote(path + pointer([name]), `the member ${name} was left out: the registry does not store it`);
     return false;
   });
   return Object.fromEntries(entries);
 }
 
-function fitUid(given: unknown, path: string, take: TakeNote): unknown {
+function fitUid(given: unknown, path: string, addNote: AddNote): unknown {
   if (typeof given !== 'string' || isIntentUid(given)) return given;
   const uid = suggestIntentUid(given);
-  if (uid !== undefined) take(path, `the intent_uid became ${uid}: a slug has lower-case letters, digits and hyphens`);
+  if (uid !== undefined) addNote(path, `the intent_uid became ${uid}: a slug has lower-case letters, digits and hyphens`);
   return uid ?? given;
 }
 
 /** Other gates percent-encode the braces of path parameters. */
-function fitEndpoint(address: string, { input_parameters }: Node, path: string, take: TakeNote): string {
-  take(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
+function fitEndpoint(address: string, { input_parameters }: Node, path: string, addNote: AddNote): string {
+  addNote(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
   const names = list(input_parameters).map((input) => node(input).name);
   return address.replace(/%7B([\w.-]+)%7D/gi, (escaped, name) => (names.includes(name) ? `{${name}}` : escaped));
 }
 
 /** Accepts parameters as a list or, as in JSON Schema, by name. */
-function fitParameters(given: unknown, path: string, take: TakeNote): unknown {
-  if (Array.isArray(given)) return given.map((one, at) => (isNode(one) ? fitParameter(one, `${path}/${at}`, take) : one));
+function fitParameters(given: unknown, path: string, addNote: AddNote): unknown {
+  if (Array.isArray(given)) return given.map((one, at) => (isNode(one) ? fitParameter(one, `${path}/${at}`, addNote) : one));
   if (!isNode(given)) return given;
   // a schema, rather than parameters of which one is called properties
   const isSchema = isNode(given.properties) && Object.values(given.properties).every(isNode);
   const [members, required] = isSchema ? [node(given.properties), texts(given.required)] : [given, []];
   if (!Object.values(members).every(isNode)) return given;
-  take(path, 'the parameters became a list');
+  addNote(path, 'the parameters became a list');
   return Object.entries(members).map(([name, schema]) => {
     const place = `${path}${isSchema ? '/properties' : ''}${pointer([name])}`;
-    return fitParameter({ ...node(schema), name, ...(required.includes(name) && { required: true }) }, place, take);
+    return fitParameter({ ...node(schema), name, ...(required.includes(name) && { required: true }) }, place, addNote);
   });
 }
 
-function fitParameter(given: Node, path: string, take: TakeNote): Node {
-  const { description, type, default: fallback, ...rest } = keepKnown(given, parameter.shape, ['title'], path, take);
-  const fitted = typeof description === 'string' ? fitDescription(description, `${path}/description`, take) : description;
+function fitParameter(given: Node, path: string, addNote: AddNote): Node {
+  const { description, type, default: fallback, ...rest } = keepKnown(given, parameter.shape, ['title'], path, addNote);
+  const fitted = typeof description === 'string' ? fitDescription(description, `${path}/description`, addNote) : description;
   const known = [type].flat().find((one) => parameterTypes.some((name) => name === one && name !== 'null'));
-  if (known === undefined && type === undefined) take(path, 'the parameter has no type, so it accepts any');
+  if (known === undefined && type === undefined) addNote(path, 'the parameter has no type, so it accepts any');
   return {
     ...rest,
     type: known ?? (type === undefined ? 'any' : type),

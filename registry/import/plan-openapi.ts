@@ -6,7 +6,7 @@ import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
 import { isNamespace, majorVersion, makePathSlug, makeSlug, readTitle } from './naming.ts';
-import { isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, type TakeNote, text, texts, Unfit, written } from './node.ts';
+import { type AddNote, isNode, list, type Node, type Note, node, pathOf, resolve, rootOf, text, texts, Unfit, written } from './node.ts';
 import type { Operation } from './operation.ts';
 import { makeOutputs } from './outputs.ts';
 import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne, type Skipped } from './plan.ts';
@@ -31,14 +31,14 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const isSwagger = given.swagger !== undefined;
   const root = isSwagger ? { ...given, servers: readServers(given) } : given;
   const notes: Note[] = [];
-  const take: TakeNote = (path, note) => notes.push({ path, note });
+  const addNote: AddNote = (path, note) => notes.push({ path, note });
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
-  if (/^3\.2\./.test(`${written(given.openapi)}.`)) take('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
+  if (/^3\.2\./.test(`${written(given.openapi)}.`)) addNote('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
-  const readSchema = openSchemaReader(take);
-  const operations = resolveCollisions(listOperations(root, skipped), skipped, take);
+  const readSchema = openSchemaReader(addNote);
+  const operations = resolveCollisions(listOperations(root, skipped), skipped, addNote);
   const addresses = operations.map(({ path }) => new URL(serviceUrl).pathname + path);
   const version = options.version ?? majorVersion(written(info.version) ?? '', addresses) ?? 'v1';
   const namespace = readNamespace(serviceUrl, options);
@@ -58,7 +58,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
       const intent = makeIntent(uid, isSwagger ? modernize(operation, given) : operation, root, options, {
         headers,
         readSchema,
-        take: (path, note) => ownNotes.push({ path, note }),
+        addNote: (path, note) => ownNotes.push({ path, note }),
       });
       return checkPlanned(intent, pathOf(operation.node), serviceUrl, options);
     });
@@ -76,7 +76,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     },
     Object.fromEntries([...headers.fixed.values()].map(({ name, value }) => [name, value])),
     '/info',
-    take,
+    addNote,
   );
   return {
     service,
@@ -162,7 +162,7 @@ function resolveOperation(given: unknown, pathItem: Node): Node {
 }
 
 /** Operations whose ids give the same slug are all named by method and path, whatever their order. Any that still collide are skipped. */
-function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], take: TakeNote): Listed[] {
+function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], addNote: AddNote): Listed[] {
   const listed = [...operations];
   const bySlug = Map.groupBy(listed, ({ slug }) => slug);
   const isTaken = (slug: string) => (bySlug.get(slug)?.length ?? 0) > 1;
@@ -170,7 +170,7 @@ function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], tak
     if (!isTaken(operation.slug)) return operation;
     const slug = makePathSlug(operation.method, operation.path);
     if (slug !== operation.slug)
-      take(pathOf(operation.node), `another operation is also called ${operation.slug}; this one became ${slug}`);
+      addNote(pathOf(operation.node), `another operation is also called ${operation.slug}; this one became ${slug}`);
     return { ...operation, slug };
   });
   const taken = new Set<string>();
@@ -191,20 +191,20 @@ function nameApart(planned: readonly { intent: IntentInput; operation: Operation
 
 function makeIntent(uid: string, operation: Operation, root: Node, options: ImportOptions, context: RequestContext): unknown {
   const { node: given, method, path, pathItem } = operation;
-  const { take } = context;
+  const { addNote } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType, body } = makeRequest(operation, context);
   const place = pathOf(given);
   const hasPatch = isNode(pathItem.patch);
   const name =
-    readTitle(text(given.summary), place, take) ??
-    fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), place, take) ??
+    readTitle(text(given.summary), place, addNote) ??
+    fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), place, addNote) ??
     path;
-  const description = fitDescription(text(given.description) ?? text(given.summary), place, take) ?? name;
+  const description = fitDescription(text(given.description) ?? text(given.summary), place, addNote) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
-    take(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
-  const tags = readTags(given, take);
+    addNote(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
+  const tags = readTags(given, addNote);
   return {
     intent_uid: uid,
     intent_name: name,
@@ -224,7 +224,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
 }
 
 /** Commas separate tags in a search. */
-function readTags(operation: Node, take: TakeNote): string[] {
-  const fitted = texts(operation.tags).map((tag) => fitName(tag.replaceAll(',', ' '), pathOf(operation), take, 64));
+function readTags(operation: Node, addNote: AddNote): string[] {
+  const fitted = texts(operation.tags).map((tag) => fitName(tag.replaceAll(',', ' '), pathOf(operation), addNote, 64));
   return [...new Set(fitted.filter((tag) => tag !== undefined))].slice(0, 50);
 }

@@ -2,7 +2,7 @@ import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble,
 import { type KeywordName, type KeywordValue, parameterFormats } from '../../schemas/parameter.ts';
 import { once } from '../once.ts';
 import { allOf, anything, type Facts, least, most, oneOf } from './facts.ts';
-import { follow, isNode, list, type Node, node, number, numeric, pathOf, type TakeNote, text, texts } from './node.ts';
+import { type AddNote, follow, isNode, list, type Node, node, number, numeric, pathOf, text, texts } from './node.ts';
 
 type Reader<Value> = (schema: Node) => Value | undefined;
 
@@ -36,20 +36,20 @@ export type ReadSchema = (schema: unknown) => Facts;
 const maxOpen = 500;
 
 /** A reader for one document, which resolves each referenced schema once. */
-export function openSchemaReader(take: TakeNote): ReadSchema {
+export function openSchemaReader(addNote: AddNote): ReadSchema {
   const referred = new Map<Node, Facts>();
   const open = new Set<Node>();
 
   function read(schema: unknown): Facts {
     if (!isNode(schema)) return anything;
     if (open.has(schema) || open.size >= maxOpen) {
-      take(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
+      addNote(pathOf(schema), `the schema is made of ${open.has(schema) ? 'itself' : 'too many others'}; that part of it was left out`);
       return anything;
     }
     open.add(schema);
     const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => {
       const branches = list(schema[keyword]).map(readBranch);
-      return branches.length > 0 ? [readAlternatives(branches, schema, take)] : [];
+      return branches.length > 0 ? [readAlternatives(branches, schema, addNote)] : [];
     });
     const parts = list(schema.allOf).map(read);
     const facts = allOf([readOwn(schema), ...readReference(schema), ...parts, ...alternatives]);
@@ -68,7 +68,7 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
     if (text(schema.$ref) === undefined) return [];
     const target = follow(schema);
     if (typeof target === 'string') {
-      take(pathOf(schema), `the reference ${target}; anything is allowed in its place`);
+      addNote(pathOf(schema), `the reference ${target}; anything is allowed in its place`);
       return [];
     }
     const facts = referred.get(target) ?? read(target);
@@ -77,7 +77,7 @@ export function openSchemaReader(take: TakeNote): ReadSchema {
   }
 
   function readOwn(schema: Node): Facts {
-    const note = (words: string) => take(pathOf(schema), words);
+    const note = (words: string) => addNote(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
     // members are read on demand, when their parent is no longer open, so a schema may contain itself
     const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
@@ -109,11 +109,11 @@ const isNull = ({ types, enum: allowed }: Facts): boolean =>
   (types?.size === 1 && types.has('null')) || (types === undefined && allowed?.length === 1 && allowed[0] === null);
 
 /** Many documents write nullable as `oneOf` with null. */
-function readAlternatives(branches: Facts[], schema: Node, take: TakeNote): Facts {
+function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Facts {
   const real = branches.filter((branch) => !isNull(branch));
   const united = oneOf(real);
   if (real.length > 1 && united.properties.size > 0) {
-    take(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
+    addNote(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
   }
   return real.length < branches.length ? orNull(united) : united;
 }

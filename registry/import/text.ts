@@ -1,5 +1,5 @@
 import { characters, withoutHidden } from '../../schemas/text.ts';
-import type { TakeNote } from './node.ts';
+import type { AddNote } from './node.ts';
 import { toPlainText } from './plain-text.ts';
 
 const maxDescriptionLength = 4000;
@@ -12,26 +12,26 @@ function cut(text: string, maximum: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-function clean(text: string, what: string, path: string, take: TakeNote): string {
+function clean(text: string, what: string, path: string, addNote: AddNote): string {
   const cleaned = withoutHidden(text);
   const count = characters(text) - characters(cleaned);
-  if (count > 0) take(path, `${what} lost ${count} invisible or control ${count === 1 ? 'character' : 'characters'}`);
+  if (count > 0) addNote(path, `${what} lost ${count} invisible or control ${count === 1 ? 'character' : 'characters'}`);
   return cleaned;
 }
 
 /** Without hidden characters, at most 4,000 characters; undefined if nothing is left. */
-export function fitDescription(text: string | undefined, path: string, take: TakeNote): string | undefined {
+export function fitDescription(text: string | undefined, path: string, addNote: AddNote): string | undefined {
   const given = toPlainText((text ?? '').replace(/[\u0085\u2028\u2029]/g, '\n')).toWellFormed();
-  const cleaned = clean(given, 'the description', path, take).trim();
+  const cleaned = clean(given, 'the description', path, addNote).trim();
   if (cleaned === '') return undefined;
   const fitted = cut(cleaned, maxDescriptionLength);
-  if (fitted !== cleaned) take(path, `the description was cut to ${maxDescriptionLength} characters`);
+  if (fitted !== cleaned) addNote(path, `the description was cut to ${maxDescriptionLength} characters`);
   return fitted;
 }
 
 /** One line, at most 200 characters; undefined if nothing is left. */
-export function fitName(text: string | undefined, path: string, take: TakeNote, maximum = maxNameLength): string | undefined {
+export function fitName(text: string | undefined, path: string, addNote: AddNote, maximum = maxNameLength): string | undefined {
   const given = text?.toWellFormed().normalize('NFC').replace(/\s+/g, ' ') ?? '';
-  const cleaned = clean(given, 'the name', path, take).replace(/\s+/g, ' ').trim();
+  const cleaned = clean(given, 'the name', path, addNote).replace(/\s+/g, ' ').trim();
   return cleaned === '' ? undefined : cut(cleaned, maximum);
 }
