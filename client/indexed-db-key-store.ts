@@ -2,7 +2,7 @@ import type { KeyPair, KeyStore } from './keys.ts';
 
 const storeName = 'keys';
 
-const settle = <T>(request: IDBRequest<T>): Promise<T> =>
+const resultOf = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -13,8 +13,8 @@ export function openIndexedDbKeyStore(name = 'intent-gate'): KeyStore {
   async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
     const opening = indexedDB.open(name, 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(storeName);
-    const database = await settle(opening);
-    return settle(act(database.transaction(storeName, mode).objectStore(storeName)));
+    const database = await resultOf(opening);
+    return resultOf(act(database.transaction(storeName, mode).objectStore(storeName)));
   }
   const load = (agentId: string) => inStore<KeyPair | undefined>('readonly', (store) => store.get(agentId));
 

@@ -67,7 +67,7 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
   const progress = terminal.progress('Applying', steps.length);
   const interruption = terminal.watchInterrupt?.();
 
-  const settle = (step: Step, failure?: Omit<Failed, 'intent_uid'>) => {
+  const finishStep = (step: Step, failure?: Omit<Failed, 'intent_uid'>) => {
     left--;
     progress.step();
     if (failure) failed.push({ intent_uid: step.uid, message: failure.message, issues: failure.issues });
@@ -77,13 +77,13 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
   async function send(batch: readonly Step[]): Promise<void> {
     const refusal = await findRefusal(() => api.call('POST', `${servicePath(serviceId)}/changes`, { body: toBody(batch), isAdmin: true }));
     const refused = refusal ? refusedBy(refusal, batch) : undefined;
-    if (!refusal || !refused) for (const step of batch) settle(step);
+    if (!refusal || !refused) for (const step of batch) finishStep(step);
     else if (refused.size > 0) {
-      for (const [step, issues] of refused) settle(step, await explain(context, serviceId, step, refusal, issues));
+      for (const [step, issues] of refused) finishStep(step, await explain(context, serviceId, step, refusal, issues));
       const rest = batch.filter((step) => !refused.has(step));
       if (rest.length > 0) await send(rest);
     } else if (refusal.status === 404) throw refusal;
-    else if (batch.length === 1 || refusal.status >= 500) for (const step of batch) settle(step, refusal);
+    else if (batch.length === 1 || refusal.status >= 500) for (const step of batch) finishStep(step, refusal);
     else {
       // the batch is refused as a whole, but some of its steps may be accepted
       const middle = Math.ceil(batch.length / 2);
@@ -135,11 +135,11 @@ async function createService({ api, again = runAgain }: RegistryContext, input: 
   }
 }
 
-const stepsOf = ({ intents, extra, tags }: ServiceChanges, isPruning: boolean): Step[] => [
+const stepsOf = ({ intents, unwanted, tags }: ServiceChanges, isPruning: boolean): Step[] => [
   ...intents.map(
     ({ kind, input, etag }): Step => ({ uid: input.intent_uid, list: kind === 'create' ? 'create' : 'replace', value: input, etag }),
   ),
-  ...(isPruning ? extra : []).map((uid): Step => ({ uid, list: 'delete', value: uid, etag: tags.get(uid) })),
+  ...(isPruning ? unwanted : []).map((uid): Step => ({ uid, list: 'delete', value: uid, etag: tags.get(uid) })),
 ];
 
 function batchesOf(steps: readonly Step[]): Step[][] {
@@ -197,9 +197,9 @@ async function explain(
   issues: Issue[],
 ): Promise<Omit<Failed, 'intent_uid'> | undefined> {
   if (list === 'delete' && status === 404) return undefined;
-  const stands = status === 409 ? await findIntent(api, uid) : undefined;
-  if (stands === undefined) return { message, issues };
-  if (stands.record.service_id !== serviceId) return { message: foreignMessage, issues };
-  const isAsWanted = list !== 'delete' && findDifferences(normalizeIntent(stands.record), normalizeIntent(value)).length === 0;
+  const existing = status === 409 ? await findIntent(api, uid) : undefined;
+  if (existing === undefined) return { message, issues };
+  if (existing.record.service_id !== serviceId) return { message: foreignMessage, issues };
+  const isAsWanted = list !== 'delete' && findDifferences(normalizeIntent(existing.record), normalizeIntent(value)).length === 0;
   return isAsWanted ? undefined : { message: racedMessages(again)[list], issues };
 }

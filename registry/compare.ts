@@ -35,7 +35,7 @@ export interface ServiceChanges {
   intents: Change<IntentInput>[];
   unchanged: number;
   /** uids of existing intents that are not wanted */
-  extra: string[];
+  unwanted: string[];
   tags: ReadonlyMap<string, string>;
   /** wanted uids that belong to another service */
   foreign: string[];
@@ -123,17 +123,17 @@ export async function compareService(
     service,
     intents: [],
     unchanged: 0,
-    extra: [...registered.keys()].filter((uid) => !wantedUids.has(uid)),
+    unwanted: [...registered.keys()].filter((uid) => !wantedUids.has(uid)),
     tags: new Map([...registered].map(([uid, { etag }]) => [uid, etag])),
     foreign: [],
     kept: { service: [], intents: [] },
     otherOrigins: findOtherOrigins(wanted),
   };
   await withProgress(terminal, 'Comparing', wanted.intents, concurrency, async (intent) => {
-    const stands = registered.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
-    const input = wanted.isOfDocument && stands ? combineIntent(intent, normalizeIntent(stands.record)) : intent;
-    const change = compareRecord(stands, input, normalizeIntent);
-    if (stands !== undefined && stands.record.service_id !== serviceId) return void changes.foreign.push(intent.intent_uid);
+    const existing = registered.get(intent.intent_uid) ?? (isThorough ? await findIntent(api, intent.intent_uid) : undefined);
+    const input = wanted.isOfDocument && existing ? combineIntent(intent, normalizeIntent(existing.record)) : intent;
+    const change = compareRecord(existing, input, normalizeIntent);
+    if (existing !== undefined && existing.record.service_id !== serviceId) return void changes.foreign.push(intent.intent_uid);
     if (change.kind === 'same') changes.unchanged++;
     else changes.intents.push(change);
     const members = findKept(normalizeIntent(intent), normalizeIntent(input));
@@ -175,5 +175,5 @@ function compareRecord<T, Registered extends T>(found: Found<Registered> | undef
   return { kind: differences.length > 0 ? 'update' : 'same', input, differences, etag: found.etag };
 }
 
-export const hasDifferences = ({ service, intents, extra, foreign }: ServiceChanges): boolean =>
-  service.kind !== 'same' || intents.length + extra.length + foreign.length > 0;
+export const hasDifferences = ({ service, intents, unwanted, foreign }: ServiceChanges): boolean =>
+  service.kind !== 'same' || intents.length + unwanted.length + foreign.length > 0;

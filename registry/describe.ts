@@ -9,13 +9,13 @@ export const changedMembers = ({ service }: Pick<ServiceChanges, 'service'>): st
  * @param source - such as "the document"
  * @param hint - how they can be removed
  */
-export function describeGone(count: number, fate: 'stay' | 'go' | 'gone', source = 'the document', hint = ''): string {
+export function describeUnwanted(count: number, what: 'kept' | 'to remove' | 'removed', source = 'the document', hint = ''): string {
   const [noun, are, were] = count === 1 ? ['intent', 'is', 'was'] : ['intents', 'are', 'were'];
   const end = {
-    stay: `and ${are} kept${hint}:`,
-    go: `and will be removed:`,
-    gone: `and ${were} removed:`,
-  }[fate];
+    kept: `and ${are} kept${hint}:`,
+    'to remove': 'and will be removed:',
+    removed: `and ${were} removed:`,
+  }[what];
   return `${count} ${noun} ${are} not in ${source} ${end}`;
 }
 

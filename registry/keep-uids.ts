@@ -1,3 +1,7 @@
+/**
+ * What an import does to intents that are registered already. An operation that was renamed keeps its uid: it is recognised by method and address
+ * ({@link keepUids}). Intents of other versions stay ({@link keepOlder}). Which members of a record change is decided in `document-rule.ts`.
+ */
 import { originOf } from '../functions/core/relay/url-template.ts';
 import type { FullIntent, IntentInput } from '../schemas/intent.ts';
 import { compareVersions, splitIntentUid } from '../schemas/intent-uid.ts';
@@ -27,29 +31,33 @@ export function keepUids(planned: ImportPlan, registered: Intents, version?: str
   const byCall = Map.groupBy<string, Candidate>(candidates, callOf);
   const byPath = Map.groupBy<string, Candidate>(candidates, pathCallOf);
   const origins = new Set(candidates.map(({ endpoint }) => originOf(endpoint.url)));
-  const taken = new Set<string>();
-  const take = (uid: string): string | undefined => {
-    if (taken.has(uid)) return undefined;
-    taken.add(uid);
+  const used = new Set<string>();
+  const useOnce = (uid: string): string | undefined => {
+    if (used.has(uid)) return undefined;
+    used.add(uid);
     return uid;
   };
-  // operations with an intent first, surest match first, so that new operations cannot take their uids
-  const settled = new Array<string | undefined>(planned.intents.length);
-  const settle = (find: (intent: IntentInput) => Candidate[]) => {
+  // operations with an intent first, surest match first, so that new operations cannot use their uids
+  const existing = new Array<string | undefined>(planned.intents.length);
+  const matchBy = (find: (intent: IntentInput) => Candidate[]) => {
     for (const [at, intent] of planned.intents.entries()) {
-      const own = find(intent).find(({ intent_uid }) => !taken.has(intent_uid));
-      if (settled[at] === undefined && own !== undefined) settled[at] = take(own.intent_uid);
+      const match = find(intent).find(({ intent_uid }) => !used.has(intent_uid));
+      if (existing[at] === undefined && match !== undefined) existing[at] = useOnce(match.intent_uid);
     }
   };
-  settle((intent) => (byPath.get(pathCallOf(intent)) ?? []).filter(({ intent_uid }) => intent_uid === uidOf(intent)));
-  settle((intent) => byCall.get(callOf(intent)) ?? []);
+  matchBy((intent) => (byPath.get(pathCallOf(intent)) ?? []).filter(({ intent_uid }) => intent_uid === uidOf(intent)));
+  matchBy((intent) => byCall.get(callOf(intent)) ?? []);
   // the API has moved to another host
-  settle((intent) => (origins.has(originOf(intent.endpoint.url)) ? [] : (byPath.get(pathCallOf(intent)) ?? [])));
+  matchBy((intent) => (origins.has(originOf(intent.endpoint.url)) ? [] : (byPath.get(pathCallOf(intent)) ?? [])));
   const intents = planned.intents.map((intent, at) => {
     const { method, url } = intent.endpoint;
     const slug = makePathSlug(method, pathOf(url));
     const uid =
-      settled[at] ?? take(uidOf(intent)) ?? take(uidOf(intent, slug)) ?? take(uidOf(intent, `${slug}-${at}`)) ?? intent.intent_uid;
+      existing[at] ??
+      useOnce(uidOf(intent)) ??
+      useOnce(uidOf(intent, slug)) ??
+      useOnce(uidOf(intent, `${slug}-${at}`)) ??
+      intent.intent_uid;
     return { ...intent, intent_uid: uid };
   });
   return { ...planned, intents, version: kept };
@@ -89,7 +97,7 @@ export function keepOlder(
   const bySlug = Map.groupBy(wanted, ({ intent_uid }) => withoutVersion(intent_uid));
   const byCall = Map.groupBy(wanted, unversionedCallOf);
   const steps = new Map(
-    changes.extra.map((uid) => {
+    changes.unwanted.map((uid) => {
       const record = registered.get(uid)?.record;
       const related = [...(bySlug.get(withoutVersion(uid)) ?? []), ...((record && byCall.get(unversionedCallOf(record))) ?? [])];
       return [uid, related.map(({ intent_uid }) => compareVersions(versionOf(uid), versionOf(intent_uid)))];
@@ -97,7 +105,7 @@ export function keepOlder(
   );
   const isOtherVersion = (uid: string) => steps.get(uid)?.some((step) => step !== 0);
   const isOlder = (uid: string) => steps.get(uid)?.some((step) => step < 0);
-  const updates = changes.extra.filter(isOlder).flatMap((uid): Change<IntentInput>[] => {
+  const updates = changes.unwanted.filter(isOlder).flatMap((uid): Change<IntentInput>[] => {
     const found = registered.get(uid);
     if (!isDeprecating || found === undefined || found.record.deprecated) return [];
     const before = normalizeIntent(found.record);
@@ -105,5 +113,5 @@ export function keepOlder(
     return [{ kind: 'update', input, differences: findDifferences(before, input), etag: found.etag }];
   });
   const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
-  return { ...changes, intents, extra: changes.extra.filter((uid) => !isOtherVersion(uid)) };
+  return { ...changes, intents, unwanted: changes.unwanted.filter((uid) => !isOtherVersion(uid)) };
 }

@@ -57,7 +57,7 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const fields = body.kind === 'whole' ? [] : body.inputs.filter((input) => isJsonType(body.contentType) || !isSecret(input));
   const carried = [...fields, ...query.filter((input) => !isSecret(input))];
   const whole = body.kind === 'whole' ? nameWhole(body.inputs, [...carried, ...inHeaders]) : [];
-  const members = settle([...whole, ...carried, ...inHeaders], addNote);
+  const members = leaveOutNamesakes([...whole, ...carried, ...inHeaders], addNote);
   const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
   const usual = carriesByDefault(operation.method, body);
   const made = limit([...inputs, ...members], operation, addNote).flatMap((input) => {
@@ -113,7 +113,7 @@ function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { re
 const anyText: Facts = { ...anything, types: new Set(['string']) };
 
 /** If two inputs share a name, one is left out, preferably one that is optional and in the body. */
-function settle(inputs: Input[], addNote: AddNote): Input[] {
+function leaveOutNamesakes(inputs: Input[], addNote: AddNote): Input[] {
   const kept = new Map<string, Input>();
   for (const input of inputs) {
     const name = input.name.normalize('NFC');

@@ -166,7 +166,7 @@ function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], add
   const listed = [...operations];
   const bySlug = Map.groupBy(listed, ({ slug }) => slug);
   const isTaken = (slug: string) => (bySlug.get(slug)?.length ?? 0) > 1;
-  const settled = listed.map((operation) => {
+  const named = listed.map((operation) => {
     if (!isTaken(operation.slug)) return operation;
     const slug = makePathSlug(operation.method, operation.path);
     if (slug !== operation.slug)
@@ -174,7 +174,7 @@ function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], add
     return { ...operation, slug };
   });
   const taken = new Set<string>();
-  return settled.filter(({ slug, title, node: operation }) => {
+  return named.filter(({ slug, title, node: operation }) => {
     if (taken.has(slug))
       skipped.push({ operation: title, path: pathOf(operation), reason: `collides with another operation that is called ${slug}` });
     return !taken.has(slug) && taken.add(slug);

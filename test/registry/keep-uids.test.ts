@@ -115,13 +115,13 @@ test('of other versions, only older ones are deprecated, and none is removed', (
   // the second has another operationId, path parameter and version in its path
   const wanted = plan({ 'GET /a': 'listA', 'GET /v3/b/{key}': 'showB' }, '3').intents;
   const known = registered(before, later);
-  const changes = { intents: [], extra: [...known.keys()] } as unknown as ServiceChanges;
+  const changes = { intents: [], unwanted: [...known.keys()] } as unknown as ServiceChanges;
   for (const [isDeprecating, expected] of [
     [true, [a.intent_uid, b.intent_uid]],
     [false, []],
   ] as const) {
     const kept = keepOlder(changes, wanted, known, isDeprecating);
     expect(kept.intents.map(({ input }) => input.intent_uid)).toEqual(expected);
-    expect(kept.extra).toEqual(['things.example:other:v1']);
+    expect(kept.unwanted).toEqual(['things.example:other:v1']);
   }
 });

@@ -1,6 +1,6 @@
 import type { Applied } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
-import { changedMembers, describeGone, describeKept, keptTitle } from '../../../registry/describe.ts';
+import { changedMembers, describeKept, describeUnwanted, keptTitle } from '../../../registry/describe.ts';
 import type { Difference } from '../../../registry/differences.ts';
 import { CliFailure } from '../../../registry/failure.ts';
 import { plural, type Terminal } from '../terminal.ts';
@@ -28,13 +28,18 @@ export function showChanges(terminal: Terminal, changes: ServiceChanges, isPruni
     showDifferences(terminal, differences);
   }
   for (const uid of foreign) terminal.say(`  ${terminal.style('red', '!')} ${uid}  belongs to another service`);
-  showGone(terminal, changes, isPruning ? 'go' : 'stay', source);
+  showUnwanted(terminal, changes, isPruning ? 'to remove' : 'kept', source);
 }
 
-export function showGone(terminal: Terminal, { extra }: ServiceChanges, fate: 'stay' | 'go' | 'gone', source: string): void {
-  if (extra.length === 0) return;
-  terminal.say(describeGone(extra.length, fate, source, ` (use --prune to remove ${extra.length === 1 ? 'it' : 'them'})`));
-  for (const uid of extra) terminal.say(`  ${fate === 'stay' ? ' ' : terminal.style('red', '-')} ${uid}`);
+export function showUnwanted(
+  terminal: Terminal,
+  { unwanted }: ServiceChanges,
+  what: 'kept' | 'to remove' | 'removed',
+  source: string,
+): void {
+  if (unwanted.length === 0) return;
+  terminal.say(describeUnwanted(unwanted.length, what, source, ` (use --prune to remove ${unwanted.length === 1 ? 'it' : 'them'})`));
+  for (const uid of unwanted) terminal.say(`  ${what === 'kept' ? ' ' : terminal.style('red', '-')} ${uid}`);
 }
 
 export function showKept(terminal: Terminal, { kept }: ServiceChanges): void {
@@ -44,12 +49,12 @@ export function showKept(terminal: Terminal, { kept }: ServiceChanges): void {
 }
 
 export function describeCount(changes: ServiceChanges, isPruning: boolean): string {
-  const { service, intents, unchanged, extra, foreign } = changes;
+  const { service, intents, unchanged, unwanted, foreign } = changes;
   const created = intents.filter(({ kind }) => kind === 'create').length;
   const parts = [
     `${created} to create`,
     `${intents.length - created} to change`,
-    `${isPruning ? extra.length : 0} to remove`,
+    `${isPruning ? unwanted.length : 0} to remove`,
     `${unchanged} unchanged`,
     ...(foreign.length > 0 ? [`${foreign.length} owned by another service`] : []),
     ...(service.kind === 'update' ? [`service record to change (${changedMembers(changes).join(', ')})`] : []),
@@ -57,13 +62,13 @@ export function describeCount(changes: ServiceChanges, isPruning: boolean): stri
   return parts.join(', ');
 }
 
-export const changesAsJson = ({ name, serviceId, service, intents, unchanged, extra, foreign, kept, otherOrigins }: ServiceChanges) => ({
+export const changesAsJson = ({ name, serviceId, service, intents, unchanged, unwanted, foreign, kept, otherOrigins }: ServiceChanges) => ({
   service_name: name,
   service_id: serviceId ?? null,
   service: { change: service.kind, differences: service.differences },
   create: intents.filter(({ kind }) => kind === 'create').map(({ input }) => input.intent_uid),
   update: intents.filter(({ kind }) => kind === 'update').map(({ input, differences }) => ({ intent_uid: input.intent_uid, differences })),
-  extra,
+  extra: unwanted,
   foreign,
   unchanged,
   kept,

@@ -15,7 +15,7 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { isStackAt, readDescription } from '../../local/stack-file.ts';
 import { concurrencyOption, isLoopback, openContext, readHeaders } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
-import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showGone, showKept } from './changes.ts';
+import { changesAsJson, describeCount, requireSuccess, showApplied, showChanges, showKept, showUnwanted } from './changes.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
@@ -98,14 +98,14 @@ export function addImport(program: CommandUnknownOpts): void {
       const result = { ...changesAsJson(changes), files: loaded.files, skipped, notes, credentials };
       if (dryRun) terminal.json(result);
       else {
-        if (isPruning && changes.extra.length > 0) {
-          showGone(terminal, changes, 'go', 'the document');
-          const what = changes.extra.length === 1 ? 'this intent' : `these ${changes.extra.length} intents`;
+        if (isPruning && changes.unwanted.length > 0) {
+          showUnwanted(terminal, changes, 'to remove', 'the document');
+          const what = changes.unwanted.length === 1 ? 'this intent' : `these ${changes.unwanted.length} intents`;
           await terminal.requireConfirmation(`Remove ${what} of ${changes.name}?`, options.yes);
         }
         const applied = await applyChanges(context, changes, isPruning);
         showApplied(terminal, changes.name, applied);
-        showGone(terminal, changes, isPruning ? 'gone' : 'stay', 'the document');
+        showUnwanted(terminal, changes, isPruning ? 'removed' : 'kept', 'the document');
         const address = context.url === undefined ? [] : [`--url ${api.baseUrl}`];
         const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions, ...address].join(' ');
         if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);

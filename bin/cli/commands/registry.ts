@@ -11,7 +11,7 @@ import { findIntent, listIntents, listServices, requireService } from '../../../
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
 import { plural, type Terminal } from '../terminal.ts';
-import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges, showGone } from './changes.ts';
+import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges, showUnwanted } from './changes.ts';
 
 export function addRegistry(program: CommandUnknownOpts): void {
   program
@@ -64,15 +64,15 @@ export function addRegistry(program: CommandUnknownOpts): void {
         showAll(terminal, changes, isPruning);
         return terminal.json(changes.map(changesAsJson));
       }
-      const removals = isPruning ? changes.reduce((sum, { extra }) => sum + extra.length, 0) : 0;
-      if (isPruning) for (const service of changes) showGone(terminal, service, 'go', 'the file');
+      const removals = isPruning ? changes.reduce((sum, { unwanted }) => sum + unwanted.length, 0) : 0;
+      if (isPruning) for (const service of changes) showUnwanted(terminal, service, 'to remove', 'the file');
       if (removals > 0) await terminal.requireConfirmation(`Remove ${plural(removals, 'intent')}?`, yes);
       const applied: Applied[] = [];
       for (const service of changes) {
         const result = await applyChanges(context, service, isPruning);
         applied.push(result);
         showApplied(terminal, service.name, result);
-        showGone(terminal, service, isPruning ? 'gone' : 'stay', 'the file');
+        showUnwanted(terminal, service, isPruning ? 'removed' : 'kept', 'the file');
       }
       terminal.json(changes.map((service, at) => ({ ...changesAsJson(service), applied: applied[at] })));
       requireSuccess(applied);

@@ -29,7 +29,7 @@ const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['
   service: { kind: serviceId === undefined ? 'create' : 'update', input: service, differences: [] },
   intents: intents.map((intent) => ({ kind, input: intent, differences: [] })),
   unchanged: 0,
-  extra: [],
+  unwanted: [],
   tags: new Map(),
   foreign: [],
   kept: { service: [], intents: [] },

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ServiceChanges } from '../../../registry/compare.ts';
-import { changedMembers, describeGone, describeKept, keptTitle } from '../../../registry/describe.ts';
+import { changedMembers, describeKept, describeUnwanted, keptTitle } from '../../../registry/describe.ts';
 import { Badge, MethodBadge } from '../components/badge.tsx';
 import { Button } from '../components/button.tsx';
 import { FormField } from '../components/field.tsx';
@@ -54,7 +54,7 @@ const uidOf = ({ input }: Intent): string => input.intent_uid;
 /** What an import would do, of which operations can be left out. */
 export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
   const { plan, changes, main, candidates, files, missing } = dry;
-  const { intents, service, unchanged, foreign, extra } = changes;
+  const { intents, service, unchanged, foreign, unwanted } = changes;
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const chosen = intents.filter((change) => !left.has(uidOf(change)));
   const isNothing = chosen.length === 0 && (service.kind === 'same' || intents.length > 0);
@@ -88,7 +88,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
         {foreign.length > 0 && <li>{countOf(foreign.length, 'intent')} left out: another service has the same intent_uid</li>}
         <li>{countOf(plan.skipped.length, 'operation')} left out</li>
       </ul>
-      <Items title={describeGone(extra.length, 'stay')} texts={extra} />
+      <Items title={describeUnwanted(unwanted.length, 'kept')} texts={unwanted} />
       <Items title={keptTitle} texts={describeKept(changes.kept)} />
       {plan.credentials.length > 0 && (
         <div class="notice">

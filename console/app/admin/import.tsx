@@ -1,5 +1,5 @@
 import type { Applied } from '../../../registry/apply.ts';
-import { describeGone } from '../../../registry/describe.ts';
+import { describeUnwanted } from '../../../registry/describe.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { Button } from '../components/button.tsx';
 import { DropField } from '../components/drop-field.tsx';
@@ -182,7 +182,7 @@ const Imported = ({ applied, dry: { plan, changes } }: { applied: Applied; dry: 
         {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
       </h2>
       {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
-      <Items title={describeGone(changes.extra.length, 'stay')} texts={changes.extra} />
+      <Items title={describeUnwanted(changes.unwanted.length, 'kept')} texts={changes.unwanted} />
       <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
       {needsCredential && <p>The service refuses calls without a credential, so set that next.</p>}
       <p class="buttons">

@@ -126,7 +126,7 @@ describe('intents are changed in batches', () => {
     const api = losing((path) => path.endsWith('/changes'));
     expect(await applyChanges(contextOf(api), changes, true)).toMatchObject({ created: 20, updated: 10, removed: 10, failed: [] });
     expect((await entriesOf('lost.example')).map(({ changes }) => changes.length)).toEqual([10, 30, 20]);
-    expect(await compare(wantedOf('lost', changed))).toMatchObject({ intents: [], extra: [], unchanged: 30 });
+    expect(await compare(wantedOf('lost', changed))).toMatchObject({ intents: [], unwanted: [], unchanged: 30 });
   });
 
   test('and a service whose creation was not confirmed is recognised; one with intents of its own is not', async () => {
