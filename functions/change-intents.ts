@@ -42,8 +42,8 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     };
     const done = await intents.as(admin).apply(request.pathParameter('service_id'), steps, check);
     if (!done) throw noSuchService();
-    const standing = done.intents.filter((intent) => intent !== undefined);
-    return ok({ seq: done.seq, intents: standing.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
+    const remaining = done.intents.filter((intent) => intent !== undefined);
+    return ok({ seq: done.seq, intents: remaining.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
   });
 
 export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));

@@ -5,7 +5,7 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { ApiError, invalidParameter } from './core/api-error.ts';
 import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/approvals/approvals.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
-import { findVoidingChange, readCircumstances } from './core/execution/void-calls.ts';
+import { findChangeSinceRequest, readCircumstances } from './core/execution/void-calls.ts';
 import { ok } from './core/http/response.ts';
 import { openStart } from './core/invoke-function.ts';
 import { describeCause, log } from './core/log.ts';
@@ -47,7 +47,7 @@ export const createAction = ({ verifyAdmin, approvals, decisions, deferred, inte
     if (decision === 'approve' && call.item.state === 'waiting') {
       const policy = findPolicy(content.baseUrl).reference;
       const seen = await readCircumstances(intents, content);
-      const change = findVoidingChange(content, { ...seen, policy });
+      const change = findChangeSinceRequest(content, { ...seen, policy });
       if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
       // the call would be refused, and the approval be used up
       if (seen.found) requireRunning(seen.found);

@@ -4,7 +4,7 @@ import { requireNotStopped } from './core/execution/block-check.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
 import { describeExecution } from './core/execution/execution-state.ts';
 import { answerHeadersOf, narrowOutcome } from './core/execution/narrow.ts';
-import { findVoidingChange, readCircumstances } from './core/execution/void-calls.ts';
+import { findChangeSinceRequest, readCircumstances } from './core/execution/void-calls.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openStart } from './core/invoke-function.ts';
@@ -48,7 +48,7 @@ export const createAction =
     await proof?.use();
     const context = { executionId, baseUrl: request.baseUrl, requestId, protocol };
     const before = await deferred.stateOf(call, nowMs);
-    const change = before.state === 'waiting' ? findVoidingChange(content, { found, records, policy: policy.reference }) : undefined;
+    const change = before.state === 'waiting' ? findChangeSinceRequest(content, { found, records, policy: policy.reference }) : undefined;
     const used = change ? await deferred.makeVoid(call, change, nowMs) : before;
     if (used.state === 'replay') {
       const outcome = await narrowOutcome(used.outcome, content, found);

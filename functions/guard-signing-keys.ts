@@ -11,8 +11,8 @@ async function decide(event: CloudFormationCustomResourceEvent, id: string): Pro
     const { ReservedConcurrency, ManageApiLogRole } = accountNeeds.parse(event.ResourceProperties);
     return findAccountObjection({ reservedConcurrency: ReservedConcurrency, managesApiLogRole: ManageApiLogRole === 'true' });
   }
-  const isStanding = event.RequestType === 'Update' && event.PhysicalResourceId === id;
-  return isStanding ? undefined : findObjection(event);
+  const isUnchanged = event.RequestType === 'Update' && event.PhysicalResourceId === id;
+  return isUnchanged ? undefined : findObjection(event);
 }
 
 /** Run by CloudFormation at the start of a deployment, which continues or rolls back accordingly. */

@@ -41,8 +41,8 @@ export const createAction = ({ verifyAdmin, services, credentials, egress }: Dep
     const { version } = await credentials.add(serviceId, credential);
     const stored = { ...facts, origins, version, set_at: Date.now(), set_by: nameOf(admin) };
     // If somebody removed the credential meanwhile, these values may have gone with it.
-    const isStanding = (seen: ServiceRecord) => isKnown(seen) && (!before.credential || seen.credential !== undefined);
-    const service = await services.as(admin).setCredential(serviceId, stored, isStanding);
+    const isStillKnown = (seen: ServiceRecord) => isKnown(seen) && (!before.credential || seen.credential !== undefined);
+    const service = await services.as(admin).setCredential(serviceId, stored, isStillKnown);
     if (!service) {
       await credentials.remove(serviceId);
       throw noSuchService();

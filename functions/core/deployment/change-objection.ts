@@ -12,19 +12,19 @@ function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: Gua
 
 /** The signing key must stay in the list, and a new one must have been published before. */
 function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string | undefined {
-  const [standing, wanted] = [then.SigningKeys, now.SigningKeys];
-  const [signing = ''] = standing;
+  const [current, wanted] = [then.SigningKeys, now.SigningKeys];
+  const [signing = ''] = current;
   const [next = ''] = wanted;
   const show = (names: string[]) => JSON.stringify(names);
-  const exchanged = standing.find((name) => wanted.includes(name) && then.Adopt.signingKeys[name] !== now.Adopt.signingKeys[name]);
+  const exchanged = current.find((name) => wanted.includes(name) && then.Adopt.signingKeys[name] !== now.Adopt.signingKeys[name]);
   if (exchanged)
     return `adopt.signingKeys: "${exchanged}" would be another key than it is now. Leave it as it is, and give the other key a name of its own.`;
   if (!wanted.includes(signing)) {
-    const step = standing.includes(next) ? [next, ...standing.filter((name) => name !== next)] : [...standing, next];
+    const step = current.includes(next) ? [next, ...current.filter((name) => name !== next)] : [...current, next];
     return `signingKeys: ${show(wanted)} leaves out "${signing}", which signs PATs now. Deploy ${show(step)} first.`;
   }
-  if (!standing.includes(next))
-    return `signingKeys: "${next}" would sign PATs before it is published. Deploy ${show([...standing, next])} first, then move it to the front.`;
+  if (!current.includes(next))
+    return `signingKeys: "${next}" would sign PATs before it is published. Deploy ${show([...current, next])} first, then move it to the front.`;
   return undefined;
 }
 

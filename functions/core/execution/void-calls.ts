@@ -34,7 +34,7 @@ export const voidBecause = (what: string) =>
  * Why a call is not made any more, although nobody has refused it: a changed policy or intent, a block or a revocation makes it void.
  * @returns undefined if none of its circumstances has changed
  */
-export function findVoidingChange(
+export function findChangeSinceRequest(
   { claims, intentDigest, shown }: DeferredContent,
   { found, records, policy }: Circumstances,
 ): ApiError | undefined {
@@ -55,7 +55,8 @@ export function openVoidCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>
     if (response.status !== 202 || state.status !== 'waiting' || executionIdOf(state) === logLine.executionId) return response;
     const call = await deferred.find(executionIdOf(state));
     const change =
-      call && findVoidingChange(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
+      call &&
+      findChangeSinceRequest(call.content, { ...(await readCircumstances(intents, call.content)), policy: caller.policy.reference });
     const used = change && (await deferred.makeVoid(call, change, nowMs));
     if (used?.state === 'expired') throw notApproved('expired', used.reason);
     return response;

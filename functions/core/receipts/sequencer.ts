@@ -100,7 +100,7 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     await table.update(keys.receiptLog(log.origin), { set: { size: moved, checkpoint }, when: isAt(size, size), isQuiet: true });
   }
 
-  async function settle(log: Verifier, { size, from = 0, entries = [], checkpoint }: HeadItem): Promise<void> {
+  async function finish(log: Verifier, { size, from = 0, entries = [], checkpoint }: HeadItem): Promise<void> {
     await publish(checkpoint);
     const expires_at = Math.ceil(now() / 1_000) + provableSeconds;
     const ids = entries.map((entry, at) => ({ id: idOf(entry), index: from + at }));
@@ -134,7 +134,7 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
         ];
         await table.update(key, { set: { entries, from: head.size }, when, isQuiet: true });
       } else if (head.from === head.size) await integrate(log, head);
-      else await settle(log, head);
+      else await finish(log, head);
     }
   };
 }

@@ -8,7 +8,7 @@ import type { Rule } from '../policy/reading.ts';
 import { describePlace, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../policy/trial.ts';
 
 /** What would have become of a call; `place`: JSON pointer to what decides. */
-type Fate = { is: 'permitted' } | { is: 'refused' | 'waiting'; place: string } | { is: 'unknown'; because: string };
+type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; place: string } | { is: 'unknown'; because: string };
 
 export interface ReplayOptions {
   trial: TrialPolicy;
@@ -55,11 +55,11 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
   }
 
   /** Counts a call in the windows of its limits, or in none if one of them has no room. */
-  function count(record: RecordedExecution, verdict: Verdict & { isRefused: false }, nowMs: number): Fate {
+  function count(record: RecordedExecution, verdict: Verdict & { isRefused: false }, nowMs: number): ReplayOutcome {
     const { holder, account = holder, sent } = record;
     const possible = chargesOf(verdict.possible);
-    if (possible.length === 0) return settle(verdict.missing);
-    if (holder === undefined || account === undefined) return settle('key of the agent');
+    if (possible.length === 0) return permittedUnlessMissing(verdict.missing);
+    if (holder === undefined || account === undefined) return permittedUnlessMissing('key of the agent');
     const chargesBy = (all: Charge[]) => countExecution({ principal: holder, account }, all).charges;
     const sureCharges = new Map(chargesBy(chargesOf(verdict.sure)).map((charge) => [charge.id, charge]));
     const states = chargesBy(possible).map((charge) => {
@@ -71,13 +71,13 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     const exceeded = states.find(({ sure, sureCharge }) => sureCharge && sure.total + sureCharge.cost > sureCharge.rate);
     if (exceeded) return { is: 'refused', place: exceeded.charge.rule ?? '' };
     const doubtful = states.find(({ possible, charge }) => possible.total + charge.cost > charge.rate);
-    const fate = settle(verdict.missing ?? (doubtful && `number of calls that count towards ${doubtful.charge.name}`));
+    const outcome = permittedUnlessMissing(verdict.missing ?? (doubtful && `number of calls that count towards ${doubtful.charge.name}`));
     for (const { key, charge, sure, possible, sureCharge } of states) {
       if (sent === false && !isRate(charge)) continue;
-      const isSure = fate.is === 'permitted' && isKnownToBeValid(record) && sureCharge !== undefined;
+      const isSure = outcome.is === 'permitted' && isKnownToBeValid(record) && sureCharge !== undefined;
       windows.set(key, { sure: isSure ? addCall(sure, sureCharge.cost) : sure, possible: addCall(possible, charge.cost) });
     }
-    return fate;
+    return outcome;
   }
 
   /** The gate refuses an intent that the policy does not permit at all before it looks at the parameters. */
@@ -91,16 +91,18 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     return is_replayed || sent === undefined || !earlier.wasMade ? earlier.isMade : false;
   }
 
-  function decide(record: RecordedExecution, intentUid: string, nowMs: number): Fate {
+  function decide(record: RecordedExecution, intentUid: string, nowMs: number): ReplayOutcome {
     const verdict = verdictOf(record, intentUid, nowMs);
     if (verdict.isRefused) return { is: 'refused', place: verdict.place };
     const repeats = isRepeated(record);
-    if (repeats) return settle(verdict.missing);
+    if (repeats) return permittedUnlessMissing(verdict.missing);
     if (repeats === undefined) verdict.missing ??= 'outcome of an earlier request under its key';
     const [approval] = demandingApproval(verdict.possible);
     if (approval && !record.is_deferred) {
-      if (verdict.missing !== undefined) return settle(verdict.missing);
-      return verdict.sure.includes(approval) ? { is: 'waiting', place: approval.place } : settle('parameters that an approval depends on');
+      if (verdict.missing !== undefined) return permittedUnlessMissing(verdict.missing);
+      return verdict.sure.includes(approval)
+        ? { is: 'waiting', place: approval.place }
+        : permittedUnlessMissing('parameters that an approval depends on');
     }
     return count(record, verdict, nowMs);
   }
@@ -127,27 +129,27 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
 
   return {
     /** @param record - began no earlier than those before it */
-    add(record: RecordedExecution & { started_at: string }): Fate | undefined {
+    add(record: RecordedExecution & { started_at: string }): ReplayOutcome | undefined {
       calls++;
       const { intent_uid, call_key } = record;
       const wasRefused = isRefusedByPolicy(record);
       const isInvalid = record.trial?.policy === digest && record.trial.invalid;
       if (intent_uid === undefined || isInvalid || !(wasRefused || hasPassed(record))) return undefined;
       const nowMs = Date.parse(record.started_at);
-      const fate = decide(record, intent_uid, nowMs);
+      const outcome = decide(record, intent_uid, nowMs);
       if (call_key !== undefined && record.sent !== false) {
         const { isMade = false, wasMade = false } = keyed.get(call_key) ?? {};
         keyed.set(call_key, {
-          isMade: fate.is === 'permitted' || (fate.is === 'unknown' && !isMade ? undefined : isMade),
+          isMade: outcome.is === 'permitted' || (outcome.is === 'unknown' && !isMade ? undefined : isMade),
           wasMade: record.sent === true || wasMade,
         });
       }
       const row = (rows: Map<string, TrialRow>, place: string, words: string) => add(rows, record, intent_uid, nowMs, place, words);
-      if (fate.is === 'unknown') unknown.set(fate.because, (unknown.get(fate.because) ?? 0) + 1);
-      else if (fate.is === 'waiting') row(found.waiting, fate.place, describePlace(rules, fate.place));
-      else if (fate.is === 'refused' && !wasRefused) row(found.refused, fate.place, describePlace(rules, fate.place));
-      else if (fate.is === 'permitted' && wasRefused) row(found.permitted, record.rule ?? '', describePast(record));
-      return fate;
+      if (outcome.is === 'unknown') unknown.set(outcome.because, (unknown.get(outcome.because) ?? 0) + 1);
+      else if (outcome.is === 'waiting') row(found.waiting, outcome.place, describePlace(rules, outcome.place));
+      else if (outcome.is === 'refused' && !wasRefused) row(found.refused, outcome.place, describePlace(rules, outcome.place));
+      else if (outcome.is === 'permitted' && wasRefused) row(found.permitted, record.rule ?? '', describePast(record));
+      return outcome;
     },
 
     /** @param hours - the beginnings of those that have records, in milliseconds since the epoch */
@@ -167,7 +169,8 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
   };
 }
 
-const settle = (missing: string | undefined): Fate => (missing === undefined ? { is: 'permitted' } : { is: 'unknown', because: missing });
+const permittedUnlessMissing = (missing: string | undefined): ReplayOutcome =>
+  missing === undefined ? { is: 'permitted' } : { is: 'unknown', because: missing };
 
 const hourMs = 3_600_000;
 

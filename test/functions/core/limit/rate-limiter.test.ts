@@ -245,7 +245,7 @@ describe('the counter item', () => {
     const counter = openCounter(store.table, now);
     const request = requestOf({ rate: 1, period: 60 });
     const others = [
-      { ...request, holder: 'another' },
+      { ...request, owner: 'another' },
       { ...request, counter: 'another' },
       { ...request, charges: [{ ...request.charges[0], id: 'another' }] },
     ];
