@@ -21,15 +21,15 @@ export const createAction =
   async (): Promise<void> => {
     if (!(await isSnapshotDue(snapshots, source))) return log.info(served, { is_new: false });
     const file = temporaryIndexFile();
-    const { index, seen } = await buildIndex(source, file);
+    const { index, position } = await buildIndex(source, file);
     try {
       index.compact();
       index.close();
-      await saveSnapshot(snapshots, file, seen);
+      await saveSnapshot(snapshots, file, position);
     } finally {
       await rm(file);
     }
-    log.info(served, { is_new: true, seq: seen.seq });
+    log.info(served, { is_new: true, seq: position.seq });
   };
 
 /** An alarm waits for this line. */

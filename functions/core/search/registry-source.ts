@@ -6,7 +6,8 @@ import type { Registry } from '../registry/registry.ts';
 /** The registry as search reads it. All reads are strongly consistent. */
 export type RegistrySource = Pick<Registry, 'head' | 'entriesAfter' | 'readRecords' | 'uidsOf' | 'readAll'>;
 
-export type Seen = Pick<Head, 'seq' | 'digest'>;
+/** The last log entry that was read. */
+export type LogPosition = Pick<Head, 'seq' | 'digest'>;
 
 /** Entries per page: an interrupted reader repeats one page at most. */
 const pageSize = 500;
@@ -16,7 +17,7 @@ export interface LogPage {
   deleted: RecordName[];
   /** services before intents */
   names: RecordName[];
-  seen: Seen;
+  position: LogPosition;
 }
 
 /** The log does not continue from the last entry that was read: entries have expired, or the table was restored or replaced. */
@@ -35,7 +36,7 @@ function toPage(entries: LogEntry[]): LogPage {
     entries,
     deleted: named('service', ({ action }) => action === 'delete'),
     names: [...named('service'), ...named('intent')],
-    seen: { seq: last.seq, digest: digestOf(last) },
+    position: { seq: last.seq, digest: digestOf(last) },
   };
 }
 
@@ -44,12 +45,16 @@ function toPage(entries: LogEntry[]): LogPage {
  * @param head - if it was read before, missing newest entries and another history are noticed, too
  * @throws LogMismatch
  */
-export async function* followLog(source: Pick<RegistrySource, 'entriesAfter'>, seen: Seen, head: Seen = seen): AsyncGenerator<LogPage> {
-  let { seq } = seen;
+export async function* followLog(
+  source: Pick<RegistrySource, 'entriesAfter'>,
+  position: LogPosition,
+  head: LogPosition = position,
+): AsyncGenerator<LogPage> {
+  let { seq } = position;
   for await (const entries of source.entriesAfter(seq)) {
-    if (seq === seen.seq && entries[0]?.previous !== seen.digest) throw new LogMismatch();
+    if (seq === position.seq && entries[0]?.previous !== position.digest) throw new LogMismatch();
     for (const entry of entries) if (entry.seq !== ++seq) throw new LogMismatch();
     for (let start = 0; start < entries.length; start += pageSize) yield toPage(entries.slice(start, start + pageSize));
   }
-  if (head.seq < seen.seq || head.seq > seq || (head.seq === seen.seq && head.digest !== seen.digest)) throw new LogMismatch();
+  if (head.seq < position.seq || head.seq > seq || (head.seq === position.seq && head.digest !== position.digest)) throw new LogMismatch();
 }

@@ -1,12 +1,12 @@
 import type { Update } from '../../table/expression.ts';
 import { keys } from '../../table/keys.ts';
 import type { Table } from '../../table/table.ts';
-import type { Seen } from '../registry-source.ts';
+import type { LogPosition } from '../registry-source.ts';
 
 /** Times are in milliseconds since the epoch. */
 export interface FeedProgress {
   /** position in the log; during a fill, the head at its beginning */
-  seen: Seen;
+  seen: LogPosition;
   /** deleted services and when they were fed, while searches may not find all of their intents yet */
   deleted?: Record<string, number>;
   /** an incomplete fill: its next page, the intents written, and its beginning */

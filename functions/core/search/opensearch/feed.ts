@@ -85,7 +85,7 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
       oldest ??= page.entries[0]?.at;
       await feedChanges(page, write);
       const deleted = { ...progress.deleted, ...Object.fromEntries(page.deleted.map(({ id }) => [id, now()])) };
-      progress = { seen: page.seen, deleted };
+      progress = { seen: page.position, deleted };
       await run.save(progress);
       if (now() - startMs > workMs) break;
     }

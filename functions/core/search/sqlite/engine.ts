@@ -16,14 +16,14 @@ interface OpenIndex extends FollowingIndex {
   index: SearchIndex;
 }
 
-/** Builds an index of the whole registry. Changes in the meantime follow in the log after `seen`. */
+/** Builds an index of the whole registry. Changes in the meantime follow in the log after `position`. */
 export async function buildIndex(source: RegistrySource, file: string): Promise<OpenIndex> {
-  const seen = await source.head();
+  const position = await source.head();
   const index = openSearchIndex(file);
   try {
     for await (const { records } of source.readAll()) index.apply(records);
     // a service renamed in the meantime may have been skipped, with intents that the log does not name
-    for await (const { names } of followLog(source, seen)) {
+    for await (const { names } of followLog(source, position)) {
       for (const service of names.filter(({ kind }) => kind === 'service')) {
         const uids = await source.uidsOf(service.id);
         await applyNow(source, index, [service, ...uids.map((id) => ({ kind: 'intent' as const, id }))]);
@@ -34,7 +34,7 @@ export async function buildIndex(source: RegistrySource, file: string): Promise<
     await rm(file, { force: true });
     throw error;
   }
-  return { index, seen };
+  return { index, position };
 }
 
 /** The first search opens an index file, and every search brings it up to date: results include every write before the search began. */
@@ -56,9 +56,9 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
 
   async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
     try {
-      const seen = await loadSnapshot(store, file);
+      const position = await loadSnapshot(store, file);
       // after the snapshot, so that the head is not behind it
-      return { seen, head: await source.head(), index: openSearchIndex(file) };
+      return { position, head: await source.head(), index: openSearchIndex(file) };
     } catch (error) {
       return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
     }

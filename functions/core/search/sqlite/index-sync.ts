@@ -1,14 +1,14 @@
 import { beyondInvocation } from '../../invocation.ts';
 import type { RecordName } from '../../registry/records.ts';
-import { followLog, type RegistrySource, type Seen } from '../registry-source.ts';
+import { followLog, type LogPosition, type RegistrySource } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';
 
 /** An index and its position in the log. It may contain later changes, too. */
 export interface FollowingIndex {
   index: Pick<SearchIndex, 'apply'>;
-  seen: Seen;
+  position: LogPosition;
   /** of the log, until the index of a snapshot has reached it: see {@link followLog} */
-  head?: Seen | undefined;
+  head?: LogPosition | undefined;
 }
 
 const batchSize = 100;
@@ -36,10 +36,10 @@ export async function applyNow(
  */
 export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'readRecords'>, following: FollowingIndex): Promise<void> {
   const { index, head } = following;
-  for await (const { names, seen } of followLog(source, following.seen, head)) {
+  for await (const { names, position } of followLog(source, following.position, head)) {
     await applyNow(source, index, names);
-    following.seen = seen;
-    if (head && seen.seq >= head.seq) following.head = undefined;
+    following.position = position;
+    if (head && position.seq >= head.seq) following.head = undefined;
   }
   following.head = undefined;
 }

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import * as z from 'zod';
 import { openBucket, type S3Access } from '../../bucket.ts';
 import { readEnvironment } from '../../environment.ts';
-import { followLog, LogMismatch, type RegistrySource, type Seen } from '../registry-source.ts';
+import { followLog, LogMismatch, type LogPosition, type RegistrySource } from '../registry-source.ts';
 import { indexFormat } from './search-index.ts';
 
 export interface SnapshotStore {
@@ -89,7 +89,7 @@ export async function isSnapshotDue(
  * @returns its position in the log
  * @throws UnusableSnapshot if it is missing, damaged or of another format
  */
-export async function loadSnapshot(store: SnapshotStore, file: string): Promise<Seen> {
+export async function loadSnapshot(store: SnapshotStore, file: string): Promise<LogPosition> {
   const newest = await readManifest(store);
   if (!newest) throw new UnusableSnapshot('its snapshot has no readable manifest');
   if (newest.format !== indexFormat) throw new UnusableSnapshot('its snapshot has another format');
@@ -102,7 +102,7 @@ export async function loadSnapshot(store: SnapshotStore, file: string): Promise<
 }
 
 /** Writes the file, then the manifest that names it, then removes the previous file. */
-export async function saveSnapshot(store: SnapshotStore, file: string, { seq, digest }: Seen): Promise<void> {
+export async function saveSnapshot(store: SnapshotStore, file: string, { seq, digest }: LogPosition): Promise<void> {
   const previous = await readManifest(store);
   const hash = createHash('sha256');
   const { size } = await stat(file);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { openIntents } from '../../../../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../../../../functions/core/registry/registry.ts';
 import { openServices } from '../../../../../functions/core/registry/services.ts';
-import { LogMismatch, type Seen } from '../../../../../functions/core/search/registry-source.ts';
+import { LogMismatch, type LogPosition } from '../../../../../functions/core/search/registry-source.ts';
 import { buildIndex } from '../../../../../functions/core/search/sqlite/engine.ts';
 import { catchUp, oneAtATime } from '../../../../../functions/core/search/sqlite/index-sync.ts';
 import type { SearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
@@ -60,7 +60,7 @@ describe('an index that follows the log', () => {
           await catchUp(source, following);
           const fresh = await buildIndex(source, ':memory:');
           expect(foundIn(following.index)).toEqual(foundIn(fresh.index));
-          expect(following.seen).toMatchObject({ seq: fresh.seen.seq, digest: fresh.seen.digest });
+          expect(following.position).toMatchObject({ seq: fresh.position.seq, digest: fresh.position.digest });
           fresh.index.close();
         };
         for (const [at, { action, service, intent }] of steps.entries()) {
@@ -103,29 +103,29 @@ describe('an index that follows the log', () => {
 
   test('is told to be built anew if the log does not go on from what it has seen', async () => {
     const { source, intents, serviceId, table } = await startRegistry();
-    const { index, seen } = await buildIndex(source, ':memory:');
+    const { index, position } = await buildIndex(source, ':memory:');
     for (let n = 1; n <= 4; n++) await intents.create(serviceId, intentOf(uidOf(n)));
     const head = await source.head();
-    const at = (seq: number): Key => keys.log(seen.seq + seq);
+    const at = (seq: number): Key => keys.log(position.seq + seq);
     const without = async (...missing: Key[]) => {
       const copy = openMemoryTable();
       for (const item of table.items()) if (!missing.some(({ pk, sk }) => pk === item.pk && sk === item.sk)) await copy.put(item);
       return openRegistry(copy);
     };
     const all = [1, 2, 3, 4].map(at);
-    const cases: [string, Awaited<ReturnType<typeof without>>, Seen, Seen | undefined, isRefused: boolean][] = [
-      ['all is there', source, seen, head, false],
-      ['the next entry has expired', await without(at(1)), seen, undefined, true],
-      ['an entry between has expired', await without(at(3)), seen, undefined, true],
-      ['the newest entry has expired', await without(at(4)), seen, head, true],
-      ['all entries have expired', await without(...all), seen, head, true],
+    const cases: [string, Awaited<ReturnType<typeof without>>, LogPosition, LogPosition | undefined, isRefused: boolean][] = [
+      ['all is there', source, position, head, false],
+      ['the next entry has expired', await without(at(1)), position, undefined, true],
+      ['an entry between has expired', await without(at(3)), position, undefined, true],
+      ['the newest entry has expired', await without(at(4)), position, head, true],
+      ['all entries have expired', await without(...all), position, head, true],
       ['all entries have expired, but all were seen', await without(...all), head, head, false],
       ['the head is behind', source, { ...head, seq: head.seq + 3 }, head, true],
-      ['the entry that was seen is another one', source, { ...seen, digest: 'sha-256=other' }, undefined, true],
+      ['the entry that was seen is another one', source, { ...position, digest: 'sha-256=other' }, undefined, true],
       ['the newest entry was seen, but is another one', source, { ...head, digest: 'sha-256=other' }, head, true],
     ];
     for (const [name, registry, from, known, isRefused] of cases) {
-      const outcome = await catchUp(registry, { index, seen: from, head: known }).catch((error: unknown) => error);
+      const outcome = await catchUp(registry, { index, position: from, head: known }).catch((error: unknown) => error);
       expect([name, outcome instanceof LogMismatch]).toEqual([name, isRefused]);
     }
     index.close();
