@@ -48,17 +48,17 @@ export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'rea
  * Runs one call at a time. A call that arrives during a run waits for the next one, because the current one may already have read. All
  * waiting calls share the next run, which is not aborted with any of them.
  */
-export function oneAtATime<T>(run: () => Promise<T>): () => Promise<T> {
-  let running: Promise<unknown> = Promise.resolve();
+export function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
+  let current: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;
   const start = () => {
     next = undefined;
-    const run_ = beyondInvocation(run);
-    running = run_.catch(() => {});
-    return run_;
+    const started = beyondInvocation(work);
+    current = started.catch(() => {});
+    return started;
   };
   return () => {
-    next ??= running.then(start);
+    next ??= current.then(start);
     return next;
   };
 }
