@@ -1,3 +1,8 @@
+/**
+ * Why a search is never stale: before it answers, `bringUpToDate` reads the entries of the log after the position of the index, and the records that
+ * they name, with strongly consistent reads ({@link catchUp}). A search that comes while another one does so waits for the next run
+ * ({@link oneAtATime}). So results include every write before the search began.
+ */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,6 +19,54 @@ export const temporaryIndexFile = (): string => join(tmpdir(), `search-index-${r
 
 interface OpenIndex extends FollowingIndex {
   index: SearchIndex;
+}
+
+/** The first search opens an index file: that of the newest snapshot, or one that is built from the registry. */
+export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
+  const file = temporaryIndexFile();
+  let opened: OpenIndex | undefined;
+
+  const search: SearchEngine['search'] = async (query, options) => (await bringUpToDate()).search(query, options);
+
+  /** If the table does not answer, the next search tries again; a broken index is reopened. */
+  const bringUpToDate = oneAtATime(async () => {
+    try {
+      opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));
+      await catchUp(source, opened).catch(async (error: unknown) => {
+        if (!(error instanceof LogMismatch)) throw error;
+        opened = await rebuild('the log does not go on from what it has seen', error);
+        await catchUp(source, opened);
+      });
+      return opened.index;
+    } catch (error) {
+      if (!(error instanceof ApiError)) await close();
+      throw error;
+    }
+  });
+
+  async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
+    try {
+      const position = await loadSnapshot(store, file);
+      // after the snapshot, so that the head is not behind it
+      return { position, head: await source.head(), index: openSearchIndex(file) };
+    } catch (error) {
+      return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
+    }
+  }
+
+  async function rebuild(reason: string, cause: unknown): Promise<OpenIndex> {
+    log.warn('the search index is rebuilt from the registry', { reason, cause: describeCause(cause) });
+    await close();
+    return buildIndex(source, file);
+  }
+
+  async function close(): Promise<void> {
+    opened?.index.close();
+    opened = undefined;
+    await rm(file, { force: true });
+  }
+
+  return { search, close };
 }
 
 /** Builds an index of the whole registry. Changes in the meantime follow in the log after `position`. */
@@ -35,50 +88,4 @@ export async function buildIndex(source: RegistrySource, file: string): Promise<
     throw error;
   }
   return { index, position };
-}
-
-/** The first search opens an index file, and every search brings it up to date: results include every write before the search began. */
-export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
-  const file = temporaryIndexFile();
-  let opened: OpenIndex | undefined;
-
-  async function close(): Promise<void> {
-    opened?.index.close();
-    opened = undefined;
-    await rm(file, { force: true });
-  }
-
-  async function rebuild(reason: string, cause: unknown): Promise<OpenIndex> {
-    log.warn('the search index is rebuilt from the registry', { reason, cause: describeCause(cause) });
-    await close();
-    return buildIndex(source, file);
-  }
-
-  async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
-    try {
-      const position = await loadSnapshot(store, file);
-      // after the snapshot, so that the head is not behind it
-      return { position, head: await source.head(), index: openSearchIndex(file) };
-    } catch (error) {
-      return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
-    }
-  }
-
-  /** If the table does not answer, the next search tries again; a broken index is reopened. */
-  const bringUpToDate = oneAtATime(async () => {
-    try {
-      opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));
-      await catchUp(source, opened).catch(async (error: unknown) => {
-        if (!(error instanceof LogMismatch)) throw error;
-        opened = await rebuild('the log does not go on from what it has seen', error);
-        await catchUp(source, opened);
-      });
-      return opened.index;
-    } catch (error) {
-      if (!(error instanceof ApiError)) await close();
-      throw error;
-    }
-  });
-
-  return { search: async (query, options) => (await bringUpToDate()).search(query, options), close };
 }
