@@ -30,7 +30,7 @@ def user_pools():
 
 def live_keys():
     kms = client("kms")
-    states = {key["KeyId"]: kms.describe_key(KeyId=key["KeyId"])["KeyMetadata"]["UsedKey"] for key in kms.list_keys()["Keys"]}
+    states = {key["KeyId"]: kms.describe_key(KeyId=key["KeyId"])["KeyMetadata"]["KeyState"] for key in kms.list_keys()["Keys"]}
     return sorted(key for key, state in states.items() if state == "Enabled")
 
 

@@ -32,7 +32,7 @@ const complete = () => ({
   },
   DescribeUserPool: { UserPool: {} },
   GetGroup: { Group: {} },
-  DescribeKey: { KeyMetadata: { KeyId: 'mrk-1', UsedKey: 'Enabled', KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' } },
+  DescribeKey: { KeyMetadata: { KeyId: 'mrk-1', KeyState: 'Enabled', KeySpec: 'ECC_NIST_P256', KeyUsage: 'SIGN_VERIFY' } },
   GetKeyPolicy: { Policy: policyOf(role) },
 });
 
@@ -104,12 +104,12 @@ test.each<[string, Record<string, object | undefined>, string[]]>([
   ['a pool without the group', { GetGroup: undefined }, ['the user pool eu-west-1_Abc has no group named admins']],
   [
     'a key that is scheduled for deletion',
-    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, UsedKey: 'PendingDeletion' } } },
+    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeyState: 'PendingDeletion' } } },
     ['the key "first" is scheduled for deletion'],
   ],
   [
     'a key that is disabled',
-    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, UsedKey: 'Disabled' } } },
+    { DescribeKey: { KeyMetadata: { ...complete().DescribeKey.KeyMetadata, KeyState: 'Disabled' } } },
     ['the key "first" is Disabled'],
   ],
   [
