@@ -1,9 +1,14 @@
+/**
+ * What happens between the count and the call: `countAndRecheck` counts it in the agent's and the service's limits (`quota.ts`, which calls
+ * `limit/rate-limiter.ts`), then reads agent and intent again if it was more than three seconds ago (`recheck` in `block-check.ts`); nothing else comes
+ * before `send` of `relay/call.ts`.
+ */
 import { ApiError } from '../api-error.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
 import { describeIssues } from '../relay/answer-headers.ts';
-import type { ConnectedCall, Relay, UpstreamAnswer } from '../relay/call.ts';
+import type { ConnectedCall, Relay, Resend, UpstreamAnswer } from '../relay/call.ts';
 import { CallFailed } from '../relay/call-failure.ts';
 import { carriesCredential } from '../relay/credential.ts';
 import type { Execution } from './execution.ts';
@@ -20,36 +25,51 @@ const reservedMs = 3_000;
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { logLine, quota } = execution;
-  /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
-  const countAndRecheck = async (): Promise<void> => {
-    do {
-      await quota.count();
-      logLine.note({ sent: false });
-    } while ((await call.recheck()) === 'read again');
-  };
   const endWatch = call.slowCalls.watch();
   let connected: ConnectedCall | undefined;
   let mayBeSent = false;
   try {
     connected = await relay.connect(outgoing(execution, call));
-    await countAndRecheck();
+    await countAndRecheck(execution, call);
     mayBeSent = true;
-    logLine.note({ sent: true });
-    const answer = await connected.send(countAndRecheck);
-    logLine.note({ ...upstreamOf(call), ...(answer.isByNext && { credential: 'next' }) });
-    return { mayHaveActed: true, result: describe(answer, call, logLine) };
+    let outcome = await connected.send();
+    while ('giveUp' in outcome) outcome = await sendAgain(outcome, execution, call);
+    logLine.note({ sent: true, ...upstreamOf(call), ...(outcome.isByNext && { credential: 'next' }) });
+    return { mayHaveActed: true, result: describe(outcome, call, logLine) };
   } catch (error) {
     const failure = error instanceof CallFailed ? error : undefined;
     // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
     if (failure?.isOfUpstream) logLine.note(upstreamOf(call));
-    if (mayBeSent && failure?.outcome !== 'not_sent') return { mayHaveActed: !isTurnedAway(error), result: error };
-    if (mayBeSent) logLine.note({ sent: false });
-    else connected?.drop();
+    if (mayBeSent && failure?.outcome !== 'not_sent') {
+      logLine.note({ sent: true });
+      return { mayHaveActed: !isTurnedAway(error), result: error };
+    }
+    if (!mayBeSent) connected?.drop();
     await quota.giveBack();
     return { mayHaveActed: false, result: error };
   } finally {
     await endWatch();
   }
+}
+
+/** Runs right before each sending, because reading secrets, connecting and reading again take time. */
+async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall): Promise<void> {
+  do {
+    await quota.count();
+    logLine.note({ sent: false });
+  } while ((await call.recheck()) === 'read again');
+}
+
+/** Sends a call again on which the upstream has not acted. If it may not be made any more, what has become of it so far is its outcome. */
+async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCall): Promise<UpstreamAnswer | Resend> {
+  try {
+    await countAndRecheck(execution, call);
+  } catch (error) {
+    if (error instanceof ApiError) return resend.giveUp();
+    resend.drop();
+    throw error;
+  }
+  return resend.send();
 }
 
 /** Whether the upstream answered 429 (RFC 6585 section 4), so that the same call may be made again, later and under the same key. */

@@ -1,4 +1,3 @@
-import { ApiError } from '../api-error.ts';
 import { type Credential, type Credentials, type CredentialValues, credentialsFromEnvironment } from '../credentials/credentials.ts';
 import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
@@ -9,7 +8,7 @@ import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { dial, type Resolve, resolveBySystem } from './dial.ts';
 import { checkOrigin, type EgressRules, egressRulesFromEnvironment, targetOf, withOwnHost } from './egress.ts';
 import { buildHeaders } from './headers.ts';
-import { openHttpClient } from './http-client.ts';
+import { type ConnectedRequest, type HttpAnswer, openHttpClient } from './http-client.ts';
 import { openRedactor, type Redactor } from './redact.ts';
 import type { UpstreamCall } from './request.ts';
 
@@ -32,28 +31,32 @@ export interface UpstreamAnswer {
   durationMs: number;
 }
 
-/** A connected call; nothing has been sent yet. */
+/** A connected call. Whoever has it sends it, or drops it. */
 export interface ConnectedCall {
   /**
-   * Makes the call, once, without following redirects. It is sent again only if the upstream has not acted: over a new connection if a reused
-   * one is lost before anything was sent, or with the credential's next values after a 401 to the others.
-   * @param beforeResend - runs before the call is sent again. It throws an ApiError if the agent may not call any more; the outcome then is the lost
-   * connection or the 401
+   * Sends the call, without following redirects.
+   * @returns the answer; or a call to send in its place, because the upstream has not acted: over a new connection if a reused one is lost before
+   * anything was sent, or with the credential's next values after a 401 to the others
    * @throws CallFailed INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; its outcome is `not_sent` if the upstream has not
    * acted, `unknown` if it may have
    */
-  send(beforeResend: () => Promise<void>): Promise<UpstreamAnswer>;
+  send(): Promise<UpstreamAnswer | Resend>;
   drop(): void;
 }
 
-interface Sending {
-  signal: AbortSignal;
-  beforeResend: () => Promise<void>;
+/** A call that may be sent again. */
+export interface Resend extends ConnectedCall {
+  /**
+   * Drops it, because the agent may not call any more.
+   * @returns the 401
+   * @throws CallFailed `lost` if the connection was lost
+   */
+  giveUp(): UpstreamAnswer;
 }
 
 export interface Relay {
   /**
-   * Connects to an intent's endpoint, with the credential that the call needs. Whoever gets the call sends it, or drops it.
+   * Connects to an intent's endpoint, with the credential that the call needs. Nothing is sent yet.
    * @throws CallFailed whose outcome is `not_sent`
    */
   connect(call: UpstreamCall): Promise<ConnectedCall>;
@@ -89,6 +92,114 @@ export function openRelay({
   /** Credentials whose next values were accepted first. */
   const switched = new WeakSet<Credential>();
 
+  async function connect(call: UpstreamCall): Promise<ConnectedCall> {
+    const startedMs = performance.now();
+    const url = new URL(call.request.url);
+    if (checkOrigin(url.origin, withOwnHost(rules, call.baseUrl)).length > 0) throw new CallFailed('refused_address');
+    const { hostname, port } = targetOf(url);
+    const host = `${hostname}:${port}`;
+    const waitSeconds = breaker.secondsToWait(host, call);
+    if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
+    const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
+    const leftMs = () => Math.max(0, endMs - performance.now());
+
+    /** what a timeout means: the upstream may know of the call from sending until it answers 401 */
+    let timeUp: CallFailure = 'late';
+    let sentMs: number | undefined;
+
+    const { request, key, credential, first, second } = await run(async (signal) => {
+      const [found, key] = await Promise.all([credentialsOf(call, url), signingKey()]);
+      return { ...found, key, request: await connectWith(call, found.first, key, signal) };
+    });
+    const connectedMs = performance.now() - startedMs;
+    return over(request, first);
+
+    /** The call over a connection, with these values of the credential. */
+    function over(request: ConnectedRequest, values: CredentialValues | undefined): ConnectedCall {
+      return { send: () => send(request, values), drop: () => drop(request) };
+    }
+
+    async function send(request: ConnectedRequest, values: CredentialValues | undefined): Promise<UpstreamAnswer | Resend> {
+      if (leftMs() === 0 || currentSignal()?.aborted) {
+        drop(request);
+        throw new CallFailed('late');
+      }
+      sentMs ??= performance.now();
+      return run(async (signal) => {
+        timeUp = 'deadline';
+        const answer = await request.send(signal).catch((error: unknown) => {
+          if (values === first && request.isReused && error instanceof CallFailed && error.reason === 'lost') return error;
+          throw error;
+        });
+        if (answer instanceof CallFailed) return resend(first, { signal, isNew: true, instead: answer });
+        if (answer.status === 401 && values === first && second !== undefined) return resend(second, { signal, instead: answer });
+        if (answer.status !== 401 && values === second) preferValues(credential, second);
+        return accept(answer, values);
+      });
+    }
+
+    /** Connects the call again. @param instead - what has become of it if it is not sent again */
+    async function resend(
+      values: CredentialValues | undefined,
+      { signal, isNew = false, instead }: { signal: AbortSignal; isNew?: boolean; instead: HttpAnswer | CallFailed },
+    ): Promise<Resend> {
+      timeUp = 'late';
+      const request = await connectWith(call, values, key, signal, isNew);
+      return {
+        ...over(request, values),
+        giveUp() {
+          drop(request);
+          if (instead instanceof CallFailed) throw instead;
+          return accept(instead, first);
+        },
+      };
+    }
+
+    function accept(answer: HttpAnswer, values: CredentialValues | undefined): UpstreamAnswer {
+      breaker.record(host, true);
+      const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
+      const isByNext = answer.status !== 401 && values !== undefined && values === credential?.next;
+      return {
+        status: answer.status,
+        url: call.request.url,
+        body: answer.body,
+        ...(answer.lost !== undefined && { lost: answer.lost }),
+        ...(retryAfter !== undefined && { retryAfter }),
+        ...(contentType !== undefined && { contentType }),
+        ...(location !== undefined && { location }),
+        redactor: openRedactor(credential),
+        ...(isByNext && { isByNext }),
+        durationMs: connectedMs + performance.now() - (sentMs ?? performance.now()),
+      };
+    }
+
+    function drop(request: ConnectedRequest): void {
+      request.drop();
+      breaker.release(host, call);
+    }
+
+    /** Runs a step within the remaining time, and tells the breaker what its failure says about the host. */
+    async function run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
+      try {
+        return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
+      } catch (error) {
+        const failure = describeCallError(error, timeUp);
+        const hasAnswered = failure instanceof CallFailed ? failure.hasAnswered : undefined;
+        if (hasAnswered === undefined) breaker.release(host, call);
+        else breaker.record(host, hasAnswered);
+        throw failure;
+      }
+    }
+  }
+
+  /** The values to call with, and the fallback if they are rejected. */
+  async function credentialsOf(call: UpstreamCall, url: URL) {
+    const credential = await credentialOf(call, url);
+    if (credential?.next === undefined) return { credential, first: credential };
+    const { next } = credential;
+    return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
+  }
+
   async function credentialOf({ service }: UpstreamCall, { origin }: URL): Promise<Credential | undefined> {
     if (service.credential === undefined || !carriesCredential(service, origin)) return undefined;
     try {
@@ -98,6 +209,13 @@ export function openRelay({
     } catch (error) {
       throw new CallFailed('no_credential', error);
     }
+  }
+
+  /** Begins later calls with the values that were accepted. */
+  function preferValues(credential: Credential | undefined, values: CredentialValues | undefined): void {
+    if (credential === undefined || values === undefined) return;
+    if (values === credential.next) switched.add(credential);
+    else switched.delete(credential);
   }
 
   const signingKey = () =>
@@ -117,120 +235,7 @@ export function openRelay({
     return connected;
   }
 
-  /** The values to call with, and the fallback if they are rejected. */
-  async function credentialsOf(call: UpstreamCall, url: URL) {
-    const credential = await credentialOf(call, url);
-    if (credential?.next === undefined) return { credential, first: credential };
-    const { next } = credential;
-    return switched.has(credential) ? { credential, first: next, second: credential } : { credential, first: credential, second: next };
-  }
-
-  return {
-    async connect(call) {
-      const startedMs = performance.now();
-      const url = new URL(call.request.url);
-      if (checkOrigin(url.origin, withOwnHost(rules, call.baseUrl)).length > 0) throw new CallFailed('refused_address');
-      const { hostname, port } = targetOf(url);
-      const host = `${hostname}:${port}`;
-      const waitSeconds = breaker.secondsToWait(host, call);
-      if (waitSeconds > 0) throw new CallFailed('resting', undefined, waitSeconds);
-      const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
-      const leftMs = () => Math.max(0, endMs - performance.now());
-
-      /** what a timeout means: the upstream may know of the call from sending until it answers 401 */
-      let timeUp: CallFailure = 'late';
-
-      /** Runs a step within the remaining time, and tells the breaker what its failure says about the host. */
-      async function run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
-        try {
-          return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
-        } catch (error) {
-          const failure = describeCallError(error, timeUp);
-          const hasAnswered = failure instanceof CallFailed ? failure.hasAnswered : undefined;
-          if (hasAnswered === undefined) breaker.release(host, call);
-          else breaker.record(host, hasAnswered);
-          throw failure;
-        }
-      }
-
-      const { connected, key, credential, first, second } = await run(async (signal) => {
-        const [found, key] = await Promise.all([credentialsOf(call, url), signingKey()]);
-        return { ...found, key, connected: await connectWith(call, found.first, key, signal) };
-      });
-      const connectedMs = performance.now() - startedMs;
-
-      /** Sends the call over another connection; undefined if the agent may no longer call. */
-      async function sendAgain(values: typeof first, { signal, beforeResend, isNew = false }: Sending & { isNew?: boolean }) {
-        timeUp = 'late';
-        const other = await connectWith(call, values, key, signal, isNew);
-        try {
-          await beforeResend();
-        } catch (error) {
-          other.drop();
-          if (error instanceof ApiError) return undefined;
-          throw error;
-        }
-        timeUp = 'deadline';
-        return other.send(signal);
-      }
-
-      async function sendConnected(sending: Sending) {
-        timeUp = 'deadline';
-        try {
-          return await connected.send(sending.signal);
-        } catch (lost) {
-          if (!connected.isReused || !(lost instanceof CallFailed) || lost.reason !== 'lost') throw lost;
-          const answer = await sendAgain(first, { ...sending, isNew: true });
-          if (answer === undefined) throw lost;
-          return answer;
-        }
-      }
-
-      async function sendAccepted(sending: Sending) {
-        const answer = await sendConnected(sending);
-        const isByNext = first !== undefined && first === credential?.next;
-        if (answer.status !== 401 || credential === undefined || second === undefined) return { answer, isByNext };
-        const next = await sendAgain(second, sending);
-        if (next === undefined) return { answer, isByNext: false };
-        if (next.status === 401) return { answer: next, isByNext: false };
-        if (isByNext) switched.delete(credential);
-        else switched.add(credential);
-        return { answer: next, isByNext: !isByNext };
-      }
-
-      const drop = () => {
-        connected.drop();
-        breaker.release(host, call);
-      };
-
-      return {
-        drop,
-        async send(beforeResend) {
-          const sentMs = performance.now();
-          if (leftMs() === 0 || currentSignal()?.aborted) {
-            drop();
-            throw new CallFailed('late');
-          }
-          const { answer, isByNext } = await run((signal) => sendAccepted({ signal, beforeResend }));
-          breaker.record(host, true);
-          const { 'retry-after': retryAfter, 'content-type': contentType, location } = answer.headers;
-          return {
-            status: answer.status,
-            url: call.request.url,
-            body: answer.body,
-            ...(answer.lost !== undefined && { lost: answer.lost }),
-            ...(retryAfter !== undefined && { retryAfter }),
-            ...(contentType !== undefined && { contentType }),
-            ...(location !== undefined && { location }),
-            redactor: openRedactor(credential),
-            ...(isByNext && { isByNext }),
-            durationMs: connectedMs + performance.now() - sentMs,
-          };
-        },
-      };
-    },
-    close: client.close,
-  };
+  return { connect, close: client.close };
 }
 
 /** The client observes a signal only once connected. The answer received so far is reported first. */

@@ -3,7 +3,7 @@ import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
-import { openRelay, type RelayOptions } from '../../../../functions/core/relay/call.ts';
+import { type ConnectedCall, openRelay, type RelayOptions, type Resend } from '../../../../functions/core/relay/call.ts';
 import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import type { UpstreamCall } from '../../../../functions/core/relay/request.ts';
@@ -87,7 +87,13 @@ async function expectFailure(call: Promise<unknown>, reason: keyof typeof failur
 
 const at = ({ port }: { port: number }, more: Partial<UpstreamCall> = {}) => execution(`http://upstream.example:${port}/`, more);
 const startOk = () => startUpstream((_, response) => response.end('{}'));
-const goOn = async () => {};
+
+/** The call to send in place of one on which the upstream has not acted. */
+async function resendOf(connected: ConnectedCall): Promise<Resend> {
+  const outcome = await connected.send();
+  if (!('giveUp' in outcome)) throw new Error(`the call was answered with ${outcome.status}`);
+  return outcome;
+}
 
 describe('a call', () => {
   test('carries headers from scratch and returns status and body', async () => {
@@ -153,7 +159,7 @@ describe('a call', () => {
     const { connect } = relay();
     const connected = await Promise.all(Array.from({ length: 6 }, () => connect(at(upstream, { deadlineMs: 500 }))));
     await pause(510);
-    for (const { send } of connected) await expectFailure(send(goOn), 'late');
+    for (const { send } of connected) await expectFailure(send(), 'late');
     (await connect(at(upstream))).drop();
     expect(upstream.seen).toEqual([]);
   });
@@ -173,11 +179,11 @@ describe('a call', () => {
     };
     const { connect } = relay({ credentials, breaker, trustedCertificate: certificate.cert });
     const connected = await connect(execution(url, { service, deadlineMs: 700 }));
-    await expectFailure(
-      connected.send(() => pause(800)),
-      'late',
-    );
+    const resend = await resendOf(connected);
+    await pause(800);
+    await expectFailure(resend.send(), 'late');
     expect([upstream.seen.length, learnt]).toEqual([1, []]);
+    expect(resend.giveUp()).toMatchObject({ status: 401 });
   });
 
   test('is not made if its connection is lost before it is sent', async () => {
@@ -185,7 +191,7 @@ describe('a call', () => {
     const connected = await relay().connect(at(upstream));
     await upstream.stop();
     await pause(30);
-    await expectFailure(connected.send(goOn), 'lost');
+    await expectFailure(connected.send(), 'lost');
   });
 
   describe('over a kept connection that is lost before it is sent', () => {
@@ -203,25 +209,24 @@ describe('a call', () => {
       return { upstream, connected };
     };
 
-    test('is made once over a new one, after it was asked whether it still may be', async () => {
+    test('is made once over a new one, once its caller says so', async () => {
       const { upstream, connected } = await lose();
-      let asked = 0;
-      const answer = await connected.send(async () => void asked++);
-      expect([answer.status, asked, upstream.connections, upstream.seen.length]).toEqual([200, 1, 3, 3]);
+      const resend = await resendOf(connected);
+      expect([upstream.connections, upstream.seen.length]).toEqual([3, 2]);
+      expect(await resend.send()).toMatchObject({ status: 200 });
+      expect([upstream.connections, upstream.seen.length]).toEqual([3, 3]);
     });
 
     test('is not made if it may not be any more', async () => {
       const { upstream, connected } = await lose();
-      const call = connected.send(async () => {
-        throw new ApiError('TOO_MANY_REQUESTS', 'too many');
-      });
-      await expectFailure(call, 'lost');
+      const resend = await resendOf(connected);
+      await expectFailure((async () => resend.giveUp())(), 'lost');
       expect(upstream.seen).toHaveLength(2);
     });
 
     test('is not made if the upstream has gone', async () => {
       const { connected } = await lose('stops');
-      await expectFailure(connected.send(goOn), 'unreachable');
+      await expectFailure(connected.send(), 'unreachable');
     });
   });
 
