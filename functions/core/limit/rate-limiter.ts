@@ -1,3 +1,8 @@
+/**
+ * Counts calls against limits, in one item for each owner, with one conditional write for each call: `consume` counts a call or refuses it, `renew`
+ * counts it anew if it is made too late, `giveBack` returns money and totals if nothing was sent. `countInto` is the write and its retries, `window.ts`
+ * the arithmetic, `counter-item.ts` the item. `execution/quota.ts` says when an execution does so.
+ */
 import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import { unavailable } from '../api-error.ts';
@@ -37,40 +42,6 @@ export interface LimitDecision {
   buckets?: Buckets;
 }
 
-export interface RateLimiter {
-  /**
-   * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
-   * {@link madeWithinMs} (of the shortest period) after this or {@link renew}, what they take is never more than `rate` in any window of
-   * `period` seconds of any limit, whatever the concurrency and however slow the table.
-   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period; what is
-   * known to have been charged has been given back
-   */
-  consume(request: LimitRequest): Promise<LimitDecision>;
-  /**
-   * Makes sure, right before it is made, that a counted call still counts for a whole period: what has taken too long since it was counted is
-   * counted in the newest windows instead, or refused if they have no room. Nothing is written if it is still in time.
-   * @param counted - what {@link consume} returned, or this
-   * @throws ApiError as {@link consume}: then `counted` says no more what has been counted
-   */
-  renew(request: LimitRequest, counted: LimitDecision): Promise<LimitDecision>;
-  /** The remaining quota; one read. */
-  inspect(request: LimitRequest): Promise<LimitDecision>;
-  /** The refusal if this instance already knows that a limit is used up; reads nothing. */
-  findRefusal(request: LimitRequest): LimitDecision | undefined;
-  /**
-   * What would be decided about a call, without counting it: by what this instance knows of the counter, which one read tells if it knows nothing
-   * or would refuse the call.
-   */
-  peek(request: LimitRequest): Promise<LimitDecision>;
-  /**
-   * Gives back the money and the counts that a call was charged, because nothing was sent; its rates stay counted. However many calls are counted
-   * meanwhile, they do not keep it from doing so.
-   * @param decision - the last one about the call
-   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached: what has not been given back stays charged
-   */
-  giveBack(request: LimitRequest, decision: Pick<LimitDecision, 'buckets'>): Promise<void>;
-}
-
 /** Counters that an instance caches. */
 const maxKnown = 10_000;
 
@@ -98,101 +69,48 @@ const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => us
 
 export const refusing = ({ states }: LimitDecision): LimitState[] => states.filter(isExceeded);
 
+/*
+ * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs. Time is
+ * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `counting-clock.ts` for what that takes.
+ *
+ * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
+ *    call more in some windows, moves one that came too late to newer buckets, or gives back what a call took that is not made. None has a
+ *    total above `rate` in a window that the write adds to.
+ * 2. A call that was counted into bucket b is part of every later state of that window whose newest bucket is less than b + liveBuckets,
+ *    unless it is not made.
+ * 3. The newest bucket of a state has begun when that is written: whoever wrote it first took the bucket of the earliest time that it can
+ *    have been.
+ * 4. A call is counted, and renewed right before it is made, while even the latest time that it can be is not after callableUntilMs(b) of
+ *    each of its windows, and made within madeWithinMs of the shortest, so in each of them at least one `period` before bucket
+ *    b + liveBuckets begins.
+ * 5. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
+ *    had begun (3), and none of the others was a `period` ago: by 4 they all still counted, by 2 they are in that state's total, and by 1
+ *    that is at most `rate`.
+ */
+
+export type RateLimiter = ReturnType<typeof openRateLimiter>;
+
 /** @param time - a clock, or the time of an exact one; default: {@link openCountingClock} */
-export function openRateLimiter(table: Table, time: CountingClock | (() => number) = openCountingClock(table.clock)): RateLimiter {
+export function openRateLimiter(table: Table, time: CountingClock | (() => number) = openCountingClock(table.clock)) {
   const clock = typeof time === 'function' ? openExactClock(time) : time;
   const counters = openCounterItems(table);
   const known = new QuickLRU<string, { item: CounterItem | undefined; atMs: number }>({ maxSize: maxKnown });
 
-  /** For estimates. */
-  const now = (): number => clock.read(Number.POSITIVE_INFINITY).earliestMs;
-
-  /** @throws ApiError SERVICE_UNAVAILABLE if the time is too uncertain to count by */
-  function readToCount(period: number): Reading {
-    const reading = clock.read(period);
-    if (reading.doubt === undefined) return reading;
-    const message = 'The clock of the gate is not accurate enough to count the call. Try again after Retry-After.';
-    throw unavailable(message, new WrongClock(reading.doubt));
-  }
-
-  const current = (item: CounterItem | undefined, charge: Charge): CountedWindow => {
-    const { id, period } = charge;
-    const bucket = bucketAt(clock.read(period).earliestMs, period);
-    const window = item?.windows[id];
-    return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period, digits: digitsOf(charge) };
-  };
-
-  const stateOf = (window: CountedWindow, charge: Charge): LimitState => {
-    const secondsUntilFree = (cost: number): number => {
-      const waitMs = freeAtMs(window, charge, cost) - clock.read(charge.period).earliestMs;
-      return waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1;
-    };
-    const unit = unitOf(charge);
-    return {
-      charge,
-      used: window.total,
-      remaining: remainingCalls(window, charge, unit),
-      resetSeconds: secondsUntilFree(unit),
-      retrySeconds: secondsUntilFree(charge.cost),
-    };
-  };
-
-  function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
-    const states = charges.map((charge) => stateOf(windowOf(charge), charge));
-    return { isWithinLimits: !states.some(isExceeded), states };
-  }
-
-  const decideBy = (request: LimitRequest, item: CounterItem | undefined): LimitDecision =>
-    decide(request, (charge) => current(item, charge));
-
-  const recall = (request: LimitRequest): CounterItem | undefined => known.get(idOf(request))?.item;
-  const remember = (request: LimitRequest, item: CounterItem | undefined): void => void known.set(idOf(request), { item, atMs: now() });
-
-  function findRefusal(request: LimitRequest): LimitDecision | undefined {
-    const state = known.get(idOf(request));
-    if (!state) return undefined;
-    const decision = decideBy(request, state.item);
-    const isOld = now() - state.atMs > believedMs;
-    return refusing(decision).some(({ charge }) => !isOld || isRate(charge)) ? decision : undefined;
-  }
-
-  async function read(request: LimitRequest): Promise<CounterItem | undefined> {
-    const item = await counters.find(keyOf(request));
-    remember(request, item);
-    return item;
-  }
-
-  const inspect = async (request: LimitRequest): Promise<LimitDecision> => decideBy(request, await read(request));
-
-  /** The item with these windows, without windows that have expired. */
-  function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
-    const isKept = ([id, window]: [string, CountedWindow]) =>
-      id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
-    const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
-    if (Object.keys(others).filter((id) => !(id in windows)).length > maxWindows) throw tooManyClients();
-    return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, rememberedTokens) };
-  }
-
-  /*
-   * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs. Time is
-   * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `counting-clock.ts` for what that takes.
-   *
-   * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
-   *    call more in some windows, moves one that came too late to newer buckets, or gives back what a call took that is not made. None has a
-   *    total above `rate` in a window that the write adds to.
-   * 2. A call that was counted into bucket b is part of every later state of that window whose newest bucket is less than b + liveBuckets,
-   *    unless it is not made.
-   * 3. The newest bucket of a state has begun when that is written: whoever wrote it first took the bucket of the earliest time that it can
-   *    have been.
-   * 4. A call is counted, and renewed right before it is made, while even the latest time that it can be is not after callableUntilMs(b) of
-   *    each of its windows, and made within madeWithinMs of the shortest, so in each of them at least one `period` before bucket
-   *    b + liveBuckets begins.
-   * 5. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
-   *    had begun (3), and none of the others was a `period` ago: by 4 they all still counted, by 2 they are in that state's total, and by 1
-   *    that is at most `rate`.
+  /**
+   * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
+   * {@link madeWithinMs} (of the shortest period) after this or {@link renew}, what they take is never more than `rate` in any window of
+   * `period` seconds of any limit, whatever the concurrency and however slow the table.
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period; what is
+   * known to have been charged has been given back
    */
   const consume = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? count(request);
 
+  /**
+   * Makes sure, right before it is made, that a counted call still counts for a whole period: what has taken too long since it was counted is
+   * counted in the newest windows instead, or refused if they have no room. Nothing is written if it is still in time.
+   * @param counted - what {@link consume} returned, or this
+   * @throws ApiError as {@link consume}: then `counted` says no more what has been counted
+   */
   const renew = async (request: LimitRequest, counted: LimitDecision): Promise<LimitDecision> =>
     isInTime(request, counted.buckets) ? counted : count(request, counted.buckets);
 
@@ -219,22 +137,22 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     const key = keyOf(request);
     let token = newToken();
     const startedMs = now();
-    let item = await believe(request);
+    let item = await findItem(request);
     let isCounted: boolean | undefined = true;
     for (let attempt = 0; ; attempt++) {
       for (const { period } of charges) readToCount(period);
       const windows = new Map(
         charges.map((charge) => {
-          const window = current(item, charge);
-          const counted = outdated?.[charge.id];
-          return [charge.id, counted === undefined ? window : { ...window, ...removeCall(window, counted, charge.cost) }];
+          const window = currentWindow(item, charge);
+          const bucket = outdated?.[charge.id];
+          return [charge.id, bucket === undefined ? window : { ...window, ...removeCall(window, bucket, charge.cost) }];
         }),
       );
-      const windowOf = (charge: Charge) => windows.get(charge.id) ?? current(item, charge);
+      const windowOf = (charge: Charge) => windows.get(charge.id) ?? currentWindow(item, charge);
       const decision = decide(request, windowOf);
       if (!decision.isWithinLimits && outdated) {
         // it is not made: its rates stay counted, the rest is given back
-        const left = decide(request, (charge) => (isRate(charge) ? current(item, charge) : windowOf(charge)));
+        const left = decide(request, (charge) => (isRate(charge) ? currentWindow(item, charge) : windowOf(charge)));
         return { ...left, buckets: outdated };
       }
       if (!decision.isWithinLimits) return decision;
@@ -267,15 +185,21 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  /** The cached counter; it is read if there is none, or if it would refuse a call that may be possible again. */
-  async function believe(request: LimitRequest): Promise<CounterItem | undefined> {
-    const state = known.get(idOf(request));
-    const isWithinLimits = state && decideBy(request, state.item).isWithinLimits;
-    return isWithinLimits ? state.item : read(request);
+  /** The item with these windows, without windows that have expired. */
+  function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
+    const isKept = ([id, window]: [string, CountedWindow]) =>
+      id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
+    const others = Object.fromEntries(Object.entries(item?.windows ?? {}).filter(isKept));
+    if (Object.keys(others).filter((id) => !(id in windows)).length > maxWindows) throw tooManyClients();
+    return { windows: { ...others, ...windows }, last: [token, ...(item?.last ?? [])].slice(0, rememberedTokens) };
   }
 
-  const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await believe(request));
-
+  /**
+   * Gives back the money and the counts that a call was charged, because nothing was sent; its rates stay counted. However many calls are counted
+   * meanwhile, they do not keep it from doing so.
+   * @param decision - the last one about the call
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached: what has not been given back stays charged
+   */
   async function giveBack(request: LimitRequest, { buckets = {} }: { buckets?: Buckets | undefined }): Promise<void> {
     for (const charge of request.charges) {
       const bucket = buckets[charge.id];
@@ -284,6 +208,81 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       if (item) remember(request, item);
     }
   }
+
+  /**
+   * What would be decided about a call, without counting it: by what this instance knows of the counter, which one read tells if it knows nothing
+   * or would refuse the call.
+   */
+  const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await findItem(request));
+
+  /** The remaining quota; one read. */
+  const inspect = async (request: LimitRequest): Promise<LimitDecision> => decideBy(request, await read(request));
+
+  /** The refusal if this instance already knows that a limit is used up; reads nothing. */
+  function findRefusal(request: LimitRequest): LimitDecision | undefined {
+    const state = known.get(idOf(request));
+    if (!state) return undefined;
+    const decision = decideBy(request, state.item);
+    const isOld = now() - state.atMs > believedMs;
+    return refusing(decision).some(({ charge }) => !isOld || isRate(charge)) ? decision : undefined;
+  }
+
+  /** The cached counter; it is read if there is none, or if it would refuse a call that may be possible again. */
+  async function findItem(request: LimitRequest): Promise<CounterItem | undefined> {
+    const state = known.get(idOf(request));
+    const isWithinLimits = state && decideBy(request, state.item).isWithinLimits;
+    return isWithinLimits ? state.item : read(request);
+  }
+
+  async function read(request: LimitRequest): Promise<CounterItem | undefined> {
+    const item = await counters.find(keyOf(request));
+    remember(request, item);
+    return item;
+  }
+
+  const recall = (request: LimitRequest): CounterItem | undefined => known.get(idOf(request))?.item;
+  const remember = (request: LimitRequest, item: CounterItem | undefined): void => void known.set(idOf(request), { item, atMs: now() });
+
+  const decideBy = (request: LimitRequest, item: CounterItem | undefined): LimitDecision =>
+    decide(request, (charge) => currentWindow(item, charge));
+
+  function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
+    const states = charges.map((charge) => stateOf(windowOf(charge), charge));
+    return { isWithinLimits: !states.some(isExceeded), states };
+  }
+
+  const stateOf = (window: CountedWindow, charge: Charge): LimitState => {
+    const secondsUntilFree = (cost: number): number => {
+      const waitMs = freeAtMs(window, charge, cost) - clock.read(charge.period).earliestMs;
+      return waitMs > 0 ? Math.ceil((waitMs + slackMs(charge.period)) / 1000) : 1;
+    };
+    const unit = unitOf(charge);
+    return {
+      charge,
+      used: window.total,
+      remaining: remainingCalls(window, charge, unit),
+      resetSeconds: secondsUntilFree(unit),
+      retrySeconds: secondsUntilFree(charge.cost),
+    };
+  };
+
+  const currentWindow = (item: CounterItem | undefined, charge: Charge): CountedWindow => {
+    const { id, period } = charge;
+    const bucket = bucketAt(clock.read(period).earliestMs, period);
+    const window = item?.windows[id];
+    return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period, digits: digitsOf(charge) };
+  };
+
+  /** @throws ApiError SERVICE_UNAVAILABLE if the time is too uncertain to count by */
+  function readToCount(period: number): Reading {
+    const reading = clock.read(period);
+    if (reading.doubt === undefined) return reading;
+    const message = 'The clock of the gate is not accurate enough to count the call. Try again after Retry-After.';
+    throw unavailable(message, new WrongClock(reading.doubt));
+  }
+
+  /** For estimates. */
+  const now = (): number => clock.read(Number.POSITIVE_INFINITY).earliestMs;
 
   return { consume, renew, inspect, findRefusal, peek, giveBack };
 }
