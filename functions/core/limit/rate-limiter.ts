@@ -130,7 +130,11 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  /** @param counted - where the call is known to be counted: nowhere during a write that may change it */
+  /**
+   * Decides by the item as it is known, and writes it if nothing has changed; until the write has taken effect, or the call is refused. A call that
+   * may not be made any more, because its write took too long, is counted anew.
+   * @param counted - where the call is known to be counted: nowhere during a write that may change it
+   */
   async function countInto(request: LimitRequest, counted: { buckets: Buckets | undefined }): Promise<LimitDecision> {
     const { charges } = request;
     let outdated = counted.buckets;
@@ -141,13 +145,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     let isCounted: boolean | undefined = true;
     for (let attempt = 0; ; attempt++) {
       for (const { period } of charges) readToCount(period);
-      const windows = new Map(
-        charges.map((charge) => {
-          const window = currentWindow(item, charge);
-          const bucket = outdated?.[charge.id];
-          return [charge.id, bucket === undefined ? window : { ...window, ...removeCall(window, bucket, charge.cost) }];
-        }),
-      );
+      const windows = windowsWithout(outdated, item, charges);
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? currentWindow(item, charge);
       const decision = decide(request, windowOf);
       if (!decision.isWithinLimits && outdated) {
@@ -161,18 +159,18 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
         throw unavailable('The call could not be counted in time. Try again after Retry-After.');
       }
       const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
-      const isNewest = charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
+      const needsNoNewBucket = charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
       const added = charges.map((charge): [string, CountedWindow] => {
         const window = windowOf(charge);
         return [charge.id, { ...window, ...addCall(window, charge.cost) }];
       });
       const next = nextItem(item, Object.fromEntries(added), token);
       counted.buckets = undefined;
-      const written = isNewest
+      const written = needsNoNewBucket
         ? await counters.count(key, { charges, buckets, token, movedFrom: outdated })
         : (await counters.replace(key, item, next)) && next;
       if (written) remember(request, written);
-      // if another call of this instance has learnt more meanwhile, the read is saved
+      // otherwise the item is read again; if another call of this instance has learnt more meanwhile, the read is saved
       const latest = recall(request);
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
@@ -184,6 +182,16 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       token = newToken();
     }
   }
+
+  /** The windows of a call's limits, by limit, without its own outdated count. */
+  const windowsWithout = (outdated: Buckets | undefined, item: CounterItem | undefined, charges: readonly Charge[]) =>
+    new Map(
+      charges.map((charge): [string, CountedWindow] => {
+        const window = currentWindow(item, charge);
+        const bucket = outdated?.[charge.id];
+        return [charge.id, bucket === undefined ? window : { ...window, ...removeCall(window, bucket, charge.cost) }];
+      }),
+    );
 
   /** The item with these windows, without windows that have expired. */
   function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
