@@ -1,3 +1,7 @@
+/**
+ * The record of a call under an `Idempotency-Key`: `begin` claims the key with one conditional write, `finish` stores the outcome, `abandon` frees it if
+ * nothing was sent. `once.ts` says when; `deferred-calls.ts` keeps calls that are made later in the same records.
+ */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { isUnavailable, unavailable } from '../api-error.ts';
 import { type Entry, newReceiptItem } from '../receipts/entries.ts';
@@ -5,10 +9,6 @@ import type { Condition, Update } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
-
-const askAgain = 'so it was not made. If you still want it, send it under a new Idempotency-Key.';
-const notDecided = `Nobody decided on this call in time, ${askAgain}`;
-const notBegun = `This call waited too long in the queue, ${askAgain}`;
 
 export interface KeyedCall {
   /** of the holder, so that the next owner of the agent_id does not get its responses */
@@ -81,37 +81,6 @@ const maxAttempts = 3;
 /** An item may have 400 KB (409,600 bytes), including names and key. */
 const maxOutcomeBytes = 400_000;
 
-/** Only the execution that claimed the key may end it, once. */
-export const isOwn = (executionId: string): Condition[] => [
-  ['=', 'execution_id', executionId],
-  ['=', 'state', 'running'],
-];
-
-export const isFree = (nowMs: number): Condition[] => [
-  ['any', ['absent', 'pk'], ['<=', 'expires_at', nowMs / 1000], ['=', 'may_repeat', true]],
-];
-
-export const newCall = ({ account, key, executionId, fingerprint, nowMs }: KeyedRequest, state: CallItem['state']) => ({
-  ...keys.call(account, key),
-  execution_id: executionId,
-  fingerprint,
-  state,
-  started_at: nowMs,
-  expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
-});
-
-/**
- * The members that hold an outcome: without one if it is too large to be kept.
- * @param beside - what else of the record takes room
- */
-export async function outcomeMembers(outcome: Outcome, beside?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
-  const packed = await packOutcome(outcome);
-  return { state: 'done', ...(packed.length + (beside?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
-}
-
-/** Whether the key of a call is taken: its time is not over, and nothing frees it. */
-export const isTaken = ({ expires_at, may_repeat }: CallItem, nowMs: number): boolean => expires_at > nowMs / 1_000 && !may_repeat;
-
 export function openIdempotentCalls(table: Table) {
   async function findItem({ account, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
     const item = await table.get<CallItem>(keys.call(account, key));
@@ -157,19 +126,33 @@ export function openIdempotentCalls(table: Table) {
 
 export type IdempotentCalls = ReturnType<typeof openIdempotentCalls>;
 
-/** Changes a record, and stores a receipt if there is one, with one request. @returns false if a receipt was not stored, because the conditions do not hold */
-export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: Key, update: Update, receipt?: Entry): Promise<boolean> {
-  if (!receipt) return table.update(key, { ...update, isQuiet: true }).then(() => true);
-  return (await table.transact([{ update: key, ...update }, { put: newReceiptItem(receipt) }])) === true;
-}
+/** Only the execution that claimed the key may end it, once. */
+export const isOwn = (executionId: string): Condition[] => [
+  ['=', 'execution_id', executionId],
+  ['=', 'state', 'running'],
+];
 
-/** False if the table cannot be reached. The caller gets the outcome either way. */
-const unlessUnreachable = (write: Promise<boolean>): Promise<boolean> =>
-  write.catch((error: unknown) => {
-    if (isUnavailable(error)) return false;
-    throw error;
-  });
+export const isFree = (nowMs: number): Condition[] => [
+  ['any', ['absent', 'pk'], ['<=', 'expires_at', nowMs / 1000], ['=', 'may_repeat', true]],
+];
 
+export const newCall = ({ account, key, executionId, fingerprint, nowMs }: KeyedRequest, state: CallItem['state']) => ({
+  ...keys.call(account, key),
+  execution_id: executionId,
+  fingerprint,
+  state,
+  started_at: nowMs,
+  expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
+});
+
+/** Whether the key of a call is taken: its time is not over, and nothing frees it. */
+export const isTaken = ({ expires_at, may_repeat }: CallItem, nowMs: number): boolean => expires_at > nowMs / 1_000 && !may_repeat;
+
+const askAgain = 'so it was not made. If you still want it, send it under a new Idempotency-Key.';
+const notDecided = `Nobody decided on this call in time, ${askAgain}`;
+const notBegun = `This call waited too long in the queue, ${askAgain}`;
+
+/** What a used key means for a request under it. */
 export async function describeUsedKey(
   item: CallItem,
   { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>,
@@ -188,3 +171,25 @@ export async function describeUsedKey(
   if (until <= nowMs) return { state: 'expired', reason: state === 'waiting' ? notDecided : notBegun };
   return state === 'waiting' ? { state, executionId, untilMs: until } : { state: 'working', executionId, isIdle: ageMs > usualStartMs };
 }
+
+/**
+ * The members that hold an outcome: without one if it is too large to be kept.
+ * @param beside - what else of the record takes room
+ */
+export async function outcomeMembers(outcome: Outcome, beside?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
+  const packed = await packOutcome(outcome);
+  return { state: 'done', ...(packed.length + (beside?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
+}
+
+/** Changes a record, and stores a receipt if there is one, with one request. @returns false if a receipt was not stored, because the conditions do not hold */
+export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: Key, update: Update, receipt?: Entry): Promise<boolean> {
+  if (!receipt) return table.update(key, { ...update, isQuiet: true }).then(() => true);
+  return (await table.transact([{ update: key, ...update }, { put: newReceiptItem(receipt) }])) === true;
+}
+
+/** False if the table cannot be reached. The caller gets the outcome either way. */
+const unlessUnreachable = (write: Promise<boolean>): Promise<boolean> =>
+  write.catch((error: unknown) => {
+    if (isUnavailable(error)) return false;
+    throw error;
+  });

@@ -27,6 +27,27 @@ export interface OnceOptions {
 }
 
 /**
+ * Attempts a call at most once for each idempotency key, whatever the parallelism. The outcome, a refusal by the upstream too, is kept for the
+ * requests that follow; if the upstream cannot have acted, the key is free again. If this process dies in between, the key's outcome stays unknown.
+ */
+export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempt>): Promise<ApiResponse> {
+  const { keyed, precheck, useProof } = options;
+  if (!keyed) {
+    await precheck();
+    await useProof();
+    return answer((await attempt()).result);
+  }
+  const earlier = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
+  if (earlier) return earlier;
+  const attempted = await attempt();
+  const { mayHaveActed, result, receipt } = attempted;
+  const receipted = withReceipt(attempted);
+  if (!mayHaveActed) await calls.abandon(keyed);
+  else if (isOutcome(receipted) && (await calls.finish(keyed, receipted, receipt?.entry))) return answer(receipted);
+  return answer(result);
+}
+
+/**
  * Takes the key of a request for a new call. A request that is refused by what is known already costs no write.
  * @param begin - claims the key
  * @returns undefined if the call may be made, else what the key's first request is answered
@@ -54,27 +75,6 @@ export async function takeKey(
     await useProof();
     return begin();
   }
-}
-
-/**
- * Attempts a call at most once for each idempotency key, whatever the parallelism. The outcome, a refusal by the upstream too, is kept for the
- * requests that follow; if the upstream cannot have acted, the key is free again. If this process dies in between, the key's outcome stays unknown.
- */
-export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempt>): Promise<ApiResponse> {
-  const { keyed, precheck, useProof } = options;
-  if (!keyed) {
-    await precheck();
-    await useProof();
-    return answer((await attempt()).result);
-  }
-  const earlier = await takeKey(calls, { ...options, keyed }, () => calls.begin(keyed));
-  if (earlier) return earlier;
-  const attempted = await attempt();
-  const { mayHaveActed, result, receipt } = attempted;
-  const receipted = withReceipt(attempted);
-  if (!mayHaveActed) await calls.abandon(keyed);
-  else if (isOutcome(receipted) && (await calls.finish(keyed, receipted, receipt?.entry))) return answer(receipted);
-  return answer(result);
 }
 
 /** Whether the result of an attempt can be stored: anything but a fault of the gate. */
