@@ -1,26 +1,22 @@
 import { agentDomain, toAgentDomain } from '../schemas/agent.ts';
 import { type ApprovedDomains, openApprovedDomains } from './core/activity/approved-domains.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ok } from './core/http/response.ts';
 import { parse } from './core/json.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   domains: Pick<ApprovedDomains, 'approve'>;
 }
 
 /** `PUT /api/agent-domains/{domain}`: agents that are verified for the domain get PATs without waiting for approval. */
-export const createAction = ({ verifyAdmin, domains }: Deps): AdminAction =>
-  forFullAdmins(verifyAdmin, async (admin, request) => {
+export const createAction = ({ domains }: Deps): AdminAction =>
+  forFullAdmins(async (admin, request) => {
     const { domain } = parse(agentDomain, { domain: request.pathParameter('domain') });
     return ok(toAgentDomain(await domains.approve(admin, domain)));
   });
 
 const table = tableFromEnvironment();
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), domains: openApprovedDomains(table, changeLogFromEnvironment(table)) }),
-);
+export const handler = serveAdmin(createAction({ domains: openApprovedDomains(table, changeLogFromEnvironment(table)) }));

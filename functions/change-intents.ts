@@ -1,7 +1,6 @@
 import { type IntentInput, intentChanges } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { ok } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
 import type { IntentStep, Intents } from './core/registry/intents.ts';
@@ -12,14 +11,14 @@ import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   intents: Pick<Intents, 'as'>;
   egress: EgressRules;
 }
 
 /** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none. */
-export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ intents, egress }: Deps): AdminAction =>
+  async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
     // an entity tag also says how the service was, which changes of intents leave alone
     const isKnown =
@@ -44,6 +43,6 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     if (!done) throw noSuchService();
     const remaining = done.intents.filter((intent) => intent !== undefined);
     return ok({ seq: done.seq, intents: remaining.map((intent) => ({ intent_uid: intent.intent_uid, digest: digestIntent(intent) })) });
-  });
+  };
 
 export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));

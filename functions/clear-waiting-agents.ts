@@ -4,8 +4,8 @@ import { type AgentDeps, agentDepsFromEnvironment } from './core/agents/agent-en
 import { noContent } from './core/http/response.ts';
 
 /** `DELETE /api/agents` with `?state=pending`: empties the queue for approval. Agents may ask again. */
-export const createAction = ({ verifyAdmin, agents }: AgentDeps): AdminAction =>
-  forFullAdmins(verifyAdmin, async (admin, request) => {
+export const createAction = ({ agents }: AgentDeps): AdminAction =>
+  forFullAdmins(async (admin, request) => {
     request.query(clearQuery);
     await agents.clearWaiting(admin);
     return noContent();

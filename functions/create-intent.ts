@@ -1,6 +1,5 @@
 import { intentInput, toSavedIntent } from '../schemas/intent.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { created } from './core/http/response.ts';
 import type { Intents } from './core/registry/intents.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -9,20 +8,20 @@ import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   intents: Pick<Intents, 'as'>;
   egress: EgressRules;
 }
 
 /** `POST /api/services/{service_id}/intents` (endpoint 11): creates an intent under a uid that no other intent has. */
-export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ intents, egress }: Deps): AdminAction =>
+  async (admin, request) => {
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);
     const serviceId = request.pathParameter('service_id');
     const intent = await intents.as(admin).create(serviceId, input, checkInService);
     if (!intent) throw noSuchService();
     return created(toSavedIntent(intent), { Location: `${request.baseUrl}/api/intents/${intent.intent_uid}` });
-  });
+  };
 
 export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), egress: egressRulesFromEnvironment() }));

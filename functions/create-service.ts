@@ -1,19 +1,18 @@
 import { serviceInput, toSavedService } from '../schemas/service.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { created, recordTag } from './core/http/response.ts';
 import { warningsOf } from './core/limit/sustainable.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'as'>;
 }
 
 /** `POST /api/services` (endpoint 6): registers a service under a name that no other service has. */
-export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ services }: Deps): AdminAction =>
+  async (admin, request) => {
     const service = await services.as(admin).create(request.body(serviceInput));
     return created(
       { ...toSavedService(service), ...warningsOf(service) },
@@ -22,6 +21,6 @@ export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
         Location: `${request.baseUrl}/api/services/${service.service_id}`,
       },
     );
-  });
+  };
 
 export const handler = serveAdmin(createAction(registryFromEnvironment()));

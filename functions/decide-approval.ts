@@ -1,7 +1,6 @@
 import { decisionInput } from '../schemas/deferred.ts';
 import { requireNamespace } from './core/admin/admin.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { ApiError, invalidParameter } from './core/api-error.ts';
 import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/approvals/approvals.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-calls.ts';
@@ -17,7 +16,6 @@ import { requireRunning } from './core/registry/require-intent.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   approvals: Pick<Approvals, 'find'>;
   decisions: Decisions;
   deferred: Pick<DeferredCalls, 'makeVoid'>;
@@ -32,8 +30,9 @@ const shownElsewise = (digest: string) =>
   });
 
 /** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` names the digest of what was shown; exactly that call is made, once. */
-export const createAction = ({ verifyAdmin, approvals, decisions, deferred, intents, findPolicy, start }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ approvals, decisions, deferred, intents, findPolicy, start }: Deps): AdminAction =>
+  async (admin, request) => {
     const { decision, reason } = request.body(decisionInput);
     const call = await approvals.find(request.pathParameter('id'));
     if (!call) throw noSuchApproval();
@@ -57,13 +56,12 @@ export const createAction = ({ verifyAdmin, approvals, decisions, deferred, inte
     if (decision === 'approve')
       await start(executionId).catch((error: unknown) => log.warn('deferred call not started', { cause: describeCause(error) }));
     return ok(decided);
-  });
+  };
 
 const table = tableFromEnvironment();
 
 export const handler = serveAdmin(
   createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
     approvals: openApprovals(table),
     decisions: openDecisions(table, changeLogFromEnvironment(table)),
     deferred: openDeferredCalls(table),

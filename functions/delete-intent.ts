@@ -1,5 +1,4 @@
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { noContent } from './core/http/response.ts';
 import type { Intents } from './core/registry/intents.ts';
 import { intentTag } from './core/registry/live-intents.ts';
@@ -7,18 +6,18 @@ import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   intents: Pick<Intents, 'as'>;
 }
 
 /** `DELETE /api/intents/{intent_uid}` (endpoint 13). */
-export const createAction = ({ verifyAdmin, intents }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ intents }: Deps): AdminAction =>
+  async (admin, request) => {
     const isRemoved = await intents
       .as(admin)
       .remove(request.pathParameter('intent_uid'), (seen) => request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')));
     if (!isRemoved) throw noSuchIntent();
     return noContent();
-  });
+  };
 
 export const handler = serveAdmin(createAction(registryFromEnvironment()));

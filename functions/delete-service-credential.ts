@@ -1,5 +1,4 @@
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
@@ -8,20 +7,20 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import type { Services } from './core/registry/services.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'as'>;
   credentials: Pick<Credentials, 'remove'>;
 }
 
 /** `DELETE /api/services/{service_id}/credential`: calls no longer carry a credential or a signature. */
-export const createAction = ({ verifyAdmin, services, credentials }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ services, credentials }: Deps): AdminAction =>
+  async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const isMatch = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     // The record last: until it says so, no call goes out without the credential.
     const remove = () => credentials.remove(serviceId);
     if (!(await services.as(admin).setCredential(serviceId, undefined, isMatch, remove))) throw noSuchService();
     return noContent();
-  });
+  };
 
 export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), credentials: credentialsFromEnvironment() }));

@@ -1,5 +1,4 @@
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
 import { adminTag, noContent, recordTag } from './core/http/response.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -8,7 +7,6 @@ import type { Services } from './core/registry/services.ts';
 import { isUlid } from './core/ulid.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'as'>;
   credentials: Pick<Credentials, 'remove'>;
 }
@@ -17,8 +15,9 @@ export interface Deps {
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): afterwards, none of the service's intents can be found, listed or executed. */
-export const createAction = ({ verifyAdmin, services, credentials }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ services, credentials }: Deps): AdminAction =>
+  async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const isRemoved = await services
       .as(admin)
@@ -27,6 +26,6 @@ export const createAction = ({ verifyAdmin, services, credentials }: Deps): Admi
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();
-  });
+  };
 
 export const handler = serveAdmin(createAction({ ...registryFromEnvironment(), credentials: credentialsFromEnvironment() }));

@@ -3,7 +3,6 @@ import { isOfAnother, stateOf } from './core/activity/agent.ts';
 import { noSuchAgent, onlyOne } from './core/activity/agent-refusals.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { requireAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 import { countExecution } from './core/limit/limit-request.ts';
@@ -16,7 +15,6 @@ import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   agents: Pick<Agents, 'find' | 'findWaiting' | 'resolve'>;
   findPolicy: FindPolicy;
   limits: Pick<RateLimiter, 'inspect'>;
@@ -26,8 +24,8 @@ export interface Deps {
  * `GET /api/agents/{agent_id}`: the key that an agent_id is bound to, when it was last issued a PAT, whether it is blocked, and what it has used
  * of the limits and budgets of the policy.
  */
-export const createAction = ({ verifyAdmin, agents, findPolicy, limits }: Deps): AdminAction =>
-  forFullAdmins(verifyAdmin, async (_admin, request) => {
+export const createAction = ({ agents, findPolicy, limits }: Deps): AdminAction =>
+  forFullAdmins(async (_admin, request) => {
     const { agentId, thumbprint: named } = await requireAgent(request, agents);
     const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId)]);
     const knownState = isOfAnother(known, named) ? undefined : stateOf(known);
@@ -60,7 +58,6 @@ const table = tableFromEnvironment();
 
 export const handler = serveAdmin(
   createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
     agents: openAgents(table),
     findPolicy: openPolicy(loadPolicyTemplate()),
     limits: openRateLimiter(table),

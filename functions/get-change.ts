@@ -1,30 +1,27 @@
 import { requireNamespace } from './core/admin/admin.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { ApiError } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { type ChangeLog, changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   changeLog: Pick<ChangeLog, 'find' | 'findVersions'>;
 }
 
 /** `GET /api/changes/{seq}`: one change, with what its records said before and after it. An admin of certain namespaces sees what belongs to them. */
-export const createAction = ({ verifyAdmin, changeLog }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ changeLog }: Deps): AdminAction =>
+  async (admin, request) => {
     const seq = request.pathParameter('seq');
     const entry = /^[1-9][0-9]{0,11}$/.test(seq) ? await changeLog.find(Number(seq)) : undefined;
     if (!entry) throw noSuchChange();
     requireNamespace(admin, entry.namespace);
     const versions = await changeLog.findVersions(entry.seq);
     return ok({ entry, ...(versions && { versions }) });
-  });
+  };
 
 const noSuchChange = () =>
   new ApiError('NOT_FOUND', 'No change has this number, or it has expired. GET /api/changes lists the changes that are kept.');
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), changeLog: changeLogFromEnvironment(tableFromEnvironment()) }),
-);
+export const handler = serveAdmin(createAction({ changeLog: changeLogFromEnvironment(tableFromEnvironment()) }));

@@ -1,7 +1,6 @@
 import { policyTrialQuery } from '../schemas/executions.ts';
 import { type History, openHistory } from './core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { listRules } from './core/policy/describe.ts';
@@ -10,7 +9,6 @@ import { tableFromEnvironment } from './core/table/table.ts';
 import { replay } from './core/trial/replay.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   history: Pick<History, 'readBack'>;
   findPolicy: FindPolicy;
   /** milliseconds since the epoch */
@@ -26,8 +24,8 @@ const [maxExecutions, maxRows] = [100_000, 500];
  * `GET /api/policy/try`: what the policy of the setting `tryPolicyFile` would have done to the calls that it was tried on. Conditions were judged when the calls were
  * made; limits are counted here, so that no call waits for it.
  */
-export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now }: Deps): AdminAction =>
-  forFullAdmins(verifyAdmin, async (_admin, request) => {
+export const createAction = ({ history, findPolicy, now = Date.now }: Deps): AdminAction =>
+  forFullAdmins(async (_admin, request) => {
     const { period } = request.query(policyTrialQuery);
     const { trial, rules, digest } = findPolicy(request.baseUrl);
     if (!trial)
@@ -50,7 +48,6 @@ export const createAction = ({ verifyAdmin, history, findPolicy, now = Date.now 
 
 export const handler = serveAdmin(
   createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
     history: openHistory(tableFromEnvironment()),
     findPolicy: judgingPolicyFromEnvironment(),
   }),

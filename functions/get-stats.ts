@@ -2,15 +2,13 @@ import { type Stats, type StatsByAgent, type StatsByIntent, statsQuery } from '.
 import { foldName } from '../schemas/text.ts';
 import { type ExecutionStats, openExecutionStats, toRows } from './core/activity/stats.ts';
 import { mayChange } from './core/admin/admin.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { ok } from './core/http/response.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { findServices } from './core/registry/service-list.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   stats: ExecutionStats;
   findServices(ids: string[]): Promise<ServiceRecord[]>;
 }
@@ -18,8 +16,9 @@ export interface Deps {
 const maxRows = 200;
 
 /** `GET /api/stats`: executions, refusals and how services did. Admins of namespaces see their own services. */
-export const createAction = ({ verifyAdmin, stats, findServices }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ stats, findServices }: Deps): AdminAction =>
+  async (admin, request) => {
     const { period, by, service_id: only } = request.query(statsQuery);
     const { from, totals } = await stats.read(period, by);
     const found = await findServices([...new Set(totals.flatMap(({ service_id }) => service_id ?? []))]);
@@ -53,13 +52,12 @@ export const createAction = ({ verifyAdmin, stats, findServices }: Deps): AdminA
       },
     );
     return ok({ ...head, services } satisfies Stats);
-  });
+  };
 
 const table = tableFromEnvironment();
 
 export const handler = serveAdmin(
   createAction({
-    verifyAdmin: adminVerifierFromEnvironment(),
     stats: openExecutionStats(table),
     findServices: (ids) => findServices(table, ids),
   }),

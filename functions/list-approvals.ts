@@ -1,25 +1,22 @@
 import { approvalQuery, maxApprovalsOfPage } from '../schemas/deferred.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Approvals, openApprovals } from './core/approvals/approvals.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   approvals: Pick<Approvals, 'list'>;
 }
 
 /** `GET /api/approvals`: calls that this admin may approve, oldest first. */
-export const createAction = ({ verifyAdmin, approvals }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ approvals }: Deps): AdminAction =>
+  async (admin, request) => {
     const { page_size: wanted, after } = request.query(approvalQuery);
     const count = Math.min(wanted, maxApprovalsOfPage);
     const { approvals: found, next } = await approvals.list(admin, { after, count, nowMs: Date.now() });
     return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, { after: next }));
-  });
+  };
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), approvals: openApprovals(tableFromEnvironment()) }),
-);
+export const handler = serveAdmin(createAction({ approvals: openApprovals(tableFromEnvironment()) }));

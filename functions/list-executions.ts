@@ -1,21 +1,19 @@
 import { executionsQuery, recordedDays } from '../schemas/executions.ts';
 import { type History, openHistory } from './core/activity/history.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   history: Pick<History, 'page'>;
   /** milliseconds since the epoch */
   now?: () => number;
 }
 
 /** `GET /api/executions`: executions and refusals as the log has them, on which other policies are tried. */
-export const createAction = ({ verifyAdmin, history, now = Date.now }: Deps): AdminAction =>
-  forFullAdmins(verifyAdmin, async (_admin, request) => {
+export const createAction = ({ history, now = Date.now }: Deps): AdminAction =>
+  forFullAdmins(async (_admin, request) => {
     const { from, to = now(), after, page_size: count } = request.query(executionsQuery);
     const fromMs = Math.max(from, now() - recordedDays * 24 * 3_600_000);
     // what the clocks of other functions put into the next minutes is there, too
@@ -23,6 +21,4 @@ export const createAction = ({ verifyAdmin, history, now = Date.now }: Deps): Ad
     return ok({ executions }, nextLink(request, { after: next }));
   });
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), history: openHistory(tableFromEnvironment()) }),
-);
+export const handler = serveAdmin(createAction({ history: openHistory(tableFromEnvironment()) }));

@@ -1,8 +1,7 @@
 import { credentialInput } from '../schemas/credential.ts';
 import { foldHeaderName } from '../schemas/header.ts';
 import { nameOf, requireNamespace } from './core/admin/admin.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
@@ -15,7 +14,6 @@ import { chooseOrigins } from './core/relay/origins.ts';
 import { describeShort } from './core/relay/redact.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'find' | 'as'>;
   credentials: Pick<Credentials, 'add' | 'remove'>;
   egress: EgressRules;
@@ -24,8 +22,9 @@ export interface Deps {
 /**
  * `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, and where. No answer shows the values.
  */
-export const createAction = ({ verifyAdmin, services, credentials, egress }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ services, credentials, egress }: Deps): AdminAction =>
+  async (admin, request) => {
     const input = request.body(credentialInput);
     const serviceId = request.pathParameter('service_id');
     const isKnown = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
@@ -54,7 +53,7 @@ export const createAction = ({ verifyAdmin, services, credentials, egress }: Dep
       { service_id: serviceId, ...named, ...facts, origins, ...(warnings.length > 0 && { warnings }) },
       { ETag: recordTag(service) },
     );
-  });
+  };
 
 /** @throws ApiError INVALID_PARAMETER if a header field has the name of a public one of the service */
 function checkFields(names: string[], { headers = {} }: ServiceRecord): void {

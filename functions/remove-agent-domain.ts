@@ -1,25 +1,21 @@
 import { type ApprovedDomains, openApprovedDomains } from './core/activity/approved-domains.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
 import { ApiError } from './core/api-error.ts';
 import { noContent } from './core/http/response.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   domains: Pick<ApprovedDomains, 'remove'>;
 }
 
 /** `DELETE /api/agent-domains/{domain}`: agents of the domain that have no PAT yet wait for approval again. */
-export const createAction = ({ verifyAdmin, domains }: Deps): AdminAction =>
-  forFullAdmins(verifyAdmin, async (admin, request) => {
+export const createAction = ({ domains }: Deps): AdminAction =>
+  forFullAdmins(async (admin, request) => {
     if (await domains.remove(admin, request.pathParameter('domain'))) return noContent();
     throw new ApiError('NOT_FOUND', 'This domain is not approved. GET /api/agent-domains lists those that are.');
   });
 
 const table = tableFromEnvironment();
 
-export const handler = serveAdmin(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), domains: openApprovedDomains(table, changeLogFromEnvironment(table)) }),
-);
+export const handler = serveAdmin(createAction({ domains: openApprovedDomains(table, changeLogFromEnvironment(table)) }));

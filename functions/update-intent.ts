@@ -2,8 +2,7 @@ import { canonicalText } from '../schemas/canonical.ts';
 import { type IntentInput, intentUpdate, toIntentDetails, toSavedIntent } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { summarizeParameter } from '../schemas/parameter.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { ok } from './core/http/response.ts';
 import { isObject } from './core/json.ts';
@@ -15,14 +14,14 @@ import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   intents: Pick<Intents, 'as' | 'find'>;
   egress: EgressRules;
 }
 
 /** `PUT /api/intents/{intent_uid}` (endpoint 12): replaces the whole record except for its uid. */
-export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ intents, egress }: Deps): AdminAction =>
+  async (admin, request) => {
     const uid = request.pathParameter('intent_uid');
     const { intent_id, service_id, service_name, digest, terms: _, paused: __, ...given } = request.body(intentUpdate);
     if (given.intent_uid !== uid) {
@@ -43,7 +42,7 @@ export const createAction = ({ verifyAdmin, intents, egress }: Deps): AdminActio
     const updated = await intents.as(admin).replace(uid, input, isMatch);
     if (!updated) throw noSuchIntent();
     return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
-  });
+  };
 
 const readAddress = (body: unknown): string | undefined =>
   isObject(body) && typeof body.endpoint === 'string' ? body.endpoint : undefined;

@@ -2,8 +2,7 @@ import { canonicalDigest } from '../schemas/canonical.ts';
 import { toCredentialFacts } from '../schemas/credential.ts';
 import { foldHeaderName } from '../schemas/header.ts';
 import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
-import { type AdminAction, forAdmins, serveAdmin } from './core/admin/for-admins.ts';
-import type { VerifyAdmin } from './core/admin/verify-admin.ts';
+import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
@@ -14,13 +13,13 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import type { Services } from './core/registry/services.ts';
 
 export interface Deps {
-  verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'as'>;
 }
 
 /** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; absent optional members are removed, except for the namespace. */
-export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
-  forAdmins(verifyAdmin, async (admin, request) => {
+export const createAction =
+  ({ services }: Deps): AdminAction =>
+  async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const { service_id, credential, ...input } = request.body(serviceUpdate);
     if (service_id !== undefined && service_id !== serviceId) {
@@ -35,7 +34,7 @@ export const createAction = ({ verifyAdmin, services }: Deps): AdminAction =>
     });
     if (!service) throw noSuchService();
     return ok({ ...toSavedService(service), ...warningsOf(service) }, { ETag: recordTag(service) });
-  });
+  };
 
 /** @throws ApiError INVALID_PARAMETER if a fixed header field has the name of one of the credential's */
 function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceRecord): void {

@@ -3,7 +3,7 @@ import { createAction as createApprove } from '../../functions/approve-agent.ts'
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import type { Action } from '../../functions/core/http/serve.ts';
+import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { countExecution } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
@@ -14,9 +14,8 @@ import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
 import { agentAddress, agentId as agentIdSchema, agent as agentSchema, agentWithUsage } from '../../schemas/agent.ts';
-import { someAdmin } from '../support/admins.ts';
 import { bindAgent } from '../support/bind-agent.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
 let store: TestTable;
@@ -37,16 +36,15 @@ beforeEach(async () => {
 });
 
 const openDeps = () => ({
-  verifyAdmin: async () => someAdmin,
   agents: openAgents(store.table),
   findPolicy: openPolicy(loadPolicyTemplate()),
   limits: openRateLimiter(store.table),
   outwait: async () => {},
 });
-type Create = (deps: ReturnType<typeof openDeps>) => Action;
+type Create = (deps: ReturnType<typeof openDeps>) => AdminAction;
 const call = (kind: 'get' | 'revoke' | 'delete', agent_id = agentId) => {
   const steps = { get: createGet, revoke: createRevoke, delete: createDelete }[kind](openDeps());
-  return invoke(steps, 'GET /api/agents/{agent_id}', { path: { agent_id } });
+  return invoke(byAdmin(steps), 'GET /api/agents/{agent_id}', { path: { agent_id } });
 };
 
 const record = {
@@ -96,7 +94,7 @@ describe('an agent with a strange id, however it came by that,', () => {
     const url = new URL(`https://gate.example${agentAddress(id).path}`);
     const [, agent_id = ''] = /^\/api\/agents\/([^/]+)$/.exec(url.pathname) ?? [];
     const address = { path: { agent_id: decodeURIComponent(agent_id) }, query: { ...agentAddress(id).query, ...query } };
-    return invoke(create(openDeps()), 'PUT /api/agents/{agent_id}', { ...address, body });
+    return invoke(byAdmin(create(openDeps())), 'PUT /api/agents/{agent_id}', { ...address, body });
   };
   test.each<[odd: string, how: 'id' | 'key' | 'both']>([
     ...['.', '..', '~', 'a/b', '%2e%2e', '100%', 'a?b#c', 'block', '\u{10400}'.repeat(250)].map((odd): [string, 'id'] => [odd, 'id']),
@@ -130,7 +128,7 @@ describe('an agent with a strange id, however it came by that,', () => {
 
 describe('two ids in one request', () => {
   const ask = (create: Create, agent_id: string, body?: object) =>
-    invoke(create(openDeps()), 'GET /api/agents/{agent_id}', { path: { agent_id: agentId }, query: { agent_id }, body });
+    invoke(byAdmin(create(openDeps())), 'GET /api/agents/{agent_id}', { path: { agent_id: agentId }, query: { agent_id }, body });
 
   test.each<[string, Create, object | undefined]>([
     ['get', createGet, undefined],
@@ -151,7 +149,7 @@ describe('two ids in one request', () => {
 
 test('a key with several ids is told to name one', async () => {
   for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
-  const answer = await invoke(createRevoke(openDeps()), 'POST /api/agents/{agent_id}/revoke', {
+  const answer = await invoke(byAdmin(createRevoke(openDeps())), 'POST /api/agents/{agent_id}/revoke', {
     path: { agent_id: '~' },
     query: { key_thumbprint: 'key-of-two' },
   });

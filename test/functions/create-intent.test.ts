@@ -3,19 +3,21 @@ import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction } from '../../functions/create-intent.ts';
 import { createAction as createUpdate } from '../../functions/update-intent.ts';
 import { savedIntent } from '../../schemas/intent.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
-import { egress, type Headers, refusals, startRegistry, testAdminsAlone, unknownServiceIds } from '../support/registry.ts';
+import { egress, type Headers, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const { service_id: serviceId } = await registry.createService();
 
-const create = (body: unknown, service_id = serviceId, headers: Headers = registry.asAdmin, rules: EgressRules = egress) =>
-  invoke(createAction({ ...registry, egress: rules }), 'POST /api/services/{service_id}/intents', { path: { service_id }, headers, body });
-
-testAdminsAlone(registry, (headers) => create('no intent', 'unknown', headers));
+const create = (body: unknown, service_id = serviceId, headers: Headers = {}, rules: EgressRules = egress) =>
+  invoke(byAdmin(createAction({ ...registry, egress: rules })), 'POST /api/services/{service_id}/intents', {
+    path: { service_id },
+    headers,
+    body,
+  });
 
 test('creates an intent with all its members, and answers with its address', async () => {
   const uid = 'tides.example:next-high-tide:v1.2';
@@ -34,7 +36,7 @@ test('creates an intent with all its members, and answers with its address', asy
 
 test('takes an address of a private network only at an origin of privateOrigins', async () => {
   const rules = { ...egress, privateOrigins: ['https://10.0.3.7:8443'] };
-  const at = (uid: string, url: string) => create({ ...intentOf(uid), endpoint: url }, serviceId, registry.asAdmin, rules);
+  const at = (uid: string, url: string) => create({ ...intentOf(uid), endpoint: url }, serviceId, {}, rules);
   expect((await at('tides.example:private:v1', 'https://10.0.3.7:8443/next')).status).toBe(201);
   const problem = 'must name its host by a full public domain name, not by an address or a local name';
   for (const url of ['https://10.0.3.7/next', 'https://169.254.169.254/']) {
@@ -83,8 +85,8 @@ describe("inputs under the names of what the service's calls carry", () => {
     const expected = issues.length > 0 ? refusals.invalid(...issues) : undefined;
     if (expected) await registry.intents.create(service_id, intentOf(uid));
     const update = createUpdate({ ...registry, egress });
-    const body = JSON.stringify({ ...intentOf(uid), ...more });
-    const updated = await invoke(update, 'PUT /api/intents/{intent_uid}', { path: { intent_uid: uid }, headers: registry.asAdmin, body });
+    const body = { ...intentOf(uid), ...more };
+    const updated = await invoke(byAdmin(update), 'PUT /api/intents/{intent_uid}', { path: { intent_uid: uid }, body });
     for (const one of [answer, updated]) {
       if (expected) expect(refusalOf(one)).toEqual(expected);
       else expect(one.status).toBeLessThan(300);
@@ -152,5 +154,5 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
 });
 
 test('refuses a body that is not JSON by its media type', async () => {
-  expect(refusalOf(await create({}, serviceId, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
+  expect(refusalOf(await create({}, serviceId, { 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
 });

@@ -1,17 +1,14 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createAction } from '../../functions/create-service.ts';
 import { savedService } from '../../schemas/service.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
-import { type Headers, refusals, startRegistry, testAdminsAlone } from '../support/registry.ts';
+import { type Headers, refusals, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 
-const create = (body: unknown, headers: Headers = registry.asAdmin) =>
-  invoke(createAction(registry), 'POST /api/services', { headers, body });
-
-testAdminsAlone(registry, (headers) => create('no service', headers));
+const create = (body: unknown, headers: Headers = {}) => invoke(byAdmin(createAction(registry)), 'POST /api/services', { headers, body });
 
 test('registers a service with all its members, and answers with its address', async () => {
   const input = {
@@ -92,6 +89,6 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
 });
 
 test('refuses a body that is not JSON by its media type, or not an object', async () => {
-  expect(refusalOf(await create({}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
+  expect(refusalOf(await create({}, { 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
   expect(refusalOf(await create([]))).toEqual(refusals.invalid(['', 'must be a JSON object']));
 });

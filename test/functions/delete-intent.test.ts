@@ -1,17 +1,15 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { intentTag } from '../../functions/core/registry/live-intents.ts';
 import { createAction } from '../../functions/delete-intent.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
-import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch } from '../support/registry.ts';
+import { type Headers, refusals, startRegistry, testIfMatch } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 
-const remove = (intent_uid: string, headers: Headers = registry.asAdmin) =>
-  invoke(createAction(registry), 'DELETE /api/intents/{intent_uid}', { path: { intent_uid }, headers });
-
-testAdminsAlone(registry, (headers) => remove('unknown', headers));
+const remove = (intent_uid: string, headers: Headers = {}) =>
+  invoke(byAdmin(createAction(registry)), 'DELETE /api/intents/{intent_uid}', { path: { intent_uid }, headers });
 
 test('deletes the intent and frees its uid', async () => {
   const { uid, service } = await registry.createIntent();
@@ -27,7 +25,7 @@ testIfMatch(204, async () => {
   const { uid, ...found } = await registry.createIntent();
   return {
     etag: intentTag(found, 'details'),
-    call: (headers) => remove(uid, { ...registry.asAdmin, ...headers }),
+    call: (headers) => remove(uid, headers),
     read: () => registry.intents.find(uid),
   };
 });

@@ -5,19 +5,21 @@ import { requireIntent } from '../../functions/core/registry/require-intent.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction as createGet } from '../../functions/get-intent.ts';
 import { createAction as createList } from '../../functions/list-service-intents.ts';
+import { startAdmins } from '../support/admins.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { type Headers, refusals, startRegistry } from '../support/registry.ts';
 
-const registry = await startRegistry();
-afterAll(() => registry.stop());
+const [registry, admins] = await Promise.all([startRegistry(), startAdmins()]);
+afterAll(() => Promise.all([registry.stop(), admins.stop()]));
+const { verifyAdmin } = admins;
 
 const service = await registry.createService({ namespace: 'draft.example' });
 const [one, two, three] = ['one', 'two', 'three'].map((slug) => `draft.example:${slug}:v1`) as [string, string, string];
 for (const uid of [one, two]) await registry.intents.create(service.service_id, intentOf(uid, { draft: uid === two }));
 
 const get = (intent_uid: string, query: Record<string, string>, headers: Headers = {}, isForAgents = false) => {
-  const { verifyAdmin, intents } = registry;
+  const { intents } = registry;
   return invoke(createGet(isForAgents ? { intents } : { verifyAdmin, intents }), 'GET /api/intents/{intent_uid}', {
     path: { intent_uid },
     query,
@@ -26,31 +28,31 @@ const get = (intent_uid: string, query: Record<string, string>, headers: Headers
 };
 const list = async (headers: Headers = {}, query: Record<string, string> = {}) => {
   const { service_id } = service;
-  const action = createList({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page) });
+  const action = createList({ ...registry, verifyAdmin, listIntents: (...page) => listIntents(registry.table, ...page) });
   const { status, body } = await invoke(action, 'GET /api/services/{service_id}/intents', { path: { service_id }, query, headers });
   if (status !== 200) return status;
   return [body.pagination.total_results, ...body.intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid)];
 };
-const asMember = async (group: string) => ({ Authorization: `Bearer ${await registry.tokenOf([group])}` });
+const asMember = async (group: string) => ({ Authorization: `Bearer ${await admins.tokenOf([group])}` });
 const replace = (uid: string, draft: boolean) => registry.intents.replace(uid, intentOf(uid, { draft }), () => true);
 
 test('a draft is read only in full, and only by admins of its service', async () => {
   for (const answer of [
     await get(two, {}),
     await get(two, { view: 'full' }),
-    await get(two, {}, registry.asAdmin),
+    await get(two, {}, admins.headers),
     await get(two, { view: 'full' }, await asMember('admins:draft')),
-    await get(two, { view: 'full' }, registry.asAdmin, true),
+    await get(two, { view: 'full' }, admins.headers, true),
   ]) {
     expect(refusalOf(answer)).toEqual(refusals.noSuchIntent);
   }
-  for (const headers of [registry.asAdmin, await asMember('admins:draft.example')]) {
+  for (const headers of [admins.headers, await asMember('admins:draft.example')]) {
     expect(await get(two, { view: 'full' }, headers)).toMatchObject({ status: 200, body: { intent_uid: two, draft: true } });
   }
 });
 
 test('what a token is answered does not tell a draft from nothing', async () => {
-  for (const headers of [{ Authorization: 'Bearer not.a.token' }, { Authorization: `Bearer ${registry.userToken}` }]) {
+  for (const headers of [{ Authorization: 'Bearer not.a.token' }, { Authorization: `Bearer ${admins.userToken}` }]) {
     const [draft, nothing] = [await get(two, { view: 'full' }, headers), await get(three, { view: 'full' }, headers)];
     expect(refusalOf(draft)).toEqual(refusalOf(nothing));
     expect([401, 403]).toContain(draft.status);
@@ -64,10 +66,10 @@ test('a draft is listed, and counted, only for admins of its service', async () 
   expect(await list(await asMember('admins:other'))).toEqual([1, one]);
   expect(await list(await asMember('users'))).toBe(403);
   expect(await list({ Authorization: 'Bearer not.a.token' })).toBe(401);
-  expect(await list(registry.asAdmin)).toEqual(all);
+  expect(await list(admins.headers)).toEqual(all);
   expect(await list(await asMember('admins:draft.example'))).toEqual(all);
-  expect(await list(registry.asAdmin, { page: '2', page_size: '1' })).toEqual([2, two]);
-  expect(await list(registry.asAdmin, { page: '2', page_size: '1', after: one })).toEqual([2, two]);
+  expect(await list(admins.headers, { page: '2', page_size: '1' })).toEqual([2, two]);
+  expect(await list(admins.headers, { page: '2', page_size: '1', after: one })).toEqual([2, two]);
 });
 
 test('a draft is not executed, nor is it a version of an intent', async () => {
@@ -90,7 +92,7 @@ test('a draft is not found; what becomes one is found no longer, and the other w
   await replace(one, true);
   expect(await found()).toEqual([two]);
   expect(await list()).toEqual([1, two]);
-  expect(await list(registry.asAdmin)).toEqual([2, one, two]);
+  expect(await list(admins.headers)).toEqual([2, one, two]);
   const fresh = openSqliteEngine(openRegistry(registry.table));
   expect((await fresh.search({ page: 1, page_size: 10, namespace: 'draft.example' })).total).toBe(1);
   expect((await registry.intents.read([one, two])).map(({ intent_uid }) => intent_uid)).toEqual([two]);

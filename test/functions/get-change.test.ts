@@ -8,19 +8,16 @@ import { createAction as updateService } from '../../functions/update-service.ts
 import type { Api } from '../../registry/api.ts';
 import { compareVersions, findObstacle, readChange, undoChange } from '../../registry/undo.ts';
 import { changeDetails } from '../../schemas/changes.ts';
-import { invoke, refusalOf, type Target } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf, type Target } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { egress, type Headers, startRegistry, testAdminsAlone } from '../support/registry.ts';
+import { egress, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 const changeLog = openChangeLog(registry.table);
 const { services, intents } = registry;
 
-const read = (seq: string, headers: Headers = registry.asAdmin) =>
-  invoke(createAction({ ...registry, changeLog }), 'GET /api/changes/{seq}', { path: { seq }, headers });
-
-testAdminsAlone(registry, (headers) => read('1', headers));
+const read = (seq: string) => invoke(byAdmin(createAction({ ...registry, changeLog })), 'GET /api/changes/{seq}', { path: { seq } });
 
 /** The gate's endpoints that undoing needs, called as an admin. */
 const api = {
@@ -36,9 +33,9 @@ const api = {
       status,
       headers: _,
       body: answer,
-    } = await invoke(action, `${method} ${path}` as Target, {
+    } = await invoke(byAdmin(action), `${method} ${path}` as Target, {
       path: list === 'changes' ? { seq: id } : { service_id: id },
-      headers: { ...registry.asAdmin, ...(headers as Headers) },
+      headers: headers as Record<string, string>,
       body,
     });
     if (status >= 400) throw new Refusal({ status, ...answer.error });

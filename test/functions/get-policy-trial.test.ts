@@ -9,8 +9,8 @@ import { readTrial } from '../../functions/core/policy/trial.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/get-policy-trial.ts';
 import { namedPolicyTrial } from '../../schemas/executions.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
-import { type Headers, startRegistry, testAdminsAlone } from '../support/registry.ts';
+import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
+import { startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -34,19 +34,18 @@ const inForce = {
   ...loadPolicyTemplate(),
   prohibition: [{ target: '{base_url}/api/intents', action: 'execute', assignee: 'agent-9' }],
 } as PolicyTemplate;
-const read = (tried: PolicyTemplate | undefined, headers: Headers = registry.asAdmin, query: Record<string, string> = {}) =>
+const read = (tried: PolicyTemplate | undefined, query: Record<string, string> = {}) =>
   invoke(
-    createAction({
-      verifyAdmin: registry.verifyAdmin,
-      history: openHistory(registry.table),
-      findPolicy: openPolicy(inForce, undefined, tried),
-      now: () => nowMs,
-    }),
+    byAdmin(
+      createAction({
+        history: openHistory(registry.table),
+        findPolicy: openPolicy(inForce, undefined, tried),
+        now: () => nowMs,
+      }),
+    ),
     'GET /api/policy/try',
-    { query, headers },
+    { query },
   );
-
-testAdminsAlone(registry, (headers) => read(undefined, headers, { period: 'year' }));
 
 test('without a policy on trial there is none to read', async () => {
   expect(refusalOf(await read(undefined))).toEqual({
@@ -116,5 +115,5 @@ test('tells by rule, agent and intent what it would have done, and which hours h
     ],
     rules: [{ rule: '/permission/0', words: limited.words }],
   });
-  expect((await read(trial, registry.asAdmin, { period: 'hour' })).body).toMatchObject({ calls: 5, since: '2026-03-08T11:30:00.000Z' });
+  expect((await read(trial, { period: 'hour' })).body).toMatchObject({ calls: 5, since: '2026-03-08T11:30:00.000Z' });
 });

@@ -3,14 +3,16 @@ import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/get-service.ts';
 import { createAction as createList } from '../../functions/list-services.ts';
 import { service as serviceSchema } from '../../schemas/service.ts';
+import { startAdmins } from '../support/admins.ts';
 import { invoke } from '../support/invoke.ts';
 import { type Headers, startRegistry } from '../support/registry.ts';
 
-const registry = await startRegistry();
-afterAll(() => registry.stop());
+const [registry, admins] = await Promise.all([startRegistry(), startAdmins()]);
+afterAll(() => Promise.all([registry.stop(), admins.stop()]));
+const { verifyAdmin } = admins;
 
 const get = (service_id: string, headers: Headers = {}) =>
-  invoke(createAction(registry), 'GET /api/services/{service_id}', { path: { service_id }, headers });
+  invoke(createAction({ ...registry, verifyAdmin }), 'GET /api/services/{service_id}', { path: { service_id }, headers });
 
 test('shows what was registered, and no other part of the record', async () => {
   const addresses = { policy_url: 'https://world.example/policy', service_privacy_policy_url: 'https://world.example/privacy' };
@@ -54,8 +56,8 @@ test.each([
   const known = { headers: ['X-Api-Key'], query: [], origins: ['https://internal.example'], set_at: 0, set_by: 'bea' };
   await registry.services.setCredential(service_id, { ...known, version: 'version' }, () => true);
   const groups = holders[holder];
-  const headers = groups && { Authorization: `Bearer ${await registry.tokenOf([...groups])}` };
-  const listAction = createList({ verifyAdmin: registry.verifyAdmin, listServices: (...page) => listServices(registry.table, ...page) });
+  const headers = groups && { Authorization: `Bearer ${await admins.tokenOf([...groups])}` };
+  const listAction = createList({ verifyAdmin, listServices: (...page) => listServices(registry.table, ...page) });
   const list = await invoke(listAction, 'GET /api/services', { query: { page_size: '100' }, headers: headers ?? {} });
   const listed = list.body.services.find((one: { service_id: string }) => one.service_id === service_id);
   for (const shown of [(await get(service_id, headers)).body, listed]) {

@@ -6,9 +6,9 @@ import { findServices } from '../../functions/core/registry/service-list.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/get-stats.ts';
 import { stats, statsByAgent, statsByIntent } from '../../schemas/stats.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
-import { type Headers, refusals, startRegistry, testAdminsAlone } from '../support/registry.ts';
+import { refusals, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
@@ -18,15 +18,11 @@ const noon = Date.parse('2026-03-01T12:00:00Z');
 let nowMs = noon;
 const now = () => nowMs;
 
-const read = (query: Record<string, string> = {}, headers: Headers = registry.asAdmin) =>
+const read = (query: Record<string, string> = {}, admin = someAdmin) =>
   invoke(
-    createAction({
-      verifyAdmin: registry.verifyAdmin,
-      stats: openExecutionStats(table, now),
-      findServices: (ids) => findServices(table, ids),
-    }),
+    byAdmin(createAction({ stats: openExecutionStats(table, now), findServices: (ids) => findServices(table, ids) }), admin),
     'GET /api/stats',
-    { query, headers },
+    { query },
   );
 
 async function count(...executed: Partial<Executed>[]): Promise<void> {
@@ -34,8 +30,6 @@ async function count(...executed: Partial<Executed>[]): Promise<void> {
   await usage.keep(executed.map((more) => ({ execution_id: newUlid(), at: nowMs, agent_id: 'agent-1', outcome: 'OK', ...more })));
   await usage.rollUp();
 }
-
-testAdminsAlone(registry, (headers) => read({ period: 'year' }, headers));
 
 const { service_id: own, service_name } = await registry.createService({ namespace: 'pay.example' });
 const { service_id: foreign } = await registry.services.create(serviceNamed('Foreign'));
@@ -172,8 +166,7 @@ describe('by service, intent and agent', () => {
     ['admin', { by: 'agent', service_id: own }, { agents: [bob, eve] }],
     ['ofNamespace', { by: 'agent' }, { agents: [bob, eve] }],
   ])('an %s sees those of %j', async (role, query, expected) => {
-    const token = await registry.machineTokenOf(['intent-gate/admin:pay.example']);
-    const { status, body } = await read(query, role === 'admin' ? registry.asAdmin : { Authorization: `Bearer ${token}` });
+    const { status, body } = await read(query, { ...someAdmin, ...(role === 'ofNamespace' && { namespaces: ['pay.example'] }) });
     const [list = ''] = Object.keys(expected);
     expect([status, Object.keys(body)]).toEqual([200, ['period', 'from', list]]);
     const left = ['drift', 'upstream_ms', 'latency', 'slots', 'last_failure', 'service_name'];

@@ -2,16 +2,18 @@ import { afterAll, expect, test } from '@jest/globals';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { createAction } from '../../functions/list-service-intents.ts';
 import { type FullIntent, intentList } from '../../schemas/intent.ts';
+import { startAdmins } from '../support/admins.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { type Headers, refusals, startRegistry } from '../support/registry.ts';
 
-const registry = await startRegistry();
-afterAll(() => registry.stop());
+const [registry, admins] = await Promise.all([startRegistry(), startAdmins()]);
+afterAll(() => Promise.all([registry.stop(), admins.stop()]));
+const { verifyAdmin } = admins;
 
 const list = (service_id: string, query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
   invoke(
-    createAction({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page) }),
+    createAction({ ...registry, verifyAdmin, listIntents: (...page) => listIntents(registry.table, ...page) }),
     'GET /api/services/{service_id}/intents',
     { path: { service_id }, query, headers },
   );
@@ -69,7 +71,7 @@ test('says which intents are deprecated, and to admins which are drafts', async 
       ]),
     );
   expect(await marksOf()).toEqual({ one: {}, two: { deprecated: true } });
-  expect(await marksOf(registry.asAdmin)).toEqual(made);
+  expect(await marksOf(admins.headers)).toEqual(made);
 
   await registry.intents.replace('marks.example:two:v1', intentOf('marks.example:two:v1'), () => true);
   expect(await marksOf()).toEqual({ one: {}, two: {} });

@@ -2,13 +2,15 @@ import { afterAll, expect, test } from '@jest/globals';
 import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/list-services.ts';
 import { serviceList } from '../../schemas/service.ts';
+import { startAdmins } from '../support/admins.ts';
 import { invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { type Headers, startRegistry } from '../support/registry.ts';
 
-const registry = await startRegistry();
-afterAll(() => registry.stop());
-const { table, services, intents, readUnits, verifyAdmin } = registry;
+const [registry, admins] = await Promise.all([startRegistry(), startAdmins()]);
+afterAll(() => Promise.all([registry.stop(), admins.stop()]));
+const { verifyAdmin } = admins;
+const { table, services, intents, readUnits } = registry;
 
 const list = (query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
   invoke(createAction({ verifyAdmin, listServices: (...page) => listServices(table, ...page) }), 'GET /api/services', { query, headers });
@@ -42,7 +44,7 @@ test('says what the limits are, and to admins what is known of the credentials',
   expect(find(open)).toEqual(row);
   expect(open.headers).toMatchObject({ Vary: 'Authorization', 'Cache-Control': 'no-cache' });
   expect(find(await list({}, { Authorization: 'Bearer no-token' }))).toEqual(row);
-  const shownToAdmin = await list({}, registry.asAdmin);
+  const shownToAdmin = await list({}, admins.headers);
   expect(find(shownToAdmin)).toEqual({ ...row, credential: { ...credential, set_at: '2026-01-02T03:04:05.000Z' } });
   expect(shownToAdmin.body.services[0]).toMatchObject({ credential: null });
   expect(shownToAdmin.headers).toMatchObject({ 'Cache-Control': 'private, no-cache' });

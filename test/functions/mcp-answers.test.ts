@@ -1,8 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createAction as createPutCredential } from '../../functions/put-service-credential.ts';
-import { someAdmin } from '../support/admins.ts';
 import { newAgent, obtainPat, startGate } from '../support/gate.ts';
-import { invoke } from '../support/invoke.ts';
+import { byAdmin, invoke } from '../support/invoke.ts';
 import { openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -23,8 +22,8 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   const endpoint = { url: `${origin}/things`, method: 'POST', content_type: 'application/json' } as const;
   await gate.intents.create(service_id, intentOf('echo.example:list:v1', { endpoint, input_parameters: [] }));
   const egress = { ports: [443], allowLoopback: true, ownHosts: [] };
-  const put = createPutCredential({ verifyAdmin: async () => someAdmin, services: gate.services, credentials: gate.credentials, egress });
-  const stored = await invoke(put, 'PUT /api/services/{service_id}/credential', {
+  const put = createPutCredential({ services: gate.services, credentials: gate.credentials, egress });
+  const stored = await invoke(byAdmin(put), 'PUT /api/services/{service_id}/credential', {
     path: { service_id },
     body: { header_name: 'X-Api-Key', header_value: 'canary-0123456789' },
   });

@@ -8,10 +8,9 @@ import { createAction as createListServices } from '../../functions/list-service
 import { createAction as createUpdate } from '../../functions/update-service.ts';
 import { describedDetails, fullIntent, intentUpdate } from '../../schemas/intent.ts';
 import { serviceList, shownService } from '../../schemas/service.ts';
-import { someAdmin } from '../support/admins.ts';
 import { startExecuting } from '../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../support/gate.ts';
-import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -36,7 +35,7 @@ beforeEach(async () => {
 });
 
 const update = (more: object): Promise<Answer> =>
-  invoke(createUpdate({ verifyAdmin, services }), 'PUT /api/services/{service_id}', {
+  invoke(byAdmin(createUpdate({ services })), 'PUT /api/services/{service_id}', {
     path: { service_id: serviceId },
     body: { ...input, service_name: `Paused ${count}`, ...more },
   });

@@ -14,10 +14,9 @@ import { createAction as createPut } from '../../functions/put-service-credentia
 import { savedCredential } from '../../schemas/credential.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { type ServiceInput, shownService, toSavedService, toService } from '../../schemas/service.ts';
-import { someAdmin } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
-import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { refusals } from '../support/registry.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -70,10 +69,10 @@ const call = (
   vault: Pick<Credentials, 'add' | 'remove'> = credentials,
   egress: EgressRules = { ports: [443, upstream.port], allowLoopback: true, ownHosts: [] },
 ) => {
-  const deps = { verifyAdmin, services, credentials: vault, egress };
-  return invoke(method === 'PUT' ? createPut(deps) : createDelete(deps), `${method} /api/services/{service_id}/credential`, {
+  const deps = { services, credentials: vault, egress };
+  return invoke(byAdmin(method === 'PUT' ? createPut(deps) : createDelete(deps)), `${method} /api/services/{service_id}/credential`, {
     path: { service_id: id },
-    headers: { Authorization: token, ...headers },
+    headers,
     ...(method === 'PUT' && { body }),
   });
 };
@@ -140,10 +139,7 @@ test('the credential is deleted with the service', async () => {
   const { service_id } = await services.create(ofUpstream('Deleted with its credential'));
   await call('PUT', input, service_id);
   const removeService = () =>
-    invoke(createDeleteService({ verifyAdmin, services, credentials }), 'DELETE /api/services/{service_id}', {
-      path: { service_id },
-      headers: { Authorization: token },
-    });
+    invoke(byAdmin(createDeleteService({ services, credentials })), 'DELETE /api/services/{service_id}', { path: { service_id } });
   expect(await removeService()).toMatchObject({ status: 204 });
   await expect(openCredentials(gate.vault).read(service_id, { version: '00000000-0000-4000-8000-000000000000' })).rejects.toThrow(missing);
 

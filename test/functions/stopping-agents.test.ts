@@ -16,11 +16,10 @@ import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createList } from '../../functions/list-agents.ts';
 import { createAction as createUnblock } from '../../functions/unblock-agent.ts';
 import { agentPage, agentWithUsage } from '../../schemas/agent.ts';
-import { someAdmin } from '../support/admins.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } from '../support/gate.ts';
-import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { intentOf } from '../support/records.ts';
 
@@ -34,29 +33,29 @@ beforeEach(() => {
   gate.database.operations.length = 0;
 });
 
-const admin = { verifyAdmin: async () => someAdmin };
 const block = (agent_id: string, outwait = async (): Promise<void> => {}, reason = 'Too many calls', query = {}): Promise<Answer> =>
-  invoke(createBlock({ ...admin, agents: gate.agents, outwait }), 'PUT /api/agents/{agent_id}/block', {
+  invoke(byAdmin(createBlock({ agents: gate.agents, outwait })), 'PUT /api/agents/{agent_id}/block', {
     path: { agent_id },
     query,
     body: { reason },
   });
 const unblock = (agent_id: string, query = {}) =>
-  invoke(createUnblock({ ...admin, agents: gate.agents }), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
+  invoke(byAdmin(createUnblock(gate)), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
 const approve = (agent_id: string, body: object = {}, query: Record<string, string> = {}) =>
-  invoke(createApprove({ ...admin, agents: gate.agents }), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
+  invoke(byAdmin(createApprove(gate)), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
 const show = (agent_id: string) =>
   invoke(
-    createGet({
-      ...admin,
-      agents: gate.agents,
-      findPolicy: openPolicy(loadPolicyTemplate()),
-      limits: openRateLimiter(gate.database.table),
-    }),
+    byAdmin(
+      createGet({
+        agents: gate.agents,
+        findPolicy: openPolicy(loadPolicyTemplate()),
+        limits: openRateLimiter(gate.database.table),
+      }),
+    ),
     'GET /api/agents/{agent_id}',
     { path: { agent_id } },
   );
-const list = (query: Record<string, string>) => invoke(createList({ ...admin, agents: gate.agents }), 'GET /api/agents', { query });
+const list = (query: Record<string, string>) => invoke(byAdmin(createList(gate)), 'GET /api/agents', { query });
 const nextQuery = (headers: Answer['headers']): Record<string, string> | undefined => {
   const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
   return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
@@ -326,7 +325,7 @@ describe('with approval', () => {
 
   test('a full queue drops whoever has waited longest, and one call empties it', async () => {
     const { table } = gate.database;
-    const clear = () => invoke(createClear({ ...admin, agents: gate.agents }), 'DELETE /api/agents', { query: { state: 'pending' } });
+    const clear = () => invoke(byAdmin(createClear(gate)), 'DELETE /api/agents', { query: { state: 'pending' } });
     expect((await clear()).status).toBe(204);
     const queued = async () => {
       const found: string[] = [];

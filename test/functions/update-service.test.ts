@@ -1,17 +1,15 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createAction } from '../../functions/update-service.ts';
 import { savedService, toService } from '../../schemas/service.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { type Headers, refusals, startRegistry, testAdminsAlone, testIfMatch } from '../support/registry.ts';
+import { type Headers, refusals, startRegistry, testIfMatch } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 
-const update = (service_id: string, body: unknown, headers: Headers = registry.asAdmin) =>
-  invoke(createAction(registry), 'PUT /api/services/{service_id}', { path: { service_id }, headers, body });
-
-testAdminsAlone(registry, (headers) => update('unknown', 'no service', headers));
+const update = (service_id: string, body: unknown, headers: Headers = {}) =>
+  invoke(byAdmin(createAction(registry)), 'PUT /api/services/{service_id}', { path: { service_id }, headers, body });
 
 test('replaces the whole record: members that the body leaves out are gone', async () => {
   const { service_id, rev } = await registry.createService({ policy_url: 'https://world.example/policy' });
@@ -61,7 +59,7 @@ test('tells whoever sends back a credential that has been replaced since that th
   const credential = { headers: ['X-Api-Key'], query: [], origins: ['https://world.example'], version: '1', set_at: 1 };
   await registry.services.setCredential(service_id, credential, () => true);
   const body = { ...serviceNamed(service_name), credential: null };
-  const answer = await update(service_id, body, { ...registry.asAdmin, 'If-Match': `"${rev}.admin"` });
+  const answer = await update(service_id, body, { 'If-Match': `"${rev}.admin"` });
   expect(refusalOf(answer)).toEqual(refusals.changed);
   expect(refusalOf(await update(service_id, body))).toEqual(
     refusals.invalid(['/credential', 'must be unchanged from a read, or be left out; PUT .../credential changes it']),
@@ -72,7 +70,7 @@ testIfMatch(200, async () => {
   const { service_id, service_name, rev } = await registry.createService();
   return {
     etag: `"${rev}"`,
-    call: (headers) => update(service_id, { ...serviceNamed(service_name), description: 'Changed' }, { ...registry.asAdmin, ...headers }),
+    call: (headers) => update(service_id, { ...serviceNamed(service_name), description: 'Changed' }, headers),
     read: () => registry.services.find(service_id),
   };
 });
@@ -81,7 +79,7 @@ test('refuses a body with which no service could be registered, and leaves the r
   const { service_id, rev } = await registry.createService();
   const refused = await update(service_id, { ...serviceNamed('Refused'), description: '', rev });
   expect(refusalOf(refused)).toEqual(refusals.invalid(['/description', 'must not be empty'], ['/rev', 'is not a known member; remove it']));
-  expect(refusalOf(await update(service_id, {}, { ...registry.asAdmin, 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
+  expect(refusalOf(await update(service_id, {}, { 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
   expect((await registry.services.find(service_id))?.rev).toBe(rev);
 });
 

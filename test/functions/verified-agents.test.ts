@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, decodeJwt } from 'jose';
 import { type Agreement, type ConnectOptions, connect, openMemoryKeyStore } from '../../client/connect.ts';
 import { createAction as approveDomain } from '../../functions/approve-agent-domain.ts';
+import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { agentDirectories } from '../../functions/core/pat/agent-directory.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
@@ -16,10 +17,9 @@ import { createAction as removeDomain } from '../../functions/remove-agent-domai
 import { createAction as searchIntents } from '../../functions/search-intents.ts';
 import { toAgent } from '../../schemas/agent.ts';
 import { serviceOver } from '../client/service.ts';
-import { someAdmin, startAdmins } from '../support/admins.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { type Agent, baseUrl, execute, newAgent, requestPat, startGate } from '../support/gate.ts';
-import { type Call, invoke } from '../support/invoke.ts';
+import { byAdmin, type Call, invoke, someAdmin } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -215,21 +215,17 @@ test('directories are read as often as PATs are issued, and those that fail not 
 });
 
 test('admins approve domains by their names, list them, and withdraw that once', async () => {
-  const admins = await startAdmins();
-  const parts = { verifyAdmin: admins.verifyAdmin, domains: gate.domains };
-  const headers = { Authorization: `Bearer ${admins.adminToken}` };
-  const send = async (action: Action, method: 'GET' | 'PUT' | 'DELETE', domain = '') => {
-    const { status, body } = await invoke(action, `${method} /api/agent-domains/{domain}`, { path: { domain }, headers });
+  const send = async (action: AdminAction, method: 'GET' | 'PUT' | 'DELETE', domain = '') => {
+    const { status, body } = await invoke(byAdmin(action), `${method} /api/agent-domains/{domain}`, { path: { domain } });
     return [status, body?.domains ?? body?.domain ?? body?.error.code];
   };
-  expect(await send(approveDomain(parts), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
-  expect(await send(listDomains(parts), 'GET')).toEqual([200, [{ domain: 'a.example:8443', approved_at: expect.any(String) }]]);
+  expect(await send(approveDomain(gate), 'PUT', 'a.example:8443')).toEqual([200, 'a.example:8443']);
+  expect(await send(listDomains(gate), 'GET')).toEqual([200, [{ domain: 'a.example:8443', approved_at: expect.any(String) }]]);
   for (const name of ['A.example', 'a', 'https://a.example', 'a.example/b', '*.example', '']) {
-    expect([name, await send(approveDomain(parts), 'PUT', name)]).toEqual([name, [400, 'INVALID_PARAMETER']]);
+    expect([name, await send(approveDomain(gate), 'PUT', name)]).toEqual([name, [400, 'INVALID_PARAMETER']]);
   }
-  expect(await send(removeDomain(parts), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
-  expect(await send(removeDomain(parts), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
-  await admins.stop();
+  expect(await send(removeDomain(gate), 'DELETE', 'a.example:8443')).toEqual([204, undefined]);
+  expect(await send(removeDomain(gate), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
 });
 
 test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not asked', async (address) => {

@@ -9,13 +9,13 @@ import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openApprovedDomains } from '../../functions/core/activity/approved-domains.ts';
 import { openHistory } from '../../functions/core/activity/history.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
-import { operator } from '../../functions/core/admin/admin.ts';
+import { type Admin, operator } from '../../functions/core/admin/admin.ts';
+import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { digestOfApproval } from '../../functions/core/execution/defer.ts';
 import { type DeferredContent, openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
@@ -50,9 +50,8 @@ import { createAction as updateService } from '../../functions/update-service.ts
 import { type Endpoint, endpoints } from '../../lib/endpoints.ts';
 import type { LoggedChange } from '../../schemas/changes.ts';
 import type { ApprovalContent } from '../../schemas/deferred.ts';
-import { startAdmins } from './admins.ts';
 import { bindAgent } from './bind-agent.ts';
-import { type Answer, invoke } from './invoke.ts';
+import { type Answer, byAdmin, invoke } from './invoke.ts';
 import { intentOf, serviceNamed } from './records.ts';
 import { egress } from './registry.ts';
 import { startTable } from './table.ts';
@@ -63,7 +62,7 @@ export const adminEndpoints = endpoints.filter(({ credential }) => credential ==
 /** Those that change something. */
 export const changingEndpoints = adminEndpoints.filter(({ method }) => method !== 'GET');
 
-type World = ReturnType<typeof openWorld> & Pick<Awaited<ReturnType<typeof startAdmins>>, 'verifyAdmin'>;
+type World = ReturnType<typeof openWorld>;
 
 /** What a case has prepared. */
 interface Prepared {
@@ -75,7 +74,7 @@ interface Prepared {
 
 /** How an endpoint is tried. A new endpoint for admins needs one. */
 export interface Case {
-  open(world: World): Action;
+  open(world: World): AdminAction;
   /** makes what the endpoint works on, in this namespace */
   prepare(world: World, namespace: string | undefined): Promise<Prepared>;
   /** what its entry in the log says; absent if it changes nothing */
@@ -227,18 +226,18 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     isFullAdminsOnly: true,
   },
   'list-agent-domains': {
-    open: ({ table, verifyAdmin }) => listAgentDomains({ verifyAdmin, domains: openApprovedDomains(table) }),
+    open: ({ table }) => listAgentDomains({ domains: openApprovedDomains(table) }),
     prepare: async () => ({}),
     isFullAdminsOnly: true,
   },
   'approve-agent-domain': {
-    open: ({ verifyAdmin, table, changeLog }) => approveAgentDomain({ verifyAdmin, domains: openApprovedDomains(table, changeLog) }),
+    open: ({ table, changeLog }) => approveAgentDomain({ domains: openApprovedDomains(table, changeLog) }),
     prepare: async () => ({ path: { domain: `bot-${++count}.example` } }),
     entry: { kind: 'agent', action: 'approve' },
     isFullAdminsOnly: true,
   },
   'remove-agent-domain': {
-    open: ({ verifyAdmin, table, changeLog }) => removeAgentDomain({ verifyAdmin, domains: openApprovedDomains(table, changeLog) }),
+    open: ({ table, changeLog }) => removeAgentDomain({ domains: openApprovedDomains(table, changeLog) }),
     prepare: async ({ table }) => {
       const domain = `bot-${++count}.example`;
       await openApprovedDomains(table).approve(operator, domain);
@@ -309,9 +308,9 @@ const openWorld = (table: Table, credentials: ReturnType<typeof openCredentials>
   egress,
 });
 
-/** All endpoints for admins, over a real table, user pool and Secrets Manager of their own, in this process. */
+/** All endpoints for admins, over a real table and Secrets Manager of their own, in this process. */
 export async function startAdminEndpoints() {
-  const [database, admins, secrets] = await Promise.all([startTable(), startAdmins(), startSecrets()]);
+  const [database, secrets] = await Promise.all([startTable(), startSecrets()]);
   const client = new SecretsManagerClient({
     endpoint: secrets.endpoint,
     region: 'eu-west-1',
@@ -320,22 +319,18 @@ export async function startAdminEndpoints() {
   const credentials = openCredentials(openSecretsManager('', client));
   /** the endpoints over a table: what they work with, and how they are called */
   const over = (table: Table) => {
-    const world: World = { ...openWorld(table, credentials), verifyAdmin: admins.verifyAdmin };
-    const call = (endpoint: Endpoint, prepared: Prepared, token: string): Promise<Answer> =>
-      invoke(caseOf(endpoint).open(world), `${endpoint.method} ${endpoint.path}`, {
-        ...prepared,
-        headers: { Authorization: `Bearer ${token}`, ...prepared.headers },
-      });
+    const world = openWorld(table, credentials);
+    const call = (endpoint: Endpoint, prepared: Prepared, admin?: Admin): Promise<Answer> =>
+      invoke(byAdmin(caseOf(endpoint).open(world), admin), `${endpoint.method} ${endpoint.path}`, prepared);
     return { world, call };
   };
   return {
     ...database,
-    ...admins,
     ...over(database.table),
     over,
     stop: async () => {
       client.destroy();
-      await Promise.all([database.stop(), admins.stop(), secrets.stop()]);
+      await Promise.all([database.stop(), secrets.stop()]);
     },
   };
 }

@@ -2,17 +2,15 @@ import { createServer } from 'node:http';
 import { jest } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { close, listen } from '../../bin/local/http.ts';
-import type { Admin } from '../../functions/core/admin/admin.ts';
 import { openAdminVerifier, type VerifyAdmin } from '../../functions/core/admin/verify-admin.ts';
-
-/** A full admin, for tests of what comes after the verification. */
-export const someAdmin: Admin = { actor: { subject: 'somebody', user_name: 'alice' }, requestId: 'request-1' };
 
 export interface Admins {
   verifyAdmin: VerifyAdmin;
   /** access tokens of an admin, and of a user who is not one */
   adminToken: string;
   userToken: string;
+  /** those of the admin */
+  headers: { Authorization: string };
   /** an access token of a member of these groups */
   tokenOf(groups: string[]): Promise<string>;
   /** an access token of a machine client with these scopes */
@@ -42,9 +40,11 @@ export async function startAdmins(): Promise<Admins> {
       .setExpirationTime('1h')
       .sign(privateKey);
   const tokenOf = (groups: string[]) => sign({ username: 'alice', 'cognito:groups': groups });
+  const adminToken = await tokenOf(['admins']);
   return {
     verifyAdmin: openAdminVerifier({ userPool, clientIds: [clientId, machine], adminScope: 'intent-gate/admin' }),
-    adminToken: await tokenOf(['admins']),
+    adminToken,
+    headers: { Authorization: `Bearer ${adminToken}` },
     userToken: await tokenOf([]),
     tokenOf,
     machineTokenOf: (scopes) => sign({ client_id: machine, scope: scopes.join(' ') }, machine),

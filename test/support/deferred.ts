@@ -18,7 +18,7 @@ import { createAction as createListApprovals } from '../../functions/list-approv
 import { createRun } from '../../functions/run-deferred-call.ts';
 import type { Approval } from '../../schemas/deferred.ts';
 import type { Gate } from './gate.ts';
-import { type Answer, invoke } from './invoke.ts';
+import { type Answer, byAdmin, invoke } from './invoke.ts';
 
 /** An admin of everything. */
 export const admin: Admin = { actor: { subject: '1', user_name: 'ann' }, requestId: 'request-1' };
@@ -74,15 +74,17 @@ export function openDeferredParts(gate: Gate) {
     });
 
   const openDecide = (by: Admin, { policy = approvalTemplate(), over = table }: Options = {}): Action =>
-    createDecideApproval({
-      verifyAdmin: async () => by,
-      approvals: openApprovals(over),
-      decisions: openDecisions(over, openChangeLog(over)),
-      deferred: openDeferredCalls(over),
-      intents: gate.intents,
-      findPolicy: openPolicy(policy),
-      start,
-    });
+    byAdmin(
+      createDecideApproval({
+        approvals: openApprovals(over),
+        decisions: openDecisions(over, openChangeLog(over)),
+        deferred: openDeferredCalls(over),
+        intents: gate.intents,
+        findPolicy: openPolicy(policy),
+        start,
+      }),
+      by,
+    );
 
   return {
     openWorker,
@@ -93,7 +95,7 @@ export function openDeferredParts(gate: Gate) {
       invoke(openGetExecution(options), 'GET /api/executions/{id}', { path: { id }, headers: { Authorization: `Bearer ${pat}` } }),
 
     list: (by: Admin = admin, query: Record<string, string> = {}): Promise<Answer> =>
-      invoke(createListApprovals({ verifyAdmin: async () => by, approvals: openApprovals(table) }), 'GET /api/approvals', { query }),
+      invoke(byAdmin(createListApprovals({ approvals: openApprovals(table) }), by), 'GET /api/approvals', { query }),
 
     /** What an admin is shown of a call. */
     async shown(id: string): Promise<Approval> {

@@ -1,4 +1,6 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import type { Admin } from '../../functions/core/admin/admin.ts';
+import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
 
 /** Method and path of an endpoint below the stage, such as `PUT /api/services/{service_id}`. */
@@ -50,6 +52,15 @@ export async function invoke(steps: Action, target: Target, call: Call = {}): Pr
   if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, body };
   return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };
 }
+
+/** A full admin, for tests of what comes after the verification. */
+export const someAdmin: Admin = { actor: { subject: 'somebody', user_name: 'alice' }, requestId: 'request-1' };
+
+/** An action as an admin who has been verified calls it. */
+export const byAdmin =
+  (act: AdminAction, admin = someAdmin): Action =>
+  (request) =>
+    act(admin, request);
 
 /** The content of a refusal, without the members that every refusal has. Of any other answer, only the status. */
 export function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>) {

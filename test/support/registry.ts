@@ -1,29 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
-import { startAdmins } from './admins.ts';
 import { type Answer, refusalOf } from './invoke.ts';
 import { intentOf, serviceNamed } from './records.ts';
 import { startTable } from './table.ts';
 
 export type Headers = Record<string, string>;
 
-/** The parts that the endpoints of services and intents work with: a real table and a real user pool of their own, in this process. */
+/** The parts that the endpoints of services and intents work with, over a real table of their own. */
 export async function startRegistry() {
-  const [database, admins] = await Promise.all([startTable(), startAdmins()]);
+  const database = await startTable();
   const services = openServices(database.table);
   const intents = openIntents(database.table);
   let count = 0;
   return {
     ...database,
-    verifyAdmin: admins.verifyAdmin,
-    tokenOf: admins.tokenOf,
-    machineTokenOf: admins.machineTokenOf,
     services,
     intents,
-    /** the headers that an admin sends with a body */
-    asAdmin: { Authorization: `Bearer ${admins.adminToken}`, 'Content-Type': 'application/json' },
-    userToken: admins.userToken,
     /** registers a service under a unique name */
     createService: async (more: Partial<ReturnType<typeof serviceNamed>> = {}) =>
       services.create({ ...serviceNamed(`Service ${++count}`), ...more }),
@@ -35,13 +28,8 @@ export async function startRegistry() {
       if (!intent) throw new Error('the intent was not created');
       return { service, intent, uid };
     },
-    stop: async () => {
-      await Promise.all([database.stop(), admins.stop()]);
-    },
   };
 }
-
-export type TestRegistry = Awaited<ReturnType<typeof startRegistry>>;
 
 /** Ids that no service has. */
 export const unknownServiceIds = ['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'no-ulid', '../x', ''];
@@ -87,48 +75,6 @@ export const refusals = {
     details: { issues: issues.map(([path, problem]) => ({ path, problem })) },
   }),
 };
-
-/**
- * Defines the tests of an endpoint that only admins may call: everyone else is refused before the body or the table is read.
- * @param call - calls it with these headers, and with an invalid body if it takes one
- */
-export function testAdminsAlone({ userToken, operations }: TestRegistry, call: (headers: Headers) => Promise<Answer>): void {
-  const challenge = 'Bearer realm="intent-gate"';
-  const badToken = 'The admin token is not valid: it must be an unexpired access token of this deployment. Log in again.';
-  describe('is for admins only, and refuses', () => {
-    test.each<[string, Headers, Answer['headers'], object]>([
-      [
-        'whoever sends no token',
-        {},
-        { 'WWW-Authenticate': challenge },
-        { status: 401, code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.', details: {} },
-      ],
-      [
-        'a token that is none',
-        { Authorization: 'Bearer not.a.token' },
-        { 'WWW-Authenticate': `${challenge}, error="invalid_token"` },
-        { status: 401, code: 'UNAUTHORIZED', message: badToken, details: {} },
-      ],
-      [
-        'a user who is no admin',
-        { Authorization: `Bearer ${userToken}` },
-        {},
-        {
-          status: 403,
-          code: 'FORBIDDEN',
-          message: 'The token is valid, but does not belong to an admin. Ask to be added to the group admins.',
-          details: { reason: 'not_admin' },
-        },
-      ],
-    ])('%s', async (_, headers, expectedHeaders, expected) => {
-      operations.length = 0;
-      const answer = await call(headers);
-      expect(refusalOf(answer)).toEqual(expected);
-      expect(answer.headers).toMatchObject(expectedHeaders);
-      expect(operations).toEqual([]);
-    });
-  });
-}
 
 /** A record for an endpoint to change. */
 export interface Guarded {

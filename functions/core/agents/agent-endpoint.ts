@@ -7,7 +7,6 @@ import { type Agents, openAgents } from '../activity/agents.ts';
 import type { NamedAgent } from '../activity/find-agents.ts';
 import type { Admin } from '../admin/admin.ts';
 import { type AdminAction, forFullAdmins } from '../admin/for-admins.ts';
-import { adminVerifierFromEnvironment, type VerifyAdmin } from '../admin/verify-admin.ts';
 import { type ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
@@ -43,7 +42,6 @@ export async function requireAgent(
 }
 
 export interface AgentDeps {
-  verifyAdmin: VerifyAdmin;
   agents: Agents;
 }
 
@@ -58,10 +56,10 @@ interface AgentChange<T, B> {
 
 /** Makes the action of an endpoint that changes an agent. */
 export const changeAgent = <T, B = object>(
-  { verifyAdmin, agents }: AgentDeps,
+  { agents }: AgentDeps,
   { input, mayBeNew, change, missing = noSuchAgent, answer }: AgentChange<T, B>,
 ): AdminAction =>
-  forFullAdmins(verifyAdmin, async (admin, request) => {
+  forFullAdmins(async (admin, request) => {
     const body = input && request.body(input);
     const agent = await requireAgent(request, agents, { thumbprint: body?.key_thumbprint, mayBeNew });
     const result = await change(admin, agent, body as B);
@@ -71,5 +69,5 @@ export const changeAgent = <T, B = object>(
 
 export const agentDepsFromEnvironment = (): AgentDeps => {
   const table = tableFromEnvironment();
-  return { verifyAdmin: adminVerifierFromEnvironment(), agents: openAgents(table, changeLogFromEnvironment(table)) };
+  return { agents: openAgents(table, changeLogFromEnvironment(table)) };
 };

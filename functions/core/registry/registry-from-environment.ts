@@ -1,4 +1,3 @@
-import { adminVerifierFromEnvironment } from '../admin/verify-admin.ts';
 import { readEnvironment } from '../environment.ts';
 import { tableFromEnvironment } from '../table/table.ts';
 import { changeLogFromEnvironment } from './change-log.ts';
@@ -10,7 +9,6 @@ export function registryFromEnvironment() {
   const table = tableFromEnvironment();
   const changeLog = changeLogFromEnvironment(table);
   return {
-    verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(table, changeLog, Number(maxPerNamespace)),
     intents: openIntents(table, changeLog, Number(maxPerNamespace)),
   };

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type { Admin } from '../../../../functions/core/admin/admin.ts';
+import { forAdmins } from '../../../../functions/core/admin/for-admins.ts';
 import { openAdminVerifier } from '../../../../functions/core/admin/verify-admin.ts';
 import { noContent } from '../../../../functions/core/http/response.ts';
 import { type Answer, invoke } from '../../../support/invoke.ts';
@@ -52,10 +53,11 @@ const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines
 let admitted: Admin | undefined;
 
 async function knock(token: string | undefined, verifyAdmin = open()): Promise<Answer> {
-  const steps = async (request: Parameters<typeof verifyAdmin>[0]) => {
-    admitted = await verifyAdmin(request);
+  admitted = undefined;
+  const steps = forAdmins(verifyAdmin, async (admin) => {
+    admitted = admin;
     return noContent();
-  };
+  });
   return invoke(steps, 'GET /', { ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }) });
 }
 
@@ -92,6 +94,7 @@ test('asks for a token if there is none', async () => {
   const answer = await knock(undefined);
   expect(answer).toEqual(refused(401, 'UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.'));
   expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
+  expect(admitted).toBeUndefined();
 });
 
 test.each<[string, JWTPayload]>([
@@ -105,6 +108,7 @@ test.each<[string, JWTPayload]>([
   const answer = await knock(await sign(claims));
   expect(answer).toEqual(refused(401, 'UNAUTHORIZED', invalid));
   expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate", error="invalid_token"');
+  expect(admitted).toBeUndefined();
 });
 
 test.each<[string, () => Promise<string> | string]>([
