@@ -38,11 +38,12 @@ test('the description of a stack that runs stays; that of one that has ended is 
     mkdirSync('.local');
     const { pid: ended } = spawnSync(process.execPath, ['--version']);
     const describe = (process_id: number) => ({ base_url: `http://127.0.0.1:${process_id}`, process_id }) as StackDescription;
-    keepDescribed(describe(ended), () => 'token');
+    const forgetEnded = keepDescribed(describe(ended), () => 'token');
     const forget = keepDescribed(describe(process.pid), () => 'token');
     const forgetLater = keepDescribed(describe(process.ppid), () => 'token');
     expect(readDescription()).toEqual(describe(process.pid));
     expect([findOther(process.pid), findOther(process.ppid)]).toEqual([undefined, describe(process.pid)]);
+    forgetEnded();
     forgetLater();
     expect(readDescription()).toEqual(describe(process.pid));
     forget();
