@@ -1,19 +1,39 @@
 /** What `cdk synth` and `cdk deploy` run: settings -> stack. */
-import { readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { listAssets } from '../console/assets.ts';
 import { buildPages } from '../console/pages.ts';
+import { bundleFunctions } from '../lib/bundle.ts';
+import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from '../lib/endpoints.ts';
 import { warnOfPolicy } from '../lib/policy.ts';
 import { describeDecisions, readSettings, SettingsError } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
+
+/** Bundles functions. The local stack keeps bundles of the same sources in the folder INTENT_GATE_BUNDLES, which is filled here if it does not exist. */
+function bundle(names: readonly string[], folder: string): void {
+  const { INTENT_GATE_BUNDLES: kept } = process.env;
+  if (kept === undefined) {
+    bundleFunctions(names, folder);
+    return;
+  }
+  if (!existsSync(kept)) {
+    const all = [...endpoints.filter(hasFunction), ...backgroundFunctions, ...backgroundWithCollection];
+    bundleFunctions([...new Set(all.map(({ name }) => name))], kept);
+  }
+  for (const name of names) cpSync(join(kept, name), join(folder, name), { recursive: true });
+}
 
 try {
   // The feature flags also apply if the app is run without the CDK command line, which would pass them on.
   // Synthesized below only: left to itself, the app would write whatever it has when the process ends, even half a stack.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const settings = readSettings(app.node.getAllContext());
-  const stack = new IntentGateStack(app, 'IntentGate', settings, (protocol) => buildPages(protocol, listAssets()));
+  const stack = new IntentGateStack(app, 'IntentGate', settings, {
+    bundle,
+    buildPages: (protocol) => buildPages(protocol, listAssets()),
+  });
   for (const line of [describeDecisions(settings), ...warnOfPolicy(settings).map((problem) => `Warning: ${problem}`)]) console.error(line);
   // CloudFormation's own rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';

@@ -1,17 +1,16 @@
 import { CfnOutput, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { bundleFunctions } from './bundle.ts';
 import { Gate } from './gate.ts';
 import { readPolicy } from './policy.ts';
-import type { Pages } from './prepared-files.ts';
+import type { Build } from './prepared-files.ts';
 import { isProtected } from './retention.ts';
 import { type Settings, stackNameOf } from './settings.ts';
 import { signingPolicy } from './signing-keys.ts';
 
 /** The stack of a stage: a gate, and outputs for the project's programs. */
 export class IntentGateStack extends Stack {
-  /** @param buildPages - called only if functions are bundled */
-  constructor(scope: Construct, id: string, settings: Settings, buildPages: (protocol: string) => Pages) {
+  /** @param build - used only if functions are bundled */
+  constructor(scope: Construct, id: string, settings: Settings, build: Pick<Build, 'bundle' | 'buildPages'>) {
     const stackName = stackNameOf(settings.stage);
     super(scope, id, {
       stackName,
@@ -25,7 +24,7 @@ export class IntentGateStack extends Stack {
     const gate = new Gate(this, 'Default', {
       settings,
       policy: readPolicy(settings),
-      build: { bundle: bundleFunctions, buildPages, wordVectors: 'functions/core/search/word-vectors.bin' },
+      build: { ...build, wordVectors: 'functions/core/search/word-vectors.bin' },
       names: { name: stackName, slug: settings.stage },
     });
     const { url, tables, userPool, adminClientId, dashboard, signers } = gate;

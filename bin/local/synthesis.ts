@@ -19,7 +19,7 @@ export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') }
 /** Settings of every local stack. */
 export const localContext = { stage: 'local', allowLoopback: true, tracing: false, agentIds: 'shared', signIn: true, adminSignIn: true };
 
-/** Synthesized templates and bundles, in folders named by a digest of sources and settings. */
+/** Synthesized templates with their bundles, in folders named by a digest of sources and settings, and bundles, in folders named by one of sources only. */
 const cache = join(caches, 'synthesized');
 
 /** Number of recently used folders to keep, besides those of the last two hours: running stacks mark theirs. */
@@ -56,9 +56,15 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
     try {
       if (existsSync(folder)) continue;
       prune();
-      await runApp(draft, context, signal);
+      const code = digestCode();
+      const kept = join(cache, `bundles-${code}`);
+      const isKept = markUsed(kept);
+      const bundles = isKept ? kept : join(draft, 'bundles');
+      await runApp(draft, bundles, context, signal);
       // If a source has changed meanwhile, nobody knows which of its states went in.
-      if (digestSources(context) === digest) renameSync(draft, folder);
+      if (digestCode() !== code || digestSources(context) !== digest) continue;
+      if (!isKept) renameSync(bundles, kept);
+      renameSync(draft, folder);
     } finally {
       rmSync(draft, { recursive: true, force: true });
       unlock();
@@ -93,26 +99,31 @@ function prune(): void {
 /** A digest of everything that a synthesis with these settings reads. */
 export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
   const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
-  // Where the policies lie makes no difference, what it says does.
+  // Where the policies lie makes no difference, what they say does.
   const { policyFile = 'policy.json', tryPolicyFile, ...settings } = given;
-  const hash = createHash('sha256').update(JSON.stringify([process.version, settings, tryPolicyFile !== undefined]));
-  const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
-  const policies = [policyFile, ...(tryPolicyFile === undefined ? [] : [tryPolicyFile])];
-  for (const file of [...policies, ...files]) {
+  const policies = [policyFile, ...(tryPolicyFile === undefined ? [] : [tryPolicyFile])].map((file) => {
     const path = resolve(root, file);
-    const content = existsSync(path) ? readFileSync(path) : '';
-    hash.update(`\n${policies.includes(file) ? '' : file} ${content.length}\n`).update(content);
-  }
-  return hash.digest('hex').slice(0, 32);
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  });
+  return digestOf(JSON.stringify([digestCode(root), settings, policies]));
 }
 
-async function runApp(folder: string, context: Record<string, unknown>, signal?: AbortSignal): Promise<void> {
+/** A digest of the files that every synthesis reads, which are all that bundles are made of. */
+export function digestCode(root = projectRoot): string {
+  const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
+  return digestOf(JSON.stringify([process.version, ...files.map((file) => [file, digestOf(readFileSync(join(root, file)))])]));
+}
+
+const digestOf = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex').slice(0, 32);
+
+async function runApp(folder: string, bundles: string, context: Record<string, unknown>, signal?: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [join('bin', 'app.ts')], {
     cwd: projectRoot,
     env: {
       ...process.env,
       ...withCompileCache,
       CDK_OUTDIR: folder,
+      INTENT_GATE_BUNDLES: bundles,
       // The CDK writes where bundles are into the template only if it is asked to.
       CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:enable-asset-metadata': true }),
     },

@@ -6,9 +6,9 @@ import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { readSettings } from '../../lib/settings.ts';
 import { IntentGateStack } from '../../lib/stack.ts';
 
-/** Nothing is bundled, so no pages are needed. */
-const buildPages = (): never => {
-  throw new TypeError('pages are built only for bundles');
+/** Not used: nothing is bundled. */
+const refuse = (): never => {
+  throw new TypeError('bundles and pages are built only if functions are bundled');
 };
 
 export interface Resource {
@@ -57,7 +57,10 @@ function run(settings: Record<string, unknown>, isChecked: boolean): Synthesis {
   try {
     const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
     const app = new App({ outdir, context: { ...context, ...settings, 'aws:cdk:bundling-stacks': [] } });
-    const stack = new IntentGateStack(app, 'IntentGate', readSettings(app.node.getAllContext()), buildPages);
+    const stack = new IntentGateStack(app, 'IntentGate', readSettings(app.node.getAllContext()), {
+      bundle: refuse,
+      buildPages: refuse,
+    });
     if (isChecked) Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
     const { template } = app.synth().getStackArtifact(stack.artifactId) as { template: Template };
     const reports = isChecked ? JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')).pluginReports : [];

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { digestSources, localContext, markUsed, synthesize } from '../../../bin/local/synthesis.ts';
+import { digestCode, digestSources, localContext, markUsed, synthesize } from '../../../bin/local/synthesis.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'synthesis-'));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -50,6 +50,14 @@ describe('the digest of the sources', () => {
     expect(digest({ policyFile: join(root, 'elsewhere/policy.json') })).not.toBe(digest());
     expect(digest({ stage: 'other' })).not.toBe(digest());
   });
+});
+
+test('the digest of bundles changes with every file that is read, but not with settings and policies', () => {
+  const before = digestCode(root);
+  write('policy.json', '{"uid":"x"}');
+  expect(digestCode(root)).toBe(before);
+  write('functions/core/a.ts', 'changed');
+  expect(digestCode(root)).not.toBe(before);
 });
 
 describe('synthesize', () => {
