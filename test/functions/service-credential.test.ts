@@ -435,7 +435,8 @@ describe('an execution', () => {
     expect(switching.seen.at(-2)?.headers['x-api-key']).toBe('second');
     value = 'neither';
     const before = switching.seen.length;
-    expect(await run()).toMatchObject({ status: 502, body: { error: { details: { upstream_status: 401 } } } });
+    const refused = { status: 502, body: { error: { details: { upstream_status: 401 } } } };
+    expect(await receiptOf(async () => expect(await run()).toMatchObject(refused))).toMatchObject({ sent: true });
     expect(switching.seen.length - before).toBe(2);
     await switching.stop();
   });

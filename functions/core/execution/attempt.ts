@@ -32,19 +32,18 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     connected = await relay.connect(outgoing(execution, call));
     await countAndRecheck(execution, call);
     mayBeSent = true;
+    logLine.note({ sent: true });
     let outcome = await connected.send();
     while ('giveUp' in outcome) outcome = await sendAgain(outcome, execution, call);
-    logLine.note({ sent: true, ...upstreamOf(call), ...(outcome.isByNext && { credential: 'next' }) });
+    logLine.note({ ...upstreamOf(call), ...(outcome.isByNext && { credential: 'next' }) });
     return { mayHaveActed: true, result: describe(outcome, call, logLine) };
   } catch (error) {
     const failure = error instanceof CallFailed ? error : undefined;
     // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
     if (failure?.isOfUpstream) logLine.note(upstreamOf(call));
-    if (mayBeSent && failure?.outcome !== 'not_sent') {
-      logLine.note({ sent: true });
-      return { mayHaveActed: !isTurnedAway(error), result: error };
-    }
-    if (!mayBeSent) connected?.drop();
+    if (mayBeSent && failure?.outcome !== 'not_sent') return { mayHaveActed: !isTurnedAway(error), result: error };
+    if (mayBeSent) logLine.note({ sent: false });
+    else connected?.drop();
     await quota.giveBack();
     return { mayHaveActed: false, result: error };
   } finally {
@@ -68,6 +67,8 @@ async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCal
     if (error instanceof ApiError) return resend.giveUp();
     resend.drop();
     throw error;
+  } finally {
+    execution.logLine.note({ sent: true });
   }
   return resend.send();
 }
