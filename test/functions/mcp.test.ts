@@ -6,6 +6,7 @@ import { signPat } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { Deps } from '../../functions/mcp.ts';
+import { paginate } from '../../schemas/pagination.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
@@ -136,6 +137,22 @@ test.each(['a\nb', '', 'Bearer a.b.c'])('an argument pat %j is no PAT at all', a
   expect(body.result.structuredContent.error.details.issues).toEqual([
     { path: '/pat', problem: 'must be the PAT that accept_policy returned, and nothing else' },
   ]);
+});
+
+test.each<[object, object]>([
+  [{ query: 'time', namespace: '', service_name: '', tags: '' }, { query: 'time' }],
+  [{ query: '', namespace: '' }, {}],
+])('search_intents with %j searches with %j', async (given, searched) => {
+  const queries: object[] = [];
+  const searchIntents: Action = async (request) => {
+    queries.push(request.queryValues());
+    return { status: 200, body: { intents: [], pagination: paginate(0, 1, 5) } };
+  };
+  const params = { name: 'search_intents', arguments: given };
+  await invoke(open({ endpoints: { ...endpoints, searchIntents } }), 'POST /mcp', {
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+  });
+  expect(queries).toEqual([{ page_size: '5', view: 'brief', ...searched }]);
 });
 
 describe('what helps after a service has failed', () => {

@@ -112,7 +112,8 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       annotations: reading,
       input: searchArguments,
       run: async (args, request) => {
-        const given = Object.entries(args).filter(([, value]) => value !== undefined);
+        // empty means left out, as in a query over HTTP: models fill in every argument
+        const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== '');
         const inner = innerRequest(request, {
           method: 'GET',
           query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
