@@ -98,7 +98,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   async function call(line: string, message: Message): Promise<Outcome> {
     const { name, arguments: given } = message.params ?? {};
     if (name === 'accept_policy') return withConsent(message, accept);
-    if (name !== 'execute_intent' || given?.pat !== undefined) return readOutcome(await post(line, message));
+    if (name !== 'execute_intent' || typeof given?.pat === 'string') return readOutcome(await post(line, message));
     return withConsent(message, async () => readOutcome(await execute(line, message)));
   }
 

@@ -139,7 +139,9 @@ test.each(['a\nb', '', 'Bearer a.b.c'])('an argument pat %j is no PAT at all', a
   ]);
 });
 
-test.each<[object, object]>([
+test.each<[object | null, object]>([
+  [null, {}],
+  [{ query: 'time', namespace: null, page: null, page_size: null }, { query: 'time' }],
   [{ query: 'time', namespace: '', service_name: '', tags: '' }, { query: 'time' }],
   [{ query: '', namespace: '' }, {}],
 ])('search_intents with %j searches with %j', async (given, searched) => {
@@ -153,6 +155,27 @@ test.each<[object, object]>([
     body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
   });
   expect(queries).toEqual([{ page_size: '5', view: 'brief', ...searched }]);
+});
+
+test('null for an optional argument leaves it out; a required one is missing', async () => {
+  const execute = async (given: object) => {
+    const args = {
+      intent_uid: 'a.example:none:v1',
+      fields: null,
+      max_bytes: null,
+      idempotency_key: null,
+      digest: null,
+      pat: issued,
+      ...given,
+    };
+    const params = { name: 'execute_intent', arguments: args };
+    return (await invoke(open(), 'POST /mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } })).body.result
+      .structuredContent;
+  };
+  expect(await execute({ parameters: {} })).toMatchObject({ error: { code: 'NOT_FOUND' } });
+  expect(await execute({ parameters: null })).toMatchObject({
+    error: { details: { issues: [{ path: '/parameters', problem: 'is required' }] } },
+  });
 });
 
 describe('what helps after a service has failed', () => {

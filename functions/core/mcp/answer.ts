@@ -60,7 +60,8 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
 
   const callTool = async (era: Era, params: JsonObject, request: ApiRequest): Promise<object> => {
-    const { name, arguments: args = {}, _meta: meta } = params;
+    const { name, _meta: meta } = params;
+    const args = params.arguments ?? {};
     const trace = isObject(meta) ? readTrace(meta.traceparent, meta.tracestate) : undefined;
     if (trace) continueTrace(trace);
     const tool = typeof name === 'string' ? toolByName.get(name) : undefined;

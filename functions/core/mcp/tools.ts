@@ -30,6 +30,9 @@ export interface Endpoints {
   getExecution: Action;
 }
 
+/** Hosts with strict schemas send null for every argument that they leave out. */
+const withoutNull = (args: JsonObject): JsonObject => Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
+
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
   input: T;
   run(args: z.output<T>, request: ApiRequest, client: Abilities): Promise<ToolOutput>;
@@ -37,7 +40,7 @@ interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'ru
 
 const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
   ...tool,
-  run: async (args, request, client) => run(parse(tool.input, args, 'The arguments are not valid.'), request, client),
+  run: async (args, request, client) => run(parse(tool.input, withoutNull(args), 'The arguments are not valid.'), request, client),
 });
 
 const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
