@@ -100,6 +100,7 @@ describe('with If-Match, executes only what its caller has read:', () => {
   const described = { description: 'Answers what a country is called.' };
   test.each<[string, () => Promise<string>]>([
     ['the digest', async () => `"${await digest()}"`],
+    ['the digest without quotation marks', digest],
     ['one of several digests', async () => `"another", "${await digest()}"`],
     ['any state', async () => '*'],
     ['the entity tag of its details', async () => intentTag((await gate.intents.find(uid())) as LiveIntent, 'details')],
@@ -117,6 +118,7 @@ describe('with If-Match, executes only what its caller has read:', () => {
     const known = await digest();
     await change(more);
     const refused = await run({ code: 'FR' }, { 'If-Match': `"${known}"`, 'Idempotency-Key': 'one' });
+    expect((await run({ code: 'FR' }, { 'If-Match': known })).body).toEqual(refused.body);
     expectRefusal(refused, {
       status: 409,
       code: 'CONFLICT',
@@ -134,6 +136,18 @@ describe('with If-Match, executes only what its caller has read:', () => {
       body: { error: { code: 'CONFLICT', details: { reason: 'intent_changed', changed: [] } } },
     });
   });
+
+  test.each(['', ' ', 'unknown'])(
+    '%j, which is not in quotation marks, is refused as such: reading again would not help',
+    async (field) => {
+      await register(described);
+      expect(await run({ code: 'FR' }, { 'If-Match': field })).toMatchObject({
+        status: 400,
+        body: { error: { details: { issues: [{ path: '', problem: expect.stringMatching(/If-Match .* in quotation marks$/) }] } } },
+      });
+      expect(upstream.seen).toEqual([]);
+    },
+  );
 
   test('a call that was executed is answered again under its key, whatever has changed since', async () => {
     await register(described);

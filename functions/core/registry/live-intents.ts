@@ -1,7 +1,7 @@
 import QuickLRU from 'quick-lru';
-import { digestIntent } from '../../../schemas/intent-digest.ts';
+import { digestIntent, isIntentDigest } from '../../../schemas/intent-digest.ts';
 import { compareVersions, isIntentUid, splitIntentUid } from '../../../schemas/intent-uid.ts';
-import type { ApiError } from '../api-error.ts';
+import { type ApiError, invalidParameter } from '../api-error.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type IntentItem, type ServiceItem, toIntentRecord, toServiceRecord } from './items.ts';
@@ -17,15 +17,18 @@ export interface LiveIntent {
 /** The entity tag of one view of an intent. It depends on the service, whose name the view shows. */
 export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
 
-/** The refusal if `If-Match` contains neither the intent's digest nor one of its entity tags. */
+/** The refusal if `If-Match` contains neither the intent's digest, which may lack its quotation marks, nor one of its entity tags. */
 export function findMismatch(
   request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
   live: LiveIntent,
 ): ApiError | undefined {
-  if (request.header('if-match') === undefined) return undefined;
+  const field = request.header('if-match')?.trim();
+  if (field === undefined) return undefined;
   const digest = digestIntent(live.intent);
-  if (request.ifMatch(`"${digest}"`, intentTag(live, 'details'), intentTag(live, 'full'))) return undefined;
-  return intentChanged(request.header('if-match')?.trim().replace(/^"|"$/g, '') ?? '', digest);
+  if (request.ifMatch(digest, `"${digest}"`, intentTag(live, 'details'), intentTag(live, 'full'))) return undefined;
+  if (!field.includes('"') && !isIntentDigest(field))
+    return invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the intent, in quotation marks' }]);
+  return intentChanged(field.replace(/^"|"$/g, ''), digest);
 }
 
 /** Reads live intents, including drafts except where noted. */
