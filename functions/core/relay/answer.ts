@@ -112,5 +112,9 @@ function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?
 }
 
 /** Whole seconds only (RFC 9110 section 10.2.3 also allows dates, which depend on the upstream's clock). */
-const retryAfterSeconds = (field = ''): number =>
-  /^[0-9]{1,15}$/.test(field) ? Math.min(Math.max(Number(field), 1), maxRetryAfterSeconds) : usualRetryAfterSeconds;
+/** @param field - a number of seconds, or a date (RFC 9110 section 10.2.3) */
+function retryAfterSeconds(field = ''): number {
+  const untilDate = field.endsWith(' GMT') ? Math.ceil((Date.parse(field) - Date.now()) / 1000) : Number.NaN;
+  const seconds = /^[0-9]{1,15}$/.test(field) ? Number(field) : untilDate;
+  return Number.isNaN(seconds) ? usualRetryAfterSeconds : Math.min(Math.max(seconds, 1), maxRetryAfterSeconds);
+}

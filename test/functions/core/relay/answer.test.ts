@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { mapAnswer, refuseMismatch } from '../../../../functions/core/relay/answer.ts';
@@ -37,6 +37,10 @@ function refusal(call: () => unknown): ApiError {
 }
 
 const show = ({ code, status, message, details, headers }: ApiError) => ({ code, status, message, details, headers });
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 describe('an answer in the 200s is passed on', () => {
   test.each<[number, string, Parameter[], string]>([
@@ -230,9 +234,14 @@ describe('another status', () => {
     ['1e9', '5'],
     ['1000000000', '3600'],
     ['-1', '5'],
-    ['Wed, 21 Oct 2099 07:28:00 GMT', '5'],
+    ['Thu, 26 Nov 2026 08:01:30 GMT', '90'],
+    ['Thu, 26 Nov 2026 07:59:00 GMT', '1'],
+    ['Wed, 21 Oct 2099 07:28:00 GMT', '3600'],
+    ['Thu, 99 Nov 2026 08:01:30 GMT', '5'],
+    ['2026-11-26T08:01:30Z', '5'],
     ['9'.repeat(400), '5'],
   ])('429 with Retry-After %s', (field, seconds) => {
+    jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2026-11-26T08:00:00Z'));
     expect(
       show(refusal(() => map(429, '{"error":{"code":"UNAUTHORIZED"}}', [], field === undefined ? {} : { retryAfter: field }))),
     ).toEqual({
