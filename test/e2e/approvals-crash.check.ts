@@ -30,7 +30,9 @@ const port = String(await findFreePort());
 
 async function start(): Promise<StackDescription> {
   const policy = resolve('samples/policies/large-refunds-need-a-person.json');
-  const started = await startLocal(folder, ['--data', join(folder, 'data'), '--policy', policy], { PORT: port });
+  // The settings of the other tests of approvals, so that all of them take one synthesis.
+  const options = ['--data', join(folder, 'data'), '--policy', policy, '-c', 'agentIds=bound'];
+  const started = await startLocal(folder, options, { PORT: port });
   child = started.child;
   return started.description;
 }
