@@ -47,6 +47,8 @@ const textTypes = /^(string|date|dateTime|dateTimeStamp|time|duration|anyURI)$/;
 /** An ODRL term without its prefix or namespace. */
 const bare = (term: string): string => (term.startsWith(odrl) ? term.slice(odrl.length) : term.replace(/^odrl:/, ''));
 
+const bareIfText = (value: unknown): unknown => (typeof value === 'string' ? bare(value) : value);
+
 const bareType = (type: string): string => type.replace(/^xsd:/, '').replace(xsd, '');
 
 const list = (value: unknown): unknown[] => {
@@ -65,7 +67,7 @@ function reference(value: unknown): unknown {
 const vocabulary = (term: string): string => `${placeholder}/vocabulary/${term}`;
 
 const term: Read = (value) => {
-  const text = reference(value);
+  const text = bareIfText(reference(value));
   return typeof text === 'string' && /^[A-Za-z]\w*$/.test(text) ? vocabulary(text) : text;
 };
 
@@ -172,7 +174,7 @@ const rule =
     const refinements = refinable.flatMap(([member, of, names]) => {
       if (read[member] === undefined) return [];
       const { name, refinement } = refined(read[member], position.at(member), of, names);
-      read[member] = name;
+      read[member] = member === 'action' ? bareIfText(name) : name;
       return refinement;
     });
     if (read.constraint !== undefined || refinements.length > 0) {
@@ -190,8 +192,8 @@ const duty: Read = (value, position) => {
   const read = dropIdentity(members(value, position, { target: reference, unit, amount }), position, ['Duty']);
   const action = position.at('action');
   const { name, refinement } = refined(read.action, action, 'value', ['Action']);
-  const known = typeof name === 'string' ? bare(name) : undefined;
-  read.action = known === 'compensate' ? 'pay' : known === 'approve' ? vocabulary(known) : name;
+  const known = bareIfText(name);
+  read.action = known === 'compensate' ? 'pay' : known === 'approve' ? vocabulary(known) : known;
   const refinements = refinement.flatMap((given, at) => constraint(given, action.at('refinement', at)));
   for (const [at, one] of refinements.entries()) {
     const { leftOperand, operator, rightOperand, unit: currency } = isObject(one) ? one : {};

@@ -67,6 +67,19 @@ describe('one policy in many spellings is served in one', () => {
         'odrl:permission': canonical.permission,
       },
     ],
+    [
+      'prefixed and full terms',
+      at({
+        action: 'odrl:execute',
+        constraint: [
+          when('odrl:count', 'odrl:lteq', 5),
+          when('http://www.w3.org/ns/odrl/2/dateTime', 'odrl:lt', '2030-01-01T00:00:00Z'),
+          ...constraint.slice(2, 3),
+          when('odrl:rateLimit', 'odrl:lteq', 60, { unit: 'odrl:day' }),
+        ],
+      }),
+    ],
+    ['a full action', at({ action: { '@id': 'http://www.w3.org/ns/odrl/2/execute' } })],
     ['single objects for lists', { ...head, permission: { ...canonical.permission[0], constraint } }],
     ['references', at({ target: { '@id': intents }, action: { '@id': 'execute' } })],
     ['kinds and ids of rules', at({ '@type': 'Permission', '@id': 'urn:rule:1', target: { '@type': 'Asset', '@id': intents } })],
@@ -107,9 +120,9 @@ describe('one policy in many spellings is served in one', () => {
           when('parameters/amount', 'lteq', 500),
           when('timeOfDay', 'gteq', typed('09:00:00', 'time'), { unit: 'Europe/Berlin' }),
         ],
-        duty: [{ ...budget, unit: 'EUR' }, { action: [{ 'rdf:value': { '@id': 'odrl:compensate' }, refinement }] }],
+        duty: [{ ...budget, action: 'odrl:pay', unit: 'EUR' }, { action: [{ 'rdf:value': { '@id': 'odrl:compensate' }, refinement }] }],
       },
-      obligation: { action: 'sign', constraint: when('publicKey', 'eq', 'agent_public_key') },
+      obligation: { action: 'odrl:sign', constraint: when('odrl:publicKey', 'eq', 'agent_public_key') },
     };
     expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({
       ...head,
