@@ -62,7 +62,8 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
     const requestId = randomUUID();
     const served = await api;
     const answer = await answerRequest(served, incoming, requestId, admit);
-    const hasNoBody = answer.status === 204 || answer.status === 304;
+    // of the answer to HEAD, a function does not say how long the content would be
+    const hasNoBody = answer.status === 204 || answer.status === 304 || incoming.method === 'HEAD';
     const accepted = String(incoming.headers['accept-encoding'] ?? '');
     const { status, headers, body } = hasNoBody ? answer : await compress(answer, accepted, served.definition.minimumCompressionBytes);
     const length = hasNoBody ? {} : { 'Content-Length': Buffer.byteLength(body) };
