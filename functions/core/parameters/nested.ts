@@ -188,6 +188,9 @@ export function findNestedProblems(schema: NestedSchema, at: Path = []): Issue[]
   ];
   return [
     ...(problem === undefined ? [] : [{ path: pointer([...at, 'pattern']), problem }]),
+    ...(schema.$ref === undefined
+      ? []
+      : [{ path: pointer([...at, '$ref']), problem: 'must be left out: put what it refers to in its place' }]),
     ...inside.flatMap(([place, member]) => (member === undefined ? [] : findNestedProblems(member, [...at, ...place]))),
   ];
 }

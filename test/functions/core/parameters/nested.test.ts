@@ -109,10 +109,17 @@ test('names a bounded number of places, and none by a long name', () => {
 });
 
 test('what is wrong with a schema itself is told when it is registered', () => {
-  const schema: NestedSchema = { properties: { 'a/b': { items: { pattern: '(?=x)' } } }, anyOf: [{ pattern: '(' }] };
+  const schema: NestedSchema = { properties: { 'a/b': { items: { pattern: '(?=x)' } } }, anyOf: [{ pattern: '(' }, { $ref: '#/$defs/b' }] };
   expect(
     checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema }], output_parameters: [] }).map(({ path }) => path),
-  ).toEqual(['/input_parameters/0/schema/properties/a~1b/items/pattern', '/input_parameters/0/schema/anyOf/0/pattern']);
+  ).toEqual([
+    '/input_parameters/0/schema/properties/a~1b/items/pattern',
+    '/input_parameters/0/schema/anyOf/0/pattern',
+    '/input_parameters/0/schema/anyOf/1/$ref',
+  ]);
+  expect(
+    checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema: { properties: { $ref: {} } } }], output_parameters: [] }),
+  ).toEqual([]);
   expect(checkDefinitions({ input_parameters: [], output_parameters: [{ name: 'p', type: 'object', schema: {} }] })).toEqual([
     { path: '/output_parameters/0/schema', problem: 'must be left out, because an output is part of the answer' },
   ]);
