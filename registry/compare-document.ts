@@ -3,7 +3,7 @@ import type { RegistryContext } from './api.ts';
 import { compareService, readRegistered, type ServiceChanges } from './compare.ts';
 import { openHeaders } from './document-rule.ts';
 import type { ImportPlan } from './import/plan.ts';
-import { keepOlder, keepUids } from './keep-uids.ts';
+import { keepOlder, keepSkipped, keepUids } from './keep-uids.ts';
 
 export interface DocumentChoices {
   /** import into this service without changing its record */
@@ -31,11 +31,12 @@ export async function compareDocument<Plan extends ImportPlan>(
 ): Promise<{ planned: Plan; plan: ImportPlan; changes: ServiceChanges }> {
   const first = await planWith(into?.headers ?? headers);
   const registered = await readRegistered(context, { ...first, into, isOfDocument: true }, concurrency);
-  const kept = openHeaders(first.service, registered.service?.record);
-  const planned = into === undefined && Object.keys(kept).length > 0 ? await planWith({ ...kept, ...headers }) : first;
+  const headersKept = openHeaders(first.service, registered.service?.record);
+  const planned = into === undefined && Object.keys(headersKept).length > 0 ? await planWith({ ...headersKept, ...headers }) : first;
   const plan = keepUids(planned, registered.intents, version);
   const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
   const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed };
   const compared = await compareService(context, wanted, concurrency, isThorough, registered);
-  return { planned, plan, changes: keepOlder(compared, plan.intents, registered.intents, isDeprecating) };
+  const kept = keepSkipped(compared, plan.skipped, registered.intents);
+  return { planned, plan, changes: keepOlder(kept, plan.intents, registered.intents, isDeprecating) };
 }

@@ -1,6 +1,7 @@
 /**
  * What an import does to intents that are registered already. An operation that was renamed keeps its uid: it is recognised by method and address
- * ({@link keepUids}). Intents of other versions stay ({@link keepOlder}). Which members of a record change is decided in `document-rule.ts`.
+ * ({@link keepUids}). Intents of other versions stay ({@link keepOlder}), as do those of operations that this import skips ({@link keepSkipped}). Which
+ * members of a record change is decided in `document-rule.ts`.
  */
 import { originOf } from '../functions/core/relay/url-template.ts';
 import type { FullIntent, IntentInput } from '../schemas/intent.ts';
@@ -9,7 +10,7 @@ import { callOf, pathCallOf } from './calls.ts';
 import type { Change, Registered, ServiceChanges } from './compare.ts';
 import { findDifferences } from './differences.ts';
 import { makePathSlug } from './import/naming.ts';
-import type { ImportPlan } from './import/plan.ts';
+import type { ImportPlan, Skipped } from './import/plan.ts';
 import { normalizeIntent } from './normal-form.ts';
 
 type Intents = Registered['intents'];
@@ -114,4 +115,19 @@ export function keepOlder(
   });
   const intents = [...changes.intents, ...updates].sort((left, right) => (left.input.intent_uid < right.input.intent_uid ? -1 : 1));
   return { ...changes, intents, unwanted: changes.unwanted.filter((uid) => !isOtherVersion(uid)) };
+}
+
+/** Keeps intents from being removed whose operations are in the document, but could not be read or imported; found by uid, or by method and path. */
+export function keepSkipped(changes: ServiceChanges, skipped: readonly Skipped[], registered: Intents): ServiceChanges {
+  const isSkipped = (uid: string): boolean => {
+    const record = registered.get(uid)?.record;
+    return skipped.some(({ operation }) => operation === uid || (record !== undefined && isCalledBy(operation, record)));
+  };
+  return { ...changes, unwanted: changes.unwanted.filter((uid) => !isSkipped(uid)) };
+}
+
+/** @param operation - such as `GET /orders/{id}`; a path alone stands for all of its operations */
+function isCalledBy(operation: string, intent: Candidate): boolean {
+  const path = operation.slice(operation.indexOf('/')).replace(/\{[^{}]*\}/g, '{}');
+  return (operation.startsWith('/') || operation.startsWith(`${intent.endpoint.method} `)) && callOf(intent).endsWith(path);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { ServiceChanges } from '../../registry/compare.ts';
 import { planImport } from '../../registry/import/plan-import.ts';
-import { keepOlder, keepUids } from '../../registry/keep-uids.ts';
+import { keepOlder, keepSkipped, keepUids } from '../../registry/keep-uids.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
@@ -124,4 +124,16 @@ test('of other versions, only older ones are deprecated, and none is removed', (
     expect(kept.intents.map(({ input }) => input.intent_uid)).toEqual(expected);
     expect(kept.unwanted).toEqual(['things.example:other:v1']);
   }
+});
+
+test.each([
+  ['GET /a/{key}', 'cannot be taken', ['post-a:v1', 'get-b:v1', 'get-a-of-b:v1']],
+  ['/a/{key}', 'cannot be read', ['get-b:v1', 'get-a-of-b:v1']],
+  ['things.example:get-b:v1', 'is refused by its uid', ['get-a:v1', 'post-a:v1', 'get-a-of-b:v1']],
+  ['HEAD /a/{id}', 'has no intent', ['get-a:v1', 'post-a:v1', 'get-b:v1', 'get-a-of-b:v1']],
+])('intents of %s, which %s, are not removed', (operation, _, removed) => {
+  const known = registered(plan({ 'GET /a/{id}': 'getA', 'POST /a/{id}': 'postA', 'GET /b': 'getB', 'GET /a/{id}/b': 'getAOfB' }));
+  const changes = { unwanted: [...known.keys()] } as unknown as ServiceChanges;
+  const { unwanted } = keepSkipped(changes, [{ operation, path: '', reason: '' }], known);
+  expect(unwanted).toEqual(removed.map((slug) => `things.example:${slug}`));
 });
