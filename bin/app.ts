@@ -8,7 +8,7 @@ import { buildPages } from '../console/pages.ts';
 import { bundleFunctions } from '../lib/bundle.ts';
 import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from '../lib/endpoints.ts';
 import { warnOfPolicy } from '../lib/policy.ts';
-import { describeDecisions, readSettings, SettingsError } from '../lib/settings.ts';
+import { describeDecisions, describeUnknown, readSettings, SettingsError } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
 
 /** Bundles functions. The local stack keeps bundles of the same sources in the folder INTENT_GATE_BUNDLES, which is filled here if it does not exist. */
@@ -29,12 +29,16 @@ try {
   // The feature flags also apply if the app is run without the CDK command line, which would pass them on.
   // Synthesized below only: left to itself, the app would write whatever it has when the process ends, even half a stack.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
-  const settings = readSettings(app.node.getAllContext());
+  const context = app.node.getAllContext();
+  const settings = readSettings(context);
   const stack = new IntentGateStack(app, 'IntentGate', settings, {
     bundle,
     buildPages: (protocol) => buildPages(protocol, listAssets()),
   });
-  for (const line of [describeDecisions(settings), ...warnOfPolicy(settings).map((problem) => `Warning: ${problem}`)]) console.error(line);
+  // not refused: the key may be another tool's, in a file of the user
+  const unknown = describeUnknown(Object.keys(context));
+  const warnings = [...(unknown === undefined ? [] : [unknown]), ...warnOfPolicy(settings)];
+  for (const line of [describeDecisions(settings), ...warnings.map((problem) => `Warning: ${problem}`)]) console.error(line);
   // CloudFormation's own rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));

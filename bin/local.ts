@@ -44,14 +44,9 @@ function readSetting(text: string): [name: string, value: string] {
 /** @throws StartError for an unknown setting, which the app itself would ignore */
 async function requireSettings(names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
-  const { describeSettings } = await import('../lib/settings.ts');
-  const known = describeSettings().map(({ name }) => name);
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const meant = known.find((name) => name.toLowerCase() === unknown.toLowerCase());
-  throw new StartError(
-    `${unknown} is not a setting.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/reference.md lists all settings.`,
-  );
+  const { describeUnknown } = await import('../lib/settings.ts');
+  const mistake = describeUnknown(names);
+  if (mistake !== undefined) throw new StartError(mistake);
 }
 
 function readPort(text: string): number {

@@ -42,6 +42,18 @@ export function parseSettings(given: Record<string, unknown>, known: readonly st
   throw new SettingsError(`The settings are not valid:\n${[...known, ...found].map((mistake) => `  ${mistake}`).join('\n')}`);
 }
 
+/** Keys of the context that are not settings but mean something: to CDK and its command line, and the table of stages. */
+const otherKeys = /[@:]|^(stages|acknowledged-issue-numbers|cli-telemetry)$/;
+
+/** @returns what is wrong with the first name that no setting has, if any */
+export function describeUnknown(given: readonly string[]): string | undefined {
+  const names = Object.keys(settingsObject.shape);
+  const unknown = given.find((name) => !names.includes(name) && !otherKeys.test(name));
+  if (unknown === undefined) return undefined;
+  const meant = names.find((name) => name.toLowerCase() === unknown.toLowerCase());
+  return `${unknown} is not a setting.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/reference.md lists all settings.`;
+}
+
 const stagesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeChanges, describeDecisions, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
+import { describeChanges, describeDecisions, describeUnknown, parseSettings, readSettings, SettingsError } from '../../lib/settings.ts';
 
 const vpc = { vpcId: 'vpc-0123456789abcdef0', subnetIds: ['subnet-0123456789abcdef0'] };
 
@@ -224,6 +224,12 @@ describe('readSettings', () => {
     expect(mistakes(context, readSettings)).toEqual([expected]);
   });
 });
+
+test.each([
+  [['agent'], 'agent is not a setting. docs/reference.md lists all settings.'],
+  [['agents', 'retaindata'], 'retaindata is not a setting. Did you mean retainData? docs/reference.md lists all settings.'],
+  [['agents', 'stages', '@aws-cdk/core:checkSecretUsage', 'aws:cdk:bundling-stacks', 'acknowledged-issue-numbers'], undefined],
+])('the names %j: %s', (names, expected) => expect(describeUnknown(names)).toBe(expected));
 
 test.each([
   [
