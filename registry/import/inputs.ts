@@ -64,8 +64,9 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
     const { name, isRequired, facts, in: carrier, style } = input;
     const parameter = makeParameter(name, isRequired, facts, input.path, addNote, carrier === 'header' ? carrier : undefined);
     if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', addNote);
+    const isNullSent = carrier === 'body' && body.kind === 'members' && isJsonType(body.contentType);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
-    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }, facts }];
+    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }, facts, isNullSent }];
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
   return {

@@ -19,6 +19,8 @@ const loopComment = 'truncated: recursive, inside is the same again';
 export interface Described {
   parameter: Parameter;
   facts: Facts;
+  /** whether null is a value, rather than a way to leave the parameter out */
+  isNullSent: boolean;
 }
 
 /**
@@ -29,7 +31,7 @@ export function describeInside(described: readonly Described[], path: string, ad
   let fitting: Written[] | undefined;
   for (const [at, length] of descriptionLengths.entries()) {
     for (let levels = (fitting ? levelsOf(fitting) : 0) + 1; levels <= maxLevels; levels++) {
-      const written = described.map(({ facts }) => write(facts, levels, length));
+      const written = described.map((one) => write(one, levels, length));
       if (written.reduce((sum, { bytes }) => sum + bytes, 0) > maxSchemaBytes) break;
       fitting = written;
       if (!written.some(({ isCut }) => isCut)) break;
@@ -56,13 +58,13 @@ interface Written {
 
 const levelsOf = (written: readonly Written[]): number => Math.max(...written.map(({ levels }) => levels));
 
-function write(facts: Facts, levels: number, descriptionLength: number): Written {
+function write({ facts, isNullSent }: Described, levels: number, descriptionLength: number): Written {
   let count = 0;
   let isCut = false;
 
   const toSchema = (facts: Facts, level: number, open: readonly Facts[]): NestedSchema => {
     const { description, items, values, properties, required } = facts;
-    const schema: NestedSchema = { ...typeOf(facts, level === 0), ...constraintsOf(facts, level === 0) };
+    const schema: NestedSchema = { ...typeOf(facts, level > 0 || isNullSent), ...constraintsOf(facts, level === 0) };
     const text = level > 0 && descriptionLength > 0 ? fitDescription(description, '', () => {}) : undefined;
     if (text !== undefined) schema.description = text.length <= descriptionLength ? text : `${text.slice(0, descriptionLength - 1)}…`;
     if (items === undefined && values === undefined && properties.size === 0) return schema;
@@ -92,11 +94,11 @@ function write(facts: Facts, levels: number, descriptionLength: number): Written
 /** Constraints that a parameter itself cannot express. */
 const nestedOnly = ['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'] as const;
 
-/** At the top, null means that the parameter may be left out. */
-function typeOf({ types }: Facts, isWhole: boolean): NestedSchema {
-  const known = jsonTypes.filter((type) => types?.has(type) && !(isWhole && type === 'null'));
+function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
+  const types = [...(all ?? [])].filter((type) => mayBeNull || type !== 'null');
+  const known = jsonTypes.filter((type) => types.includes(type));
   const [first, ...others] = known.includes('number') ? known.filter((type) => type !== 'integer') : known;
-  if (first === undefined || known.length < [...(types ?? [])].filter((type) => !(isWhole && type === 'null')).length) return {};
+  if (first === undefined || known.length < types.length) return {};
   return { type: others.length === 0 ? first : [first, ...others] };
 }
 

@@ -48,7 +48,7 @@ export function makeParameter(
   const path = facts.path ?? parent;
   const type = chooseType(facts, path, addNote);
   const description = fitDescription(facts.description, path, addNote);
-  // a value that may be null is one that may be left out
+  // the type says nothing about null: the value may be left out, or its schema says that it may be null
   const allowed = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
   const constraints = Object.fromEntries(keywordNames.map((name) => [name, facts[name]]));
   const candidate: Parameter = {

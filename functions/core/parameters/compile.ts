@@ -30,7 +30,8 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
       const { name, required, type, default: fallback } = definition;
       if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
         const orNothing = !required && given[name] === '' ? ', or be left out' : '';
-        const own = check(given[name], matching).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
+        const problems = isNullValue(definition, given[name]) ? [] : check(given[name], matching);
+        const own = problems.map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
         const inside = own.length === 0 ? checkInside?.(given[name], ['parameters', name], budget) : undefined;
         issues.push(...own, ...(inside ?? []));
         values.push([name, type === 'integer' ? plainInteger(given[name]) : given[name]]);
@@ -45,7 +46,12 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
 }
 
 /** Models often write null for optional parameters that they leave out. It is a value only if the type includes it. */
-const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
+const isLeftOut = (definition: Parameter, value: unknown): boolean =>
+  value === null && !definition.required && !types[definition.type].holds(null) && !isNullValue(definition, value);
+
+/** A parameter has one type, so its schema says if it may also be null. A header field cannot be. */
+const isNullValue = ({ schema, in: place }: Parameter, value: unknown): boolean =>
+  value === null && place !== 'header' && [schema?.type].flat().includes('null');
 
 /** An integer spelt 1.0 or 1e3 is sent as 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
 function plainInteger(value: unknown): unknown {

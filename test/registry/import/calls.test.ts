@@ -97,6 +97,7 @@ describe('a call is what the document prescribes', () => {
     ['query-beside-body', { ...everything, note: 'n' }, 'PUT', `/v1/query?${writtenQuery}`, json, '{"note":"n"}'],
     ['header', { 'X-Tenant': 'acme' }, 'GET', '/v1/header'],
     ['json-members', { name: 'é', at: { lat: 1 } }, 'POST', '/v1/json', json, '{"name":"é","at":{"lat":1}}'],
+    ['json-members', { name: null }, 'POST', '/v1/json', json, '{"name":null}'],
     ['json-list', { body: [{ lat: 1 }, {}] }, 'PUT', '/v1/json', json, '[{"lat":1},{}]'],
     ['merge-patch', { body: { a: null } }, 'PATCH', '/v1/json', 'application/merge-patch+json', '{"a":null}'],
     ['delete-with-body', { ids: ['x'], force: true }, 'DELETE', '/v1/json?force=true', json, '{"ids":["x"]}'],

@@ -70,7 +70,7 @@ describe('a document in several files', () => {
       'body.yaml': 'add: { name: body, in: body, schema: { properties: { a: { type: string, x-nullable: true } } } }',
     });
     const { intents } = await plan('swagger.yaml');
-    expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string' }]);
+    expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string', schema: { type: ['string', 'null'] } }]);
   });
 
   test('has no part outside the folder of the document, behind a link, or in the network', async () => {

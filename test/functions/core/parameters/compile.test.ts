@@ -60,6 +60,9 @@ describe('null for a parameter', () => {
     ['with a default means the default', { default: 'a' }, { p: 'a' }],
     ['of any type is a value', { type: 'any' }, { p: null }],
     ['of type null is a value', { type: 'null' }, { p: null }],
+    ['whose schema allows null is a value', { default: 'a', enum: ['a'], schema: { type: ['string', 'null'] } }, { p: null }],
+    ['that is required is one, too', { required: true, format: 'date', schema: { type: ['string', 'null'] } }, { p: null }],
+    ['that is a header field never is', { in: 'header', schema: { type: ['string', 'null'] } }, {}],
   ])('%s', (_, definition, values) => {
     expect(given(definition)).toEqual({ values });
   });
