@@ -15,9 +15,21 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Writes JSON as `JSON.stringify` does, and bigints as integers. */
+/**
+ * Writes JSON as `JSON.stringify` does, and bigints as integers.
+ * @throws TypeError for NaN and Infinity, which would become null
+ */
 export function stringifyJson(value: unknown): string {
   const mark = crypto.randomUUID();
-  const text = JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? `${mark}${member}` : member)) ?? 'null';
+  const places = new WeakMap<object, string>();
+  const write = function (this: object, name: string, member: unknown): unknown {
+    const parent = places.get(this);
+    const place = parent === undefined ? '' : `${parent}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (typeof member === 'object' && member !== null) places.set(member, place);
+    if (typeof member === 'number' && !Number.isFinite(member))
+      throw new TypeError(`${place || 'the value'} is ${member}, which JSON cannot say`);
+    return typeof member === 'bigint' ? `${mark}${member}` : member;
+  };
+  const text = JSON.stringify(value, write) ?? 'null';
   return text.replace(new RegExp(`"${mark}(-?\\d+)"`, 'g'), '$1');
 }

@@ -15,6 +15,13 @@ test('integers keep every digit, in both directions', () => {
   expect(stringifyJson(value)).toBe(text);
 });
 
+test.each<[unknown, string]>([
+  [{ parameters: { 'a/b': [1, { c: Number.NaN }] } }, '/parameters/a~1b/1/c is NaN, which JSON cannot say'],
+  [-Infinity, 'the value is -Infinity, which JSON cannot say'],
+])('what would become null is refused', (value, message) => {
+  expect(() => stringifyJson(value)).toThrow(new TypeError(message));
+});
+
 /** Whole numbers that a double may have been rounded to: `JSON.stringify` writes them with all digits below 1e21. */
 const toExact = (_: string, member: unknown) =>
   typeof member === 'number' && !Number.isSafeInteger(member) && /^-?\d+$/.test(String(member)) ? BigInt(String(member)) : member;
