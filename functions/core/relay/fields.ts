@@ -28,10 +28,14 @@ export const itemsOf = (value: unknown): string[] =>
 
 const separators = { commas: [',', ','], spaces: [' ', '%20'], pipes: ['|', '%7C'] } as const;
 
+/** Whether a list or an object has nothing to be written. */
+export const isEmpty = (value: unknown): boolean => (Array.isArray(value) || isObject(value)) && Object.keys(value).length === 0;
+
 /** The fields of a parameter in a query or URL-encoded form. */
 export function* fieldsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<NameValuePair> {
   if (style === 'brackets') yield* bracketed(name, value);
   else if (style === 'json') yield { name, value: JSON.stringify(value) };
+  else if (isEmpty(value)) return;
   else if (style !== 'repeated' && style !== 'base64') yield joined(name, itemsOf(value), separators[style]);
   else if (Array.isArray(value)) yield* value.map((item) => ({ name, value: write(item) }));
   else if (isObject(value)) yield* Object.entries(value).map(([member, item]) => ({ name: member, value: write(item) }));

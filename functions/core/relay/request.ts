@@ -6,7 +6,7 @@ import { invalidParameter } from '../api-error.ts';
 import { pointer } from '../json.ts';
 import { decodeFiles, formEncode, writeBody } from './body.ts';
 import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
-import { encode, fieldsOf, itemsOf, type NameValuePair, write } from './fields.ts';
+import { encode, fieldsOf, isEmpty, itemsOf, type NameValuePair, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
 import { type Place, parseUrlTemplate, placedNames, placesOf, type UrlTemplate } from './url-template.ts';
 
@@ -138,7 +138,7 @@ function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path
 }
 
 const expandQuery = ({ names }: Place, values: Values): string[] =>
-  names.filter((name) => Object.hasOwn(values, name)).map((name) => `${encode(name)}=${list(values[name])}`);
+  names.filter((name) => Object.hasOwn(values, name) && !isEmpty(values[name])).map((name) => `${encode(name)}=${list(values[name])}`);
 
 /** Parameter names in the literal query of the URL. */
 function literalNames({ parts }: UrlTemplate): string[] {

@@ -46,6 +46,7 @@ describe('the query of GET and DELETE', () => {
     ['/a{?q,r}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
     ['/a{?q,r}', { r: 'y' }, '/a?r=y'],
     ['/a{?ids}', { ids: ['a', 'b,c'] }, '/a?ids=a,b%2Cc'],
+    ['/a{?ids,q}', { ids: [], q: '' }, '/a?q='],
     ['/a{?where}', { where: { x: 1, y: 'é' } }, '/a?where=x,1,y,%C3%A9'],
     ['/a?b=c{&q}', { q: 'x' }, '/a?b=c&q=x'],
     ['/a{&q}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
@@ -131,6 +132,11 @@ describe('lists and objects in a query or form', () => {
     });
     expect(buildCall({ body: null }, declared, { a: value })).toEqual({ method: 'POST', url });
   });
+});
+
+test.each(['commas', 'spaces', 'pipes', 'brackets'] as const)('an empty list or object with %s becomes nothing', (style) => {
+  const declared: Record<string, Partial<Parameter>> = { a: { style }, b: { style } };
+  expect(buildCall({ method: 'GET' }, declared, { a: [], b: {} })).toEqual({ method: 'GET', url: `${origin}/a` });
 });
 
 describe('what carries a parameter', () => {
