@@ -34,10 +34,16 @@ export const readParameters = (parameters: readonly Parameter[]): Shape => ({
     name: parameter.name,
     description: parameter.description,
     isRequired: parameter.required === true && parameter.default === undefined,
-    // the schema says more than the parameter itself
-    shape: readSchema('schema' in parameter ? parameter.schema : parameter),
+    shape: readSchema(schemaOf(parameter)),
   })),
 });
+
+/** What a parameter has inside says more than the parameter itself, apart from its allowed values. */
+function schemaOf(parameter: Parameter): object {
+  const { enum: choices, schema } = parameter;
+  if (schema === undefined || !choices?.every(isScalar)) return schema ?? parameter;
+  return { enum: choices, nullable: [schema.type].flat().includes('null') };
+}
 
 /** Falls back to `any` where types cannot express the schema. */
 export function readSchema(schema: unknown, depth = 0): Shape {

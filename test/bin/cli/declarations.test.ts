@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { writePython } from '../../../bin/cli/declarations/python.ts';
 import { readSchema, type Shape } from '../../../bin/cli/declarations/shape.ts';
 import { writeTypeScript } from '../../../bin/cli/declarations/typescript.ts';
-import type { NestedSchema } from '../../../schemas/parameter.ts';
+import type { NestedSchema, Parameter } from '../../../schemas/parameter.ts';
 import { intentOf } from '../../support/records.ts';
 
 const any: Shape = { kind: 'any' };
@@ -56,16 +56,18 @@ test('a parameter that has kept the schema of its document is what that says', (
     required: ['city'],
   };
   const address = { name: 'address', type: 'object', required: true, schema } as const;
-  const intents = [intentOf('a.example:b:v1', { input_parameters: [address] })];
+  const kind = { name: 'kind', type: 'string', required: true, enum: ['a'], schema: { type: ['string', 'null'] } } as const;
+  const intents = [intentOf('a.example:b:v1', { input_parameters: [address, kind] as unknown as Parameter[] })];
   expect([...writeTypeScript(intents, 'client')].join('')).toContain(`
         address: {
           city: string;
           lines?: readonly (1 | 2)[] | undefined;
         };
+        kind: "a" | null;
 `);
   const python = [...writePython(intents)].join('');
   expect(python).toContain('_P1_1 = TypedDict("_P1_1", {"city": str, "lines": NotRequired[Sequence[Literal[1, 2]]]})\n');
-  expect(python).toContain('_P1 = TypedDict("_P1", {"address": _P1_1})\n');
+  expect(python).toContain('_P1 = TypedDict("_P1", {"address": _P1_1, "kind": Union[Literal["a"], None]})\n');
 });
 
 test.each([
