@@ -1,6 +1,6 @@
 import { readAddress } from './address.ts';
 import { noteIssues } from './answer-issues.ts';
-import { Deferred, Refusal } from './errors.ts';
+import { Deferred, Refusal, UnexpectedAnswer } from './errors.ts';
 import { type Exchange, openHttp, pause, readFailure, type SendOptions } from './http.ts';
 import { parseJson } from './json.ts';
 import { makeProof } from './jws.ts';
@@ -215,11 +215,14 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   return {
     search: async (query, { signal } = {}) => {
       const { tags, ...rest } = typeof query === 'string' ? { query } : query;
-      return (await http.send('GET', '/api/intents/search', { query: { ...rest, tags: tags?.join(',') }, signal })).body as IntentPage;
+      const answer = await http.send('GET', '/api/intents/search', { query: { ...rest, tags: tags?.join(',') }, signal });
+      return bodyOf<IntentPage>(answer, ({ intents, pagination }) => Array.isArray(intents) && typeof pagination === 'object');
     },
 
-    get: async (intentUid, { signal } = {}) =>
-      (await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal })).body as FullIntent,
+    get: async (intentUid, { signal } = {}) => {
+      const answer = await http.send('GET', `/api/intents/${encodeURIComponent(intentUid)}`, { query: { view: 'full' }, signal });
+      return bodyOf<FullIntent>(answer, ({ intent_uid }) => typeof intent_uid === 'string');
+    },
 
     execute: async (intent: string | { intent_uid: string }, parameters, options: ExecuteOptions = {}) => {
       const { signal, idempotencyKey = crypto.randomUUID(), fields, maxBytes, ifMatch, wait, respondAsync, traceparent } = options;
@@ -243,13 +246,20 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
       return noteReceipt(noteIssues(parse(text), headers), answered, parameters) as never;
     },
 
-    readExecution: async (execution, { signal } = {}) => (await readState(execution, signal)).body as ExecutionState,
+    readExecution: async (execution, { signal } = {}) =>
+      bodyOf<ExecutionState>(await readState(execution, signal), ({ status }) => typeof status === 'string'),
 
     obtainPat: async () => {
       const { text, expiresAtMs } = await pats.obtain();
       return { pat: text, expiresAt: expiresAtMs === undefined ? undefined : new Date(expiresAtMs) };
     },
   };
+}
+
+/** @throws UnexpectedAnswer for an object that no gate answers with */
+function bodyOf<Body>(answer: Exchange, isRight: (body: Partial<Body>) => boolean): Body {
+  if (!isRight((answer.body ?? {}) as Partial<Body>)) throw new UnexpectedAnswer(answer);
+  return answer.body as Body;
 }
 
 /** How often the state of a call is read while it is waited for, in milliseconds. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type ErrorCode, type GateErrorCode, gateErrorCodes, Refusal } from '../../client/connect.ts';
+import { connect, type ErrorCode, type GateErrorCode, gateErrorCodes, Refusal, UnexpectedAnswer } from '../../client/connect.ts';
 import { type ErrorCode as CodeOfTable, errorTable } from '../../schemas/errors.ts';
 
 const refusal = (details: Record<string, unknown>) =>
@@ -47,4 +47,14 @@ describe('what the service said', () => {
     expect(length).toBeLessThanOrEqual(1024);
     expect(length).toBeGreaterThan(1018);
   });
+});
+
+test('JSON of something else is no answer of a gate', async () => {
+  const gate = await connect('https://gate.example', {
+    agentId: 'a',
+    onPolicy: () => true,
+    fetch: async () => new Response('{"method":"GET"}'),
+  });
+  await expect(gate.search('x')).rejects.toThrow(UnexpectedAnswer);
+  await expect(gate.get('a:b:v1')).rejects.toThrow(UnexpectedAnswer);
 });

@@ -40,6 +40,12 @@ _POLL_SECONDS = 2.0
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
 
 
+def _require(answer: Answer, members: Mapping[str, type]) -> None:
+    """Raises UnexpectedAnswer for an object that no gate answers with."""
+    if not all(isinstance(answer.get(name), kind) for name, kind in members.items()):
+        raise UnexpectedAnswer(answer.status)
+
+
 class IntentGate:
     """A gate, as an agent sees it. Threads may share one.
 
@@ -85,11 +91,15 @@ class IntentGate:
     def search(self, /, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
         """Finds intents. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
         given = {name: value for name, value in {"query": query, **filters}.items() if value is not None}
-        return cast(IntentPage, self._send("GET", "/api/intents/search?" + urllib.parse.urlencode(given)))
+        answer = self._send("GET", "/api/intents/search?" + urllib.parse.urlencode(given))
+        _require(answer, {"intents": list, "pagination": dict})
+        return cast(IntentPage, answer)
 
     def get(self, intent_uid: str) -> FullIntent:
         """One intent, with everything that was registered."""
-        return cast(FullIntent, self._send("GET", f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}?view=full"))
+        answer = self._send("GET", f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}?view=full")
+        _require(answer, {"intent_uid": str})
+        return cast(FullIntent, answer)
 
     def policy(self) -> Tuple[Policy, List[str]]:
         """The usage policy, and its meaning according to the gate, in plain sentences."""
@@ -166,7 +176,9 @@ class IntentGate:
     def read_execution(self, execution: str) -> ExecutionState:
         """What has become of a call that is made later. execution is its id, or the address in its state."""
         path = "/api/executions/" + urllib.parse.quote(execution.rsplit("/", 1)[-1], safe="")
-        return cast(ExecutionState, dict(self._send_with_pat("GET", path, {}, None, None, self._parse_float)))
+        answer = self._send_with_pat("GET", path, {}, None, None, self._parse_float)
+        _require(answer, {"status": str})
+        return cast(ExecutionState, dict(answer))
 
     def _wait_for_end(self, state: ExecutionState, wait: Union[bool, OnWait]) -> None:
         shown = None
