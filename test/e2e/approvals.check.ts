@@ -150,7 +150,8 @@ print(gate.execute(uid, {"amount": 910}, wait=lambda state: states.append(state[
 try:
     gate.execute(uid, {"amount": 911})
 except Deferred as error:
-    print(error.code, error.state["status"], gate.read_execution(error.state["execution"])["status"])
+    execution = error.state["execution"]
+    print(error.code, error.state["status"], gate.read_execution(execution)["execution"] == execution)
     try:
         gate.execute(uid, {"amount": 911}, error.idempotency_key, wait=True)
     except Refusal as refusal:
@@ -174,7 +175,7 @@ test('the client in Python waits, too', async () => {
   await decide('deny');
   expect((await running).stdout.split('\n')).toEqual([
     "{'refunded': True} waiting",
-    'DEFERRED waiting waiting',
+    'DEFERRED waiting True',
     'FORBIDDEN: An admin denied this call: Too much',
     '429',
     "{'refunded': True} ['working']",

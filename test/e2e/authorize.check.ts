@@ -24,7 +24,7 @@ import { startUpstream } from '../support/upstream.ts';
 import { startApi } from './api.ts';
 
 const [database, clientHost] = await Promise.all([startTable(), startClientHost()]);
-const api = await startApi({ demo: true, dynamodbEndpoint: database.endpoint });
+const api = await startApi({ demo: true, background: false, dynamodbEndpoint: database.endpoint });
 const { stack } = api;
 const base = stack.base_url;
 afterAll(async () => {
