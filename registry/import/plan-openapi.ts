@@ -102,6 +102,8 @@ function securityOf(root: Node, operations: readonly Operation[]): unknown {
 function readServiceUrl(root: Node, options: ImportOptions): string {
   try {
     const url = chooseServer([root], options);
+    if (url.includes('?'))
+      throw new DocumentError('The address of the API has a query, which paths cannot follow. Give it without one with --base-url.');
     if (URL.canParse(url)) return url;
   } catch (error) {
     if (!(error instanceof Unfit)) throw error;
@@ -195,6 +197,8 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType, body } = makeRequest(operation, context);
   const place = pathOf(given);
+  const server = chooseServer([given, pathItem, root], options);
+  if (server.includes('?')) throw new Unfit(place, 'has a server address with a query, which its path cannot follow');
   const hasPatch = isNode(pathItem.patch);
   const name =
     readTitle(text(given.summary), place, addNote) ??
@@ -212,7 +216,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
     input_parameters: inputs,
     output_parameters: makeOutputs(operation, context),
     endpoint: {
-      url: chooseServer([given, pathItem, root], options) + template,
+      url: server + template,
       method,
       content_type: contentType,
       ...(body !== undefined && { body }),

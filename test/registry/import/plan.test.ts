@@ -120,6 +120,12 @@ describe('an operation that a call of an intent cannot make is skipped with the 
     ['a header that steers', parameters(forwarded), '/parameters/0', 'needs the header X-Forwarded-For, which callers may not choose'],
     ['more than 100 required parameters', parameters(...many), '', 'needs more than 100 parameters'],
     ['a private server', { servers: [{ url: 'http://10.0.0.1' }] }, '', 'would be refused: /endpoint/url must begin with https://'],
+    [
+      'a server with a query',
+      { servers: [{ url: 'https://a.example/?k=1' }] },
+      '',
+      'has a server address with a query, which its path cannot follow',
+    ],
     ['no absolute server', { servers: [{ url: '/api' }] }, '/servers/0/url', 'has no absolute server address; give one with --base-url'],
   ])('%s', (_, more, path, reason) => {
     const skipped = [{ operation: 'POST /things', path: at + path, reason }];
@@ -181,6 +187,12 @@ test.each<[string, type: string | string[], isNeeded: boolean, isRequired: boole
 ])('a body that %s', (_, type, isNeeded, required, expected) => {
   const { inputs } = planBody({ required, ...json({ type, ...(isNeeded && { required: ['a'] }), properties: { a: text } }) });
   expect(inputs.map((input) => [input.name, input.required ?? false])).toEqual(Object.entries(expected));
+});
+
+test('an address of the API with a query is refused', () => {
+  expect(() => planOperation({}, { baseUrl: 'https://a.example/v1?k=1' })).toThrow(
+    'The address of the API has a query, which paths cannot follow. Give it without one with --base-url.',
+  );
 });
 
 test('a schema that uses the same one many times is resolved once', () => {
