@@ -1,4 +1,4 @@
-import { Agent, createServer, type IncomingHttpHeaders, request as send } from 'node:http';
+import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { seededRandom } from './random.ts';
 
@@ -70,7 +70,7 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
       outgoing.end(body);
     });
 
-  const server = createServer(async (incoming, response) => {
+  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<unknown> {
     const { method = 'GET', url = '/', headers } = incoming;
     counts.requests++;
     const fault = draw();
@@ -87,12 +87,20 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     } catch {
       return incoming.socket.destroy();
     }
+  }
+
+  const passing = new Set<Promise<unknown>>();
+  const server = createServer((incoming, response) => {
+    const passed = pass(incoming, response).finally(() => passing.delete(passed));
+    passing.add(passed);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const stop = async () => {
-    agent.destroy();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
+    // what is held back still reaches the target, which may be stopped next
+    await Promise.all(passing);
+    agent.destroy();
   };
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const proxy: FaultyProxy = { endpoint, faults, next: [], counts, stop };
