@@ -3,7 +3,7 @@ import { request as requestTls } from 'node:https';
 import type { Readable } from 'node:stream';
 import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import { closeStale, openAwsAgents } from './idle-connections.ts';
-import { currentSignal } from './invocation.ts';
+import { currentSignal, stepTimeout, timeLeftMs } from './invocation.ts';
 
 const connectTimeoutMs = 500;
 
@@ -14,8 +14,7 @@ const maxSockets = 50;
 const failure = (name: 'AbortError' | 'TimeoutError', message: string, cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { name });
 
-const aborted = (signal: AbortSignal | undefined): Error =>
-  failure('AbortError', 'the step that the request is part of has ended', signal?.reason);
+const aborted = (reason: unknown): Error => failure('AbortError', 'the step that the request is part of has ended', reason);
 
 /** Text, which Node sends in one packet with the header. */
 const readText = (body: unknown): unknown =>
@@ -50,8 +49,9 @@ export const jsonHttpHandler = (requestTimeoutMs: number) => {
 
   const handle = (request: HttpRequest): Promise<{ response: HttpResponse }> =>
     new Promise((resolve, reject) => {
-      const signal = currentSignal();
-      if (signal?.aborted) return reject(aborted(signal));
+      const [signal, leftMs] = [currentSignal(), timeLeftMs()];
+      if (signal?.aborted) return reject(aborted(signal.reason));
+      if (leftMs <= 0) return reject(aborted(stepTimeout()));
       const stopWaiting = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
@@ -62,8 +62,9 @@ export const jsonHttpHandler = (requestTimeoutMs: number) => {
         sent.destroy();
       };
       const sent = begin(request, agents, fail);
-      const abort = () => fail(aborted(signal));
-      const timer = setTimeout(() => fail(failure('TimeoutError', 'no answer in time')), requestTimeoutMs);
+      const abort = () => fail(aborted(signal?.reason));
+      const giveUp = () => fail(leftMs < requestTimeoutMs ? aborted(stepTimeout()) : failure('TimeoutError', 'no answer in time'));
+      const timer = setTimeout(giveUp, Math.min(requestTimeoutMs, leftMs));
       signal?.addEventListener('abort', abort, { once: true });
       sent
         .on('response', (response) => {
@@ -95,13 +96,13 @@ export const openStreams = (silenceMs: number) => {
   return (request: HttpRequest, body?: Readable): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const signal = currentSignal();
-      if (signal?.aborted) return reject(aborted(signal));
+      if (signal?.aborted) return reject(aborted(signal.reason));
       const fail = (error: Error) => {
         reject(error);
         sent.destroy(error);
       };
       const sent = begin(request, agents, fail);
-      const abort = () => fail(aborted(signal));
+      const abort = () => fail(aborted(signal?.reason));
       signal?.addEventListener('abort', abort, { once: true });
       sent
         .setTimeout(silenceMs, () => fail(failure('TimeoutError', 'the connection was silent for too long')))

@@ -3,11 +3,12 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { HttpRequest } from '@smithy/core/protocols';
 import { awsClientSettings, openStreams } from '../../../functions/core/aws-client.ts';
-import { bounded, withinInvocation } from '../../../functions/core/invocation.ts';
+import { bounded, untilTimeout, withinInvocation } from '../../../functions/core/invocation.ts';
 
 let server: Server;
 const asked: string[] = [];
@@ -45,9 +46,12 @@ describe('a request of an AWS client', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('is not sent again if the answer breaks off with the step that it is part of', async () => {
+  test.each([
+    ['', bounded],
+    [' whose time is all that bounds it', untilTimeout],
+  ])('is not sent again if the answer breaks off with the step that it is part of%s', async (_, bound) => {
     const client = await clientOf((_, response) => response.writeHead(200, { 'Content-Length': 100 }).write('{'));
-    const failed = bounded(100, () => client.send(get));
+    const failed = bound(100, () => client.send(get));
     await expect(failed).rejects.toMatchObject({ name: 'AbortError', cause: { name: 'TimeoutError' } });
     expect(asked).toHaveLength(1);
   });
@@ -56,6 +60,18 @@ describe('a request of an AWS client', () => {
     const client = await clientOf((_, response) => response.end('{}'));
     await expect(withinInvocation(AbortSignal.abort(), () => client.send(get))).rejects.toMatchObject({ name: 'AbortError' });
     expect(asked).toEqual([]);
+  });
+
+  test('is sent again only while its step has time', async () => {
+    const client = await clientOf(() => {}, 80);
+    await expect(untilTimeout(120, () => client.send(get))).rejects.toMatchObject({ name: 'AbortError', cause: { name: 'TimeoutError' } });
+    expect(asked).toHaveLength(2);
+    const late = untilTimeout(1, async () => {
+      await pause(20);
+      return client.send(get);
+    });
+    await expect(late).rejects.toMatchObject({ name: 'AbortError', cause: { name: 'TimeoutError' } });
+    expect(asked).toHaveLength(2);
   });
 
   test('that breaks off is sent again', async () => {
