@@ -46,10 +46,11 @@ export function openSignedRequests(timeoutMs: number, signing: Signing) {
   };
 }
 
-/** The endpoint of an AWS service in a region, chosen as the SDK does. */
-export const serviceEndpoint = (service: string, region: string): string =>
-  process.env[`AWS_ENDPOINT_URL_${service.toUpperCase()}`] ??
-  process.env.AWS_ENDPOINT_URL ??
-  `https://${service}.${region}.${awsDomain(region)}`;
+/**
+ * The endpoint of an AWS service in a region, chosen as the SDK does.
+ * @param variable - the end of the name of the environment variable that replaces it
+ */
+export const serviceEndpoint = (service: string, region: string, variable = service.toUpperCase()): string =>
+  process.env[`AWS_ENDPOINT_URL_${variable}`] ?? process.env.AWS_ENDPOINT_URL ?? `https://${service}.${region}.${awsDomain(region)}`;
 
 export const awsDomain = (region: string): string => (region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com');

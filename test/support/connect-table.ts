@@ -1,4 +1,5 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { awsClientSettings } from '../../functions/core/aws-client.ts';
 import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
 import { openTable, type Table } from '../../functions/core/table/table.ts';
@@ -8,7 +9,12 @@ export const connectTable = (endpoint: string, tableNames: Record<TableName, str
   openTable(
     tableNames,
     DynamoDBDocumentClient.from(
-      new LeanDynamoDBClient({ endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
+      new LeanDynamoDBClient({
+        ...awsClientSettings({ requestTimeout: 60_000 }),
+        endpoint,
+        region: 'eu-west-1',
+        credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      }),
       { marshallOptions: { removeUndefinedValues: true } },
     ),
   );

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   CreateSecretCommand,
   DeleteSecretCommand,
@@ -6,25 +7,37 @@ import {
   ResourceExistsException,
   ResourceNotFoundException,
   SecretsManagerClient,
+  type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
 import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
-import { openSigner } from '../aws-signature.ts';
 import { bounded } from '../invocation.ts';
+import { JsonProtocol11 } from '../json-protocol.ts';
+import { lighten } from '../lean-client.ts';
+import { serviceEndpoint } from '../signed-request.ts';
 
 /** Time limit of one operation with all its retries, in milliseconds. */
 const operationTimeoutMs = 2_500;
 
-/** The client with bounded waits. `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
-const secretsClient = () =>
-  new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), signer: openSigner('secretsmanager') });
+interface SecretsSettings extends Omit<SecretsManagerClientConfig, 'endpoint' | 'region'> {
+  endpoint?: string;
+  region?: string;
+}
+
+/** `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
+export const openSecretsClient = ({ region = process.env.AWS_REGION ?? '', endpoint, ...settings }: SecretsSettings = {}) =>
+  lighten(
+    new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), ...settings, region, protocol: JsonProtocol11 as never }),
+    { name: 'secretsmanager', endpoint: endpoint ?? serviceEndpoint('secretsmanager', region, 'SECRETS_MANAGER') },
+  );
 
 /**
  * AWS Secrets Manager: named secrets with their two newest versions.
  * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
  */
-export function openSecretsManager(prefix: string, client: SecretsManagerClient = secretsClient()) {
-  const overwrite = (id: string, secret: string) => client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret }));
+export function openSecretsManager(prefix: string, client: SecretsManagerClient = openSecretsClient()) {
+  const overwrite = (id: string, secret: string) =>
+    client.send(new PutSecretValueCommand({ SecretId: id, SecretString: secret, ClientRequestToken: randomUUID() }));
 
   return {
     /**
@@ -43,7 +56,9 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
         const id = prefix + name;
         const written =
           (await unless(ResourceNotFoundException, () => overwrite(id, secret))) ??
-          (await unless(ResourceExistsException, () => client.send(new CreateSecretCommand({ Name: id, SecretString: secret })))) ??
+          (await unless(ResourceExistsException, () =>
+            client.send(new CreateSecretCommand({ Name: id, SecretString: secret, ClientRequestToken: randomUUID() })),
+          )) ??
           (await overwrite(id, secret));
         if (written.VersionId === undefined) throw new Error('Secrets Manager has named no version');
         return written.VersionId;

@@ -1,25 +1,21 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { getSchemaSerdePlugin } from '@smithy/core/schema';
-import { openSigner } from '../aws-signature.ts';
+import { JsonProtocol } from '../json-protocol.ts';
+import { lighten } from '../lean-client.ts';
+import { serviceEndpoint } from '../signed-request.ts';
 
-/** Middleware without effect here: requests are not logged, DynamoDB calls no functions, and nobody reads the user agent. */
-const idleSteps = ['loggerMiddleware', 'recursionDetectionMiddleware', 'getUserAgentMiddleware'];
+export interface LeanSettings extends Omit<DynamoDBClientConfig, 'endpoint' | 'region'> {
+  /** default: of the region, or `AWS_ENDPOINT_URL_DYNAMODB` */
+  endpoint?: string;
+  region?: string;
+  /** one that reads answers to their end, as `jsonHttpHandler` does: the SDK's own returns a stream */
+  requestHandler: NonNullable<DynamoDBClientConfig['requestHandler']>;
+}
 
-/**
- * The SDK's client without some costs of each request: three idle middlewares, a new signer, and spreads of the configuration, which take forty times as
- * long from the object that the SDK builds as from a copy of it.
- */
 export class LeanDynamoDBClient extends DynamoDBClient {
-  declare readonly config: DynamoDBClient['config'];
-
-  constructor(settings: DynamoDBClientConfig) {
-    super(settings);
-    for (const step of idleSteps) this.middlewareStack.remove(step);
-    const signer = openSigner('dynamodb', this.config);
-    this.config.signer = async () => signer;
-    this.config = { ...this.config };
-    this.middlewareStack.use(getSchemaSerdePlugin(this.config));
+  constructor({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('dynamodb', region), ...settings }: LeanSettings) {
+    super({ ...settings, region, protocol: JsonProtocol as never });
+    lighten(this, { name: 'dynamodb', endpoint });
   }
 }
 

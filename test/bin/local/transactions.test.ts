@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createTables, startDynamo } from '../../../bin/local/table.ts';
+import { awsClientSettings } from '../../../functions/core/aws-client.ts';
 import { LeanDynamoDBClient } from '../../../functions/core/table/dynamodb-client.ts';
 import { seededRandom } from '../../support/random.ts';
 import { startTable } from '../../support/table.ts';
@@ -16,7 +17,8 @@ afterAll(stop);
 
 const { activity } = tableNames;
 const location = { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 1 };
-const lean = DynamoDBDocumentClient.from(new LeanDynamoDBClient(location));
+const leanClient = (place = location) => new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 60_000 }), ...place });
+const lean = DynamoDBDocumentClient.from(leanClient());
 afterAll(() => lean.destroy());
 
 type Actions = NonNullable<TransactWriteCommand['input']['TransactItems']>;
@@ -162,7 +164,7 @@ test('kill -9 leaves nothing half-written, and forgets nothing that was acknowle
   }));
   const open = async () => {
     const dynamo = await startDynamo(folder);
-    const kept = DynamoDBDocumentClient.from(new LeanDynamoDBClient({ ...location, endpoint: dynamo.endpoint }));
+    const kept = DynamoDBDocumentClient.from(leanClient({ ...location, endpoint: dynamo.endpoint }));
     await createTables({ ...location, endpoint: dynamo.endpoint }, definitions);
     return { dynamo, kept };
   };

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { RunningService } from '../../../../bin/local/json-service.ts';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
-import { openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
+import { openSecretsClient, openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
 import { credentialInput } from '../../../../schemas/credential.ts';
 
 const origins = ['https://api.world.example'];
@@ -26,7 +26,7 @@ beforeAll(async () => {
   });
   const { endpoint } = secrets;
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  client = new SecretsManagerClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 });
+  client = openSecretsClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 });
 });
 afterAll(async () => {
   client.destroy();

@@ -1,8 +1,15 @@
-import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  DynamoDBServiceException,
+  GetItemCommand,
+  PutItemCommand,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
 import { GetCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest, HttpResponse } from '@smithy/core/protocols';
+import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { openSigner } from '../../../../functions/core/aws-signature.ts';
 import { LeanDocumentClient, LeanDynamoDBClient } from '../../../../functions/core/table/dynamodb-client.ts';
@@ -15,16 +22,82 @@ const morning = new Date('2026-03-04T05:06:07.089Z');
 const evening = new Date('2026-03-04T23:59:59.999Z');
 const nextDay = new Date('2026-03-05T00:00:00Z');
 
-test('the lean client does without three steps of the SDK', () => {
-  const settings = { region, credentials: first };
-  const left = new LeanDynamoDBClient(settings).middlewareStack.identify();
-  const steps = new DynamoDBClient(settings).middlewareStack.identify();
-  expect(steps.filter((step) => !left.includes(step))).toEqual([
-    'loggerMiddleware - initialize',
-    'getUserAgentMiddleware - build',
-    'recursionDetectionMiddleware - build',
+/** A lean client, of which `answer` is what DynamoDB answers. */
+function clientOf(answer: (request: HttpRequest) => { statusCode: number; body: string }) {
+  const sent: HttpRequest[] = [];
+  const handle = async (request: HttpRequest) => {
+    sent.push(request);
+    const { statusCode, body } = answer(request);
+    return { response: new HttpResponse({ statusCode, headers: { 'x-amzn-requestid': 'r1' }, body: Buffer.from(body) }) };
+  };
+  const retryStrategy = new ConfiguredRetryStrategy(3, () => 0);
+  return { sent, client: new LeanDynamoDBClient({ region, credentials: first, requestHandler: { handle } as never, retryStrategy }) };
+}
+
+const get = new GetItemCommand({ TableName: 'table', Key: { pk: { S: 'a' } } });
+
+test('a request of the lean client takes only the steps that it needs', async () => {
+  const { client } = clientOf(() => ({ statusCode: 200, body: '{}' }));
+  await client.send(get);
+  expect(client.middlewareStack.concat(get.middlewareStack).identify()).toEqual([
+    'serializerMiddleware - serialize',
+    'retryMiddleware - finalizeRequest',
+    'sign - after retryMiddleware',
+    'deserializerMiddleware - deserialize',
   ]);
-  expect(left.filter((step) => !steps.includes(step))).toEqual([]);
+});
+
+test('sends and reads bytes, and attributes whose names are those of types', async () => {
+  const bytes = Uint8Array.from([0, 127, 128, 255]);
+  const item = { packed: { B: bytes }, B: { S: 'letter' }, text: { S: '"B":"AAE="' }, nested: { M: { B: { B: bytes } } } };
+  const { client, sent } = clientOf(({ body }) => ({ statusCode: 200, body: JSON.stringify({ Item: JSON.parse(String(body)).Item }) }));
+  await client.send(new PutItemCommand({ TableName: 'table', Item: { ...item, packed: { B: Buffer.from(bytes) } } }));
+  expect(JSON.parse(String(sent[0]?.body)).Item.packed).toEqual({ B: 'AH+A/w==' });
+  const back = clientOf(() => ({ statusCode: 200, body: JSON.stringify({ Item: JSON.parse(String(sent[0]?.body)).Item }) })).client;
+  const { Item } = await back.send(get);
+  expect(Item).toEqual({ ...item, packed: { B: Buffer.from(bytes) }, nested: { M: { B: { B: Buffer.from(bytes) } } } });
+});
+
+test.each([
+  ['a condition', 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', ConditionalCheckFailedException, {}],
+  [
+    'a transaction',
+    'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
+    TransactionCanceledException,
+    { CancellationReasons: [{ Code: 'None' }] },
+  ],
+  ['an error that the client does not know', 'com.amazon.coral.validate#ValidationException', DynamoDBServiceException, {}],
+])('the error of %s has its class, name, message and members', async (_, __type, ErrorClass, members) => {
+  const { client, sent } = clientOf(() => ({ statusCode: 400, body: JSON.stringify({ __type, message: 'It failed.', ...members }) }));
+  const error = await client.send(get).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ErrorClass);
+  const $metadata = { httpStatusCode: 400, requestId: 'r1', attempts: 1 };
+  expect(error).toMatchObject({ name: __type.split('#')[1], message: 'It failed.', $fault: 'client', $metadata, ...members });
+  expect(sent).toHaveLength(1);
+});
+
+test.each([
+  ['an internal error', 500, '{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"Again."}', 'InternalServerError'],
+  ['a proxy', 503, '<html>no JSON</html>', 'SyntaxError'],
+  ['throttling', 400, '{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"Slowly."}', 'ThrottlingException'],
+])('sends a request again after the answer of %s, signed anew, three times in all', async (_, statusCode, body, name) => {
+  const failing = clientOf(() => ({ statusCode, body }));
+  await expect(failing.client.send(get)).rejects.toMatchObject({ name, $metadata: { attempts: 3 } });
+  expect(failing.sent.map(({ headers }) => headers.authorization)).toEqual(Array(3).fill(expect.stringContaining('Credential=first/')));
+  const recovering = clientOf(() => (recovering.sent.length < 3 ? { statusCode, body } : { statusCode: 200, body: '{}' }));
+  expect((await recovering.client.send(get)).$metadata.attempts).toBe(3);
+});
+
+test('requests that succeed at once earn what retries have cost', async () => {
+  let isDown = true;
+  const { client } = clientOf(() => ({ statusCode: isDown ? 500 : 200, body: '{}' }));
+  const strategy = (await client.config.retryStrategy()) as ConfiguredRetryStrategy;
+  await client.send(get).catch(() => {});
+  const left = strategy.getCapacity();
+  isDown = false;
+  await client.send(get);
+  expect(left).toBeLessThan(500);
+  expect(strategy.getCapacity()).toBe(left + 1);
 });
 
 const requestOf = (body: string | Uint8Array) =>

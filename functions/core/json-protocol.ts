@@ -1,0 +1,79 @@
+import { HttpRequest, type HttpResponse, loadJsonRpcErrorCode } from '@smithy/core/protocols';
+import type { TypeRegistry } from '@smithy/core/schema';
+
+type Json = Record<string, unknown>;
+
+type StaticErrorSchema = NonNullable<ReturnType<TypeRegistry['getBaseException']>>;
+
+/** What the SDK's clients give their protocol. */
+interface ProtocolSettings {
+  /** what the names of operations begin with in `x-amz-target` */
+  serviceTarget: string;
+  /** the client's classes of errors */
+  errorTypeRegistries: readonly TypeRegistry[];
+}
+
+type Endpoint = Pick<HttpRequest, 'protocol' | 'hostname' | 'port' | 'path'>;
+
+/** Writes bytes in base64. It reads them from their object, because `value` is what `Buffer.toJSON` has made of them. */
+function encodeBytes(this: Json, name: string, value: unknown): unknown {
+  const given = this[name];
+  return given instanceof Uint8Array ? Buffer.from(given).toString('base64') : value;
+}
+
+/** In DynamoDB's JSON, a string called `B` is always bytes: the value of an attribute of that name is an object. */
+const decodeBytes = (name: string, value: unknown): unknown =>
+  name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value;
+
+const parse = (text: string): Json => JSON.parse(text || '{}', text.includes('"B":"') ? decodeBytes : undefined);
+
+/**
+ * AWS JSON 1.0 for operations whose input and output are JSON as they are, except for bytes in attributes of DynamoDB. The SDK's own protocol compares
+ * every member with a schema. Errors are of the client's classes.
+ */
+export class JsonProtocol {
+  protected readonly version: string = '1.0';
+  readonly #settings: ProtocolSettings;
+
+  constructor(settings: ProtocolSettings) {
+    this.#settings = settings;
+  }
+
+  setSerdeContext(): void {}
+
+  async serializeRequest({ name }: { name: string }, input: object, { endpoint }: { endpoint(): Promise<Endpoint> }): Promise<HttpRequest> {
+    const target = await endpoint();
+    const body = JSON.stringify(input, encodeBytes);
+    const headers = {
+      host: target.port === undefined ? target.hostname : `${target.hostname}:${target.port}`,
+      'content-type': `application/x-amz-json-${this.version}`,
+      'content-length': String(Buffer.byteLength(body)),
+      'x-amz-target': `${this.#settings.serviceTarget}.${name}`,
+    };
+    return new HttpRequest({ ...target, method: 'POST', headers, body });
+  }
+
+  async deserializeResponse(_operation: unknown, _context: unknown, response: HttpResponse): Promise<object> {
+    const answer = parse(String(response.body));
+    const $metadata = { httpStatusCode: response.statusCode, requestId: response.headers['x-amzn-requestid'] };
+    if (response.statusCode >= 300) throw this.#errorOf(answer, response, $metadata);
+    return Object.assign(answer, { $metadata });
+  }
+
+  /** An error of the class that the client has for its name, or of its general class. */
+  #errorOf(answer: Json, response: HttpResponse, $metadata: object): Error {
+    const { errorTypeRegistries: registries } = this.#settings;
+    const name = loadJsonRpcErrorCode(response, answer) ?? 'Unknown';
+    const isNamed = (schema: unknown) => Array.isArray(schema) && schema[2] === name;
+    const schemas = [...registries.map((one) => one.find(isNamed)), ...registries.map((one) => one.getBaseException())];
+    const [ErrorClass = Error] = schemas.flatMap((schema) => (schema ? registries[0]?.getErrorCtor(schema as StaticErrorSchema) : []));
+    const message = answer.message ?? answer.Message ?? 'UnknownError';
+    const $fault = response.statusCode < 500 ? 'client' : 'server';
+    return new ErrorClass({ ...answer, name, message, $fault, $metadata });
+  }
+}
+
+/** AWS JSON 1.1, which differs from 1.0 only in its name here. */
+export class JsonProtocol11 extends JsonProtocol {
+  protected override readonly version = '1.1';
+}
