@@ -7,6 +7,12 @@ import { SettingsError } from './settings.ts';
 
 /** Packages that clients import and never use; see their replacement. */
 const unusedParts = [
+  '@aws-sdk/core/account-id-endpoint',
+  '@aws-sdk/core/client',
+  '@aws-sdk/core/protocols',
+  '@aws-sdk/dynamodb-codec',
+  '@aws-sdk/middleware-endpoint-discovery',
+  '@smithy/core/endpoints',
   '@aws-sdk/endpoint-cache',
   '@aws/lambda-invoke-store',
   '@smithy/core/checksum',

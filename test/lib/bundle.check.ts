@@ -42,8 +42,6 @@ async function load(name: string): Promise<string> {
 const budgets: Record<string, number> = {
   // the clients of DynamoDB and Secrets Manager, and the validation of parameters
   'execute-intent': 560,
-  // the same, without the verification of PATs
-  'run-deferred-call': 460,
   // all that agents can do, and the protocol
   mcp: 720,
 };
