@@ -10,6 +10,7 @@ import { isRate, tightest } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
 import { requireIntent, requireRunning } from '../registry/require-intent.ts';
+import { namesInJson } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
 import type { Execution, ExecutionRequest } from './execution.ts';
@@ -49,7 +50,7 @@ export const isDeferred = (request: ExecutionRequest, rules: readonly Rule[]): b
   demandingApproval(rules).length > 0 || prefersAsync(request);
 
 export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
-  const validate = openValidators();
+  const validate = openValidators(namesInJson);
   const replays = openReplayMeter(now);
 
   /**

@@ -11,11 +11,16 @@ export type Validated = { values: Record<string, unknown>; issues?: undefined } 
 /**
  * Compiles the input parameters of an intent into one validator. Nothing is coerced, defaults are filled in, unknown parameters are refused,
  * null for an optional parameter counts as left out, and all issues come at once (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
+ * @param namesInJson - the parameters that are written as JSON: their schema may allow null; default: all
  */
-export function compileParameters(definitions: readonly Parameter[]): (given: Record<string, unknown>) => Validated {
+export function compileParameters(
+  definitions: readonly Parameter[],
+  namesInJson?: ReadonlySet<string>,
+): (given: Record<string, unknown>) => Validated {
   const compiled = definitions.map((definition) => ({
     definition,
     check: compileDefinition(definition),
+    mayBeNull: allowsNull(definition) && (namesInJson?.has(definition.name) ?? true),
     checkInside: definition.schema && compileNested(definition.schema),
   }));
   const names = new Set(definitions.map(({ name }) => name));
@@ -26,12 +31,13 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
     const values: [string, unknown][] = [];
     const matching = openMatchingBudget();
     const budget = openNestedBudget(matching);
-    for (const { definition, check, checkInside } of compiled) {
+    for (const { definition, check, checkInside, mayBeNull } of compiled) {
       const { name, required, type, default: fallback } = definition;
-      if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
+      if (given[name] === null && Object.hasOwn(given, name) && mayBeNull) {
+        values.push([name, null]);
+      } else if (Object.hasOwn(given, name) && !isLeftOut(definition, given[name])) {
         const orNothing = !required && given[name] === '' ? ', or be left out' : '';
-        const problems = isNullValue(definition, given[name]) ? [] : check(given[name], matching);
-        const own = problems.map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
+        const own = check(given[name], matching).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
         const inside = own.length === 0 ? checkInside?.(given[name], ['parameters', name], budget) : undefined;
         issues.push(...own, ...(inside ?? []));
         values.push([name, type === 'integer' ? plainInteger(given[name]) : given[name]]);
@@ -46,12 +52,10 @@ export function compileParameters(definitions: readonly Parameter[]): (given: Re
 }
 
 /** Models often write null for optional parameters that they leave out. It is a value only if the type includes it. */
-const isLeftOut = (definition: Parameter, value: unknown): boolean =>
-  value === null && !definition.required && !types[definition.type].holds(null) && !isNullValue(definition, value);
+const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
 
-/** A parameter has one type, so its schema says if it may also be null. A header field cannot be. */
-const isNullValue = ({ schema, in: place }: Parameter, value: unknown): boolean =>
-  value === null && place !== 'header' && [schema?.type].flat().includes('null');
+/** A parameter has one type, so its schema says if it may also be null. */
+const allowsNull = ({ schema }: Parameter): boolean => [schema?.type].flat().includes('null');
 
 /** An integer spelt 1.0 or 1e3 is sent as 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
 function plainInteger(value: unknown): unknown {

@@ -1,21 +1,24 @@
 import QuickLRU from 'quick-lru';
-import type { Intent } from '../../../schemas/intent.ts';
+import type { FullIntent } from '../../../schemas/intent.ts';
 import { invalidParameter } from '../api-error.ts';
 import { compileParameters } from './compile.ts';
 
 const maxCached = 1_000;
 
-type RevisedIntent = Pick<Intent, 'intent_uid' | 'input_parameters'> & { rev: number };
+type RevisedIntent = Pick<FullIntent, 'intent_uid' | 'endpoint' | 'input_parameters'> & { rev: number };
 
 /**
  * Validators of intents' input parameters, compiled once for each revision.
+ * @param namesInJson - which parameters are written as JSON, see {@link compileParameters}
  * @returns a function that returns the values with defaults filled in, and throws ApiError INVALID_PARAMETER with every issue at once
  */
-export function openValidators(): (intent: RevisedIntent, given: Record<string, unknown>) => Record<string, unknown> {
+export function openValidators(
+  namesInJson: (intent: RevisedIntent) => ReadonlySet<string>,
+): (intent: RevisedIntent, given: Record<string, unknown>) => Record<string, unknown> {
   const compiled = new QuickLRU<string, ReturnType<typeof compileParameters>>({ maxSize: maxCached });
   return (intent, given) => {
     const id = `${intent.intent_uid} ${intent.rev}`;
-    const validate = compiled.get(id) ?? compileParameters(intent.input_parameters);
+    const validate = compiled.get(id) ?? compileParameters(intent.input_parameters, namesInJson(intent));
     compiled.set(id, validate);
     const { values, issues } = validate(given);
     if (!values)

@@ -1,5 +1,5 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import type { IntentEndpoint } from '../../../schemas/intent.ts';
+import type { IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
 import { parseUrlTemplate, placedNames, type UrlTemplate } from './url-template.ts';
@@ -17,6 +17,18 @@ export const hasBody = (method: IntentEndpoint['method']): boolean => method !==
 export function carrierOf({ name, in: carrier }: Pick<Parameter, 'name' | 'in'>, { method, body }: IntentEndpoint) {
   if (body !== undefined) return body === name ? 'body' : (carrier ?? 'query');
   return carrier ?? (hasBody(method) ? 'body' : 'query');
+}
+
+/** Names of the inputs that a call writes as JSON, in which null is a value. */
+export function namesInJson({
+  endpoint,
+  input_parameters: inputs,
+}: Pick<IntentInput, 'endpoint' | 'input_parameters'>): ReadonlySet<string> {
+  const template = parseUrlTemplate(endpoint.url);
+  const placed = typeof template === 'string' ? new Set<string>() : placedNames(template);
+  const isInJson = (input: Parameter) =>
+    isJsonType(endpoint.content_type) && !placed.has(input.name) && carrierOf(input, endpoint) === 'body';
+  return new Set(inputs.filter(isInJson).map(({ name }) => name));
 }
 
 /** Whether a call has a body without parameters: an empty object or form. */

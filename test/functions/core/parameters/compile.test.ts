@@ -62,9 +62,14 @@ describe('null for a parameter', () => {
     ['of type null is a value', { type: 'null' }, { p: null }],
     ['whose schema allows null is a value', { default: 'a', enum: ['a'], schema: { type: ['string', 'null'] } }, { p: null }],
     ['that is required is one, too', { required: true, format: 'date', schema: { type: ['string', 'null'] } }, { p: null }],
-    ['that is a header field never is', { in: 'header', schema: { type: ['string', 'null'] } }, {}],
   ])('%s', (_, definition, values) => {
     expect(given(definition)).toEqual({ values });
+  });
+
+  test('is none that is not written as JSON, whatever its schema allows', () => {
+    const named = (name: string): Parameter => ({ name, type: 'string', schema: { type: ['string', 'null'] } });
+    const validate = compileParameters([named('inJson'), named('inQuery')], new Set(['inJson']));
+    expect(validate({ inJson: null, inQuery: null })).toEqual({ values: { inJson: null } });
   });
 
   test('an empty text that an optional parameter does not take is refused with the way out', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EgressRules, readEgressRules } from '../../../../functions/core/relay/egress.ts';
-import { checkEndpoint } from '../../../../functions/core/relay/endpoint.ts';
+import { checkEndpoint, namesInJson } from '../../../../functions/core/relay/endpoint.ts';
 import type { IntentEndpoint } from '../../../../schemas/intent.ts';
 import type { Parameter } from '../../../../schemas/parameter.ts';
 
@@ -368,4 +368,15 @@ describe('the rules', () => {
       new TypeError('the egress ports must be whole numbers from 1 to 65535, separated by commas'),
     );
   });
+});
+
+test.each<[string, Partial<IntentEndpoint>, string[]]>([
+  ['the members of a JSON body', { method: 'PATCH' }, ['q', 'page']],
+  ['none of a form', { method: 'POST', content_type: 'application/x-www-form-urlencoded' }, []],
+  ['none of a query', { method: 'GET' }, []],
+  ['the whole body', { method: 'PUT', body: 'q', content_type: 'application/merge-patch+json' }, ['q']],
+])('inputs that are written as JSON are %s', (_, more, names) => {
+  const endpoint = { url: 'https://api.example.com/{id}', method: 'GET', content_type: 'application/json', ...more } as IntentEndpoint;
+  const header: Parameter = { name: 'X-Note', type: 'string', in: 'header' };
+  expect([...namesInJson({ endpoint, input_parameters: [...inputs, header] })]).toEqual(names);
 });
