@@ -37,6 +37,6 @@ export async function compareDocument<Plan extends ImportPlan>(
   const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
   const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed };
   const compared = await compareService(context, wanted, concurrency, isThorough, registered);
-  const kept = keepSkipped(compared, plan.skipped, registered.intents);
+  const kept = keepSkipped(compared, plan, registered.intents);
   return { planned, plan, changes: keepOlder(kept, plan.intents, registered.intents, isDeprecating) };
 }

@@ -9,8 +9,9 @@ import { compareVersions, splitIntentUid } from '../schemas/intent-uid.ts';
 import { callOf, pathCallOf } from './calls.ts';
 import type { Change, Registered, ServiceChanges } from './compare.ts';
 import { findDifferences } from './differences.ts';
+import { encodeLiteral } from './import/inputs.ts';
 import { makePathSlug } from './import/naming.ts';
-import type { ImportPlan, Skipped } from './import/plan.ts';
+import type { ImportPlan } from './import/plan.ts';
 import { normalizeIntent } from './normal-form.ts';
 
 type Intents = Registered['intents'];
@@ -118,16 +119,26 @@ export function keepOlder(
 }
 
 /** Keeps intents from being removed whose operations are in the document, but could not be read or imported; found by uid, or by method and path. */
-export function keepSkipped(changes: ServiceChanges, skipped: readonly Skipped[], registered: Intents): ServiceChanges {
+export function keepSkipped(changes: ServiceChanges, { skipped, service }: Pick<ImportPlan, 'skipped' | 'service'>, registered: Intents) {
+  const base = new URL(service.service_url).pathname.replace(/\/$/, '');
   const isSkipped = (uid: string): boolean => {
     const record = registered.get(uid)?.record;
-    return skipped.some(({ operation }) => operation === uid || (record !== undefined && isCalledBy(operation, record)));
+    return skipped.some(({ operation }) => operation === uid || (record !== undefined && isCalledBy(operation, record, base)));
   };
   return { ...changes, unwanted: changes.unwanted.filter((uid) => !isSkipped(uid)) };
 }
 
-/** @param operation - such as `GET /orders/{id}`; a path alone stands for all of its operations */
-function isCalledBy(operation: string, intent: Candidate): boolean {
-  const path = operation.slice(operation.indexOf('/')).replace(/\{[^{}]*\}/g, '{}');
-  return (operation.startsWith('/') || operation.startsWith(`${intent.endpoint.method} `)) && callOf(intent).endsWith(path);
+/**
+ * @param operation - such as `GET /orders/{id}`; a path alone stands for all of its operations
+ * @param base - the path of the API's address. Operations with an address of their own are recognised by the end of their path
+ */
+function isCalledBy(operation: string, intent: Candidate, base: string): boolean {
+  const written = operation.slice(operation.indexOf('/')).replace(/[?#].*$/, '');
+  const path = written.replace(/\{[^{}]*\}|[^{}]+/g, (part) => (part.startsWith('{') ? '{}' : encodeLiteral(part)));
+  const [method = '', called = ''] = pathCallOf(intent)
+    .replace(/[?#].*$/, '')
+    .split(' ');
+  const before = called.slice(0, -path.length);
+  const isOfMethod = operation.startsWith('/') || operation.startsWith(`${method} `);
+  return isOfMethod && called.endsWith(path) && (before === base || !before.startsWith(base));
 }

@@ -169,7 +169,8 @@ function rename(name: string, taken: Set<string>): string {
   for (let candidate = plain; ; candidate = `path_${candidate}`) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
 }
 
-const encodeLiteral = (text: string): string =>
+/** Percent-encodes what a path may not have as it is. */
+export const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 
 function limit(inputs: Input[], operation: Operation, addNote: AddNote): Input[] {
