@@ -5,6 +5,7 @@
  */
 import { ApiError } from '../api-error.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
+import { bounded } from '../invocation.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { mapAnswer, refuseMismatch } from '../relay/answer.ts';
 import { describeIssues } from '../relay/answer-headers.ts';
@@ -51,6 +52,9 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
   }
 }
 
+/** The time for the call, in milliseconds. */
+const leftMs = ({ request }: Execution): number => Math.max(0, request.remainingMs() - reservedMs);
+
 /** Runs right before each sending, because reading secrets, connecting and reading again take time. */
 async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall): Promise<void> {
   do {
@@ -62,9 +66,9 @@ async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall
 /** Sends a call again on which the upstream has not acted. If it may not be made any more, what has become of it so far is its outcome. */
 async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCall): Promise<UpstreamAnswer | Resend> {
   try {
-    await countAndRecheck(execution, call);
+    await bounded(leftMs(execution), () => countAndRecheck(execution, call));
   } catch (error) {
-    if (error instanceof ApiError) return resend.giveUp();
+    if (error instanceof ApiError || leftMs(execution) <= 0) return resend.giveUp();
     resend.drop();
     throw error;
   } finally {
@@ -76,7 +80,8 @@ async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCal
 /** Whether the upstream answered 429 (RFC 6585 section 4), so that the same call may be made again, later and under the same key. */
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
-function outgoing({ request, logLine, caller, holder }: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
+function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
+  const { request, logLine, caller, holder } = execution;
   const { account } = holder;
   return {
     agentId: caller.claims.sub,
@@ -89,7 +94,7 @@ function outgoing({ request, logLine, caller, holder }: Execution, { intent, ser
     requestId: request.requestId,
     ...(keyed && { idempotencyKey: upstreamKeyOf(account, keyed.key) }),
     baseUrl: request.baseUrl,
-    deadlineMs: request.remainingMs() - reservedMs,
+    deadlineMs: leftMs(execution),
   };
 }
 
