@@ -63,7 +63,8 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
       await runApp(draft, bundles, context, signal);
       // If a source has changed meanwhile, nobody knows which of its states went in.
       if (digestCode() !== code || digestSources(context) !== digest) continue;
-      if (!isKept) renameSync(bundles, kept);
+      // nothing is bundled for a template alone
+      if (!isKept && existsSync(bundles)) renameSync(bundles, kept);
       renameSync(draft, folder);
     } finally {
       rmSync(draft, { recursive: true, force: true });
