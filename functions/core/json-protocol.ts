@@ -25,7 +25,7 @@ function encodeBytes(this: Json, name: string, value: unknown): unknown {
 const decodeBytes = (name: string, value: unknown): unknown =>
   name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value;
 
-const parse = (text: string): Json => JSON.parse(text || '{}', text.includes('"B":"') ? decodeBytes : undefined);
+const parse = (text: string): Json => JSON.parse(text || '{}', /"B"\s*:/.test(text) ? decodeBytes : undefined);
 
 /**
  * AWS JSON 1.0 for operations whose input and output are JSON as they are, except for bytes in attributes of DynamoDB. The SDK's own protocol compares

@@ -39,7 +39,7 @@ export function describeInside(described: readonly Described[], path: string, ad
     // shorter descriptions are worth one more level while there are few
     if (fitting && (at > 0 || levelsOf(fitting) > 2 || !fitting.some(({ isCut }) => isCut))) break;
   }
-  if (fitting === undefined) addNote(path, 'the inside of its inputs is not described: it would addNote more than 16 KB');
+  if (fitting === undefined) addNote(path, 'the inside of its inputs is not described: it would take more than 16 KB');
   else if (fitting.some(({ isCut }) => isCut))
     addNote(path, `the inside of its inputs is described to level ${levelsOf(fitting)} only, in 16 KB`);
   return described.map(({ parameter }, at) => {

@@ -111,7 +111,6 @@ function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?
   return shown.length > maxLocationLength ? {} : { location: shown };
 }
 
-/** Whole seconds only (RFC 9110 section 10.2.3 also allows dates, which depend on the upstream's clock). */
 /** @param field - a number of seconds, or a date (RFC 9110 section 10.2.3) */
 function retryAfterSeconds(field = ''): number {
   const untilDate = field.endsWith(' GMT') ? Math.ceil((Date.parse(field) - Date.now()) / 1000) : Number.NaN;
