@@ -50,10 +50,16 @@ test('a request of the lean client takes only the steps that it needs', async ()
 test('sends and reads bytes, and attributes whose names are those of types', async () => {
   const bytes = Uint8Array.from([0, 127, 128, 255]);
   const item = { packed: { B: bytes }, B: { S: 'letter' }, text: { S: '"B":"AAE="' }, nested: { M: { B: { B: bytes } } } };
-  const { client, sent } = clientOf(({ body }) => ({ statusCode: 200, body: JSON.stringify({ Item: JSON.parse(String(body)).Item }) }));
+  const { client, sent } = clientOf(({ body }) => ({
+    statusCode: 200,
+    body: JSON.stringify({ Item: JSON.parse(String(body)).Item }, null, 1),
+  }));
   await client.send(new PutItemCommand({ TableName: 'table', Item: { ...item, packed: { B: Buffer.from(bytes) } } }));
   expect(JSON.parse(String(sent[0]?.body)).Item.packed).toEqual({ B: 'AH+A/w==' });
-  const back = clientOf(() => ({ statusCode: 200, body: JSON.stringify({ Item: JSON.parse(String(sent[0]?.body)).Item }) })).client;
+  const back = clientOf(() => ({
+    statusCode: 200,
+    body: JSON.stringify({ Item: JSON.parse(String(sent[0]?.body)).Item }, null, 1),
+  })).client;
   const { Item } = await back.send(get);
   expect(Item).toEqual({ ...item, packed: { B: Buffer.from(bytes) }, nested: { M: { B: { B: Buffer.from(bytes) } } } });
 });
