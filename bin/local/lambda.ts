@@ -58,18 +58,16 @@ interface Waiting {
 }
 
 /**
- * Opens a place that runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is used again; one that times out or
- * dies is replaced, one that is idle for long ends. If there is no room for another, the one that was idle longest makes room.
+ * Runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is reused. One that times out or dies is
+ * replaced, and one that stays idle ends. Invocations are served in the order of their arrival.
  */
 export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000, lastIdleMs = 300_000 } = options;
   const all = new Set<Environment>();
   /** longest idle first */
   const idleSinceMs = new Map<Environment, number>();
-  const waiting: Waiting[] = [];
-  /** takes environments whose threads can be started next */
-  const next: Waiting[] = [];
-  /** threads that have not ended, including those that are ending */
+  const waiting = new Set<Waiting>();
+  /** threads that have not exited, including those of environments that have ended */
   let threads = 0;
   let isStopped = false;
 
@@ -83,7 +81,7 @@ export function openLambdas(options: LambdaOptions = {}) {
       onEnd: () => forget(environment),
       onExit: () => {
         threads--;
-        fill();
+        dispatch();
       },
     });
     all.add(environment);
@@ -95,66 +93,47 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
   const environmentsOf = (name: string) => [...all].filter(({ functionName }) => functionName === name);
 
-  const isNext = (name: string) => next.some(({ definition }) => definition.name === name);
-  const isStarved = ({ definition: { name } }: Waiting) => environmentsOf(name).length === 0 && !isNext(name);
-
-  /** Ends an environment to make room for what waits. */
-  const makeRoom = (environment: Environment, entry: Waiting) => {
-    withdraw(entry);
-    next.push(entry);
-    retire(environment);
+  /** Gives waiting invocations the environments that are idle or can be started. */
+  const dispatch = (): void => {
+    if (isStopped) return;
+    let exiting = threads - all.size;
+    const withoutEnvironment = new Set<string>();
+    for (const entry of waiting) {
+      const { definition, resolve } = entry;
+      if (withoutEnvironment.has(definition.name)) continue;
+      const own = environmentsOf(definition.name);
+      const canStart = own.length < maxOfOne && threads < maxOfAll;
+      const environment = own.findLast((one) => idleSinceMs.delete(one)) ?? (canStart ? start(definition) : undefined);
+      if (environment) {
+        waiting.delete(entry);
+        resolve(environment);
+        continue;
+      }
+      withoutEnvironment.add(definition.name);
+      // Room is made only for the first environment of a function, or functions would take environments from each other in turns.
+      const [oldest] = own.length === 0 && exiting-- <= 0 ? idleSinceMs.keys() : [];
+      if (oldest) retire(oldest);
+    }
   };
-  /** @returns whether it was still waiting */
-  const withdraw = (entry: Waiting): boolean => {
-    const at = waiting.indexOf(entry);
-    if (at >= 0) waiting.splice(at, 1);
-    return at >= 0;
-  };
 
-  const acquire = (definition: FunctionDefinition): Environment | Promise<Environment> => {
-    const own = environmentsOf(definition.name);
-    const free = own.findLast((environment) => idleSinceMs.delete(environment));
-    if (free) return free;
-    if (own.length < maxOfOne && threads < maxOfAll) return start(definition);
-    if (waiting.length >= maxWaiting) throw new LambdaThrottled(`${waiting.length} invocations wait already`);
+  /** @throws LambdaThrottled */
+  const acquire = (definition: FunctionDefinition): Promise<Environment> => {
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
     const entry: Waiting = { definition, resolve };
-    const timer = setTimeout(() => {
-      if (withdraw(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
-    }, maxWaitMs);
-    waiting.push(entry);
-    // Only the first environment of a function makes room for itself: else functions would take it from each other in turns.
-    const [oldest] = isStarved(entry) ? idleSinceMs.keys() : [];
-    if (oldest) makeRoom(oldest, entry);
+    waiting.add(entry);
+    dispatch();
+    if (!waiting.has(entry)) return promise;
+    const refuse = (reason: string) => {
+      if (waiting.delete(entry)) reject(new LambdaThrottled(reason));
+    };
+    if (waiting.size > maxWaiting) refuse(`${maxWaiting} invocations wait already`);
+    const timer = setTimeout(() => refuse(`no environment of ${definition.name} was free within ${maxWaitMs} ms`), maxWaitMs);
     return promise.finally(() => clearTimeout(timer));
   };
 
-  /** Continues with the function's next invocation, unless another function waits without an environment and this one has a second. */
   const release = (environment: Environment) => {
-    const isServed = ({ definition }: Waiting) => definition.name === environment.functionName;
-    const functions = new Set([...all].map(({ functionName }) => functionName));
-    const mayYield = environmentsOf(environment.functionName).length !== 1 || functions.size === all.size;
-    const entry = (mayYield && waiting.find(isStarved)) || waiting.find(isServed) || waiting.find(isStarved);
-    if (!entry) {
-      if (all.has(environment)) idleSinceMs.set(environment, performance.now());
-      return;
-    }
-    // If its thread has ended, that has gone on with what waits.
-    if (!all.has(environment)) return;
-    if (!isServed(entry)) return makeRoom(environment, entry);
-    withdraw(entry);
-    entry.resolve(environment);
-  };
-
-  /** Starts environments for waiting invocations, as far as there is room. */
-  const fill = (): void => {
-    while (threads < maxOfAll && !isStopped) {
-      const mayHaveAnother = ({ definition }: Waiting) => environmentsOf(definition.name).length < maxOfOne;
-      const entry = next.shift() ?? waiting.find(isStarved) ?? waiting.find(mayHaveAnother);
-      if (!entry) return;
-      withdraw(entry);
-      entry.resolve(start(entry.definition));
-    }
+    if (all.has(environment)) idleSinceMs.set(environment, performance.now());
+    dispatch();
   };
 
   const sweep = () => {

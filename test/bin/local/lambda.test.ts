@@ -104,6 +104,12 @@ describe('openLambdas', () => {
     expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
   });
 
+  test('invocations are served in the order of their arrival, whichever function they are of', async () => {
+    const lambda = open('await new Promise((resolve) => setTimeout(resolve, 20)); return ++count', { maxOfAll: 1 });
+    const counts = await Promise.all(['a', 'a', 'b', 'a'].map((name) => lambda.invoke({}, name)));
+    expect(counts).toEqual([1, 2, 1, 1]);
+  });
+
   test('invocations beyond the queue limit are refused at once, the others are served', async () => {
     const lambda = open(later, { maxOfOne: 1, maxWaiting: 2 });
     const settled = await Promise.allSettled(Array.from({ length: 5 }, () => lambda.invoke({})));
