@@ -18,7 +18,8 @@ export interface Failed {
 }
 
 export interface Applied {
-  service_id: string;
+  /** undefined for a new service that was not kept, because all of its intents failed */
+  service_id: string | undefined;
   created: number;
   updated: number;
   removed: number;
@@ -103,6 +104,10 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
     const failures = steps.length - left - made;
     const done = `${made} of ${steps.length} changes to ${changes.name} were made${failures > 0 ? `, ${failures} failed` : ''}`;
     throw new CliFailure('interrupted', `Stopped: ${done}, ${left} remain. Run the same command again to finish.`);
+  }
+  if (changes.serviceId === undefined && failed.length > 0 && applied.created === 0) {
+    await api.call('DELETE', servicePath(serviceId), { isAdmin: true });
+    applied.service_id = undefined;
   }
   failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   return applied;

@@ -94,7 +94,6 @@ export function addImport(program: CommandUnknownOpts): void {
       if (plan.version !== planned.version) terminal.say(describeKept(plan, planned));
       terminal.say(`${changes.name}: ${describeCount(changes, isPruning)}, ${plan.skipped.length} skipped`);
       const { skipped, credentials } = plan;
-      const credentialOptions = plan.credentialPlaces.map(credentialOption);
       const result = { ...changesAsJson(changes), files: loaded.files, skipped, notes, credentials };
       if (dryRun) terminal.json(result);
       else {
@@ -106,6 +105,7 @@ export function addImport(program: CommandUnknownOpts): void {
         const applied = await applyChanges(context, changes, isPruning);
         showApplied(terminal, changes.name, applied);
         showUnwanted(terminal, changes, isPruning ? 'removed' : 'kept', 'the document');
+        const credentialOptions = applied.service_id === undefined ? [] : plan.credentialPlaces.map(credentialOption);
         const address = context.url === undefined ? [] : [`--url ${api.baseUrl}`];
         const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions, ...address].join(' ');
         if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);

@@ -173,32 +173,38 @@ function Progress({ step, done, total }: { step: 'reading' | 'importing'; done: 
   );
 }
 
-const Imported = ({ applied, dry: { plan, changes } }: { applied: Applied; dry: DryRun }) => {
+const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
+  <section class="part" aria-labelledby="done-title" aria-live="polite">
+    <h2 id="done-title">
+      {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
+    </h2>
+    {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
+    <Items title={describeUnwanted(dry.changes.unwanted.length, 'kept')} texts={dry.changes.unwanted} />
+    <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
+    {applied.service_id !== undefined && <NextSteps serviceId={applied.service_id} dry={dry} />}
+  </section>
+);
+
+const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; dry: DryRun }) => {
   const needsCredential = plan.credentialPlaces.length > 0;
   const hasNamespace = changes.service.input.namespace !== undefined;
   return (
-    <section class="part" aria-labelledby="done-title" aria-live="polite">
-      <h2 id="done-title">
-        {applied.created} created, {applied.updated} changed, {applied.failed.length} failed
-      </h2>
-      {applied.service_changed && <p>The service itself changed ({applied.service_changed.join(', ')}).</p>}
-      <Items title={describeUnwanted(changes.unwanted.length, 'kept')} texts={changes.unwanted} />
-      <FoldedTable title="Failed" label="Failed" rows={applied.failed.map(({ intent_uid, message }) => [intent_uid, message])} />
+    <>
       {needsCredential && <p>The service refuses calls without a credential, so set that next.</p>}
       <p class="buttons">
-        <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(applied.service_id, plan)}>
+        <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(serviceId, plan)}>
           {needsCredential ? 'Set its credential' : 'To the service'}
         </a>
         <a class={needsCredential ? 'button' : 'button main'} href={linkTo([], { service: changes.name })}>
           Explore its operations
         </a>
         {!hasNamespace && (
-          <a class="button" href={linkTo(['services', applied.service_id], { tab: 'settings' })}>
+          <a class="button" href={linkTo(['services', serviceId], { tab: 'settings' })}>
             Give it a namespace with admins of its own
           </a>
         )}
       </p>
-    </section>
+    </>
   );
 };
 

@@ -147,6 +147,13 @@ describe('import', () => {
     expect(stdout).toContain('Rival: 1 created, 0 changed, 0 removed, 1 failed');
   });
 
+  test('keeps no new service of which every intent failed', async () => {
+    const file = await writeDocument('barren', '2', ['createOrder']);
+    const { code, stdout } = await run(['import', file, '--namespace', namespace]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining('barren: 0 created, 0 changed, 0 removed, 1 failed')]);
+    expect((await run(['services', 'show', 'barren'])).code).toBe(1);
+  });
+
   /** A document with an operation for each slug, and as many that cannot be taken. */
   async function writeDocument(name: string, version: string, operationIds: readonly string[], unfit = 0): Promise<string> {
     const taken = operationIds.map((operationId) => [`/${operationId}`, { get: { operationId, responses } }]);
