@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { unavailable } from './api-error.ts';
+import { bounded } from './invocation.ts';
 import { openSignedRequests, type Signing, serviceEndpoint } from './signed-request.ts';
 
 export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials'>> {
@@ -9,6 +11,9 @@ export interface KmsAccess extends Partial<Pick<Signing, 'region' | 'credentials
 const requestTimeoutMs = 1_000;
 
 const maxAttempts = 3;
+
+/** For one operation with all its attempts, in milliseconds. */
+const operationTimeoutMs = 2_500;
 
 /** Longest wait before the first retry, in milliseconds; it doubles with each. */
 const firstPauseMs = 100;
@@ -74,3 +79,16 @@ export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serv
 }
 
 export type Kms = ReturnType<typeof openKms>;
+
+/**
+ * Runs one operation of KMS.
+ * @param keys - what its keys are for; the error names them
+ * @throws ApiError SERVICE_UNAVAILABLE
+ */
+export async function reachKeys<T>(keys: string, operation: () => Promise<T>): Promise<T> {
+  try {
+    return await bounded(operationTimeoutMs, operation);
+  } catch (error) {
+    throw unavailable(`${keys} cannot be reached. Try again after Retry-After.`, error);
+  }
+}

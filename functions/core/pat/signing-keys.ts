@@ -1,10 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { JWK } from 'jose';
-import { unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
-import { bounded } from '../invocation.ts';
 import { keepSuccess } from '../keep-success.ts';
-import { type Kms, openKms } from '../kms.ts';
+import { type Kms, openKms, reachKeys } from '../kms.ts';
 import { signatureFromDer } from './ecdsa.ts';
 import { thumbprintOf } from './thumbprint.ts';
 
@@ -38,9 +36,6 @@ export interface SigningKeys {
   jwks(): Promise<{ keys: JWK[] }>;
 }
 
-/** Per call of KMS, with all its retries. */
-const callTimeoutMs = 2_500;
-
 const anotherKey = new Error('the kid is that of another key');
 
 /** @param keyIds - key ids or ARNs; the first signs, all verify */
@@ -50,7 +45,7 @@ export function openSigningKeys(
   now: () => number = Date.now,
 ): SigningKeys {
   async function fetchKey(keyId: string): Promise<SigningKey> {
-    const { arn, publicKey } = await reach(() => kms.getPublicKey(keyId));
+    const { arn, publicKey } = await reachKeys('The signing keys', () => kms.getPublicKey(keyId));
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new TypeError('a signing key is not of ECC_NIST_P256');
     return { arn, key, kid: thumbprintOf(key) };
@@ -68,7 +63,7 @@ export function openSigningKeys(
     sign: async (signingInput) => {
       const { arn, key } = await newest();
       const digest = createHash('sha256').update(signingInput).digest();
-      const signature = signatureFromDer(await reach(() => kms.sign(arn, digest)));
+      const signature = signatureFromDer(await reachKeys('The signing keys', () => kms.sign(arn, digest)));
       if (!verify('sha256', Buffer.from(signingInput), { key, dsaEncoding: 'ieee-p1363' }, signature)) {
         throw new Error('KMS returned a signature that its own public key does not verify');
       }
@@ -103,11 +98,3 @@ export const publicKeyPem = async (keys: Pick<SigningKeys, 'newest'>): Promise<s
 
 export const signingKeysFromEnvironment = (): SigningKeys =>
   openSigningKeys(openKms(), splitList(readEnvironment(['signingKeys']).signingKeys));
-
-async function reach<T>(send: () => Promise<T>): Promise<T> {
-  try {
-    return await bounded(callTimeoutMs, send);
-  } catch (error) {
-    throw unavailable('The signing keys cannot be reached. Try again after Retry-After.', error);
-  }
-}

@@ -1,7 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto';
-import { unavailable } from '../api-error.ts';
-import { bounded } from '../invocation.ts';
-import type { Kms } from '../kms.ts';
+import { type Kms, reachKeys } from '../kms.ts';
 
 /** An Ed25519 key in KMS. */
 export interface EvidenceKey {
@@ -14,14 +12,11 @@ export interface EvidenceKey {
   sign(message: Buffer): Promise<Buffer>;
 }
 
-/** For one KMS call with all its retries, in milliseconds. */
-const callTimeoutMs = 2_500;
-
 /** @param id - key id or ARN. The public key is read once. */
 export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string): EvidenceKey {
   let reading: ReturnType<typeof readKey> | undefined;
   async function readKey() {
-    const { publicKey } = await reach(() => kms.getPublicKey(id));
+    const { publicKey } = await reachKeys('The keys that sign receipts', () => kms.getPublicKey(id));
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     const { x } = key.export({ format: 'jwk' });
     if (key.asymmetricKeyType !== 'ed25519' || x === undefined) throw new TypeError('an evidence key is not of ECC_NIST_EDWARDS25519');
@@ -38,19 +33,11 @@ export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, 
     read,
     sign: async (message) => {
       const { key } = await read();
-      const signature = await reach(() => kms.signMessage(id, message));
+      const signature = await reachKeys('The keys that sign receipts', () => kms.signMessage(id, message));
       if (!verify(null, message, key, signature)) throw new Error('KMS returned a signature that its own public key does not verify');
       return signature;
     },
   };
-}
-
-async function reach<T>(send: () => Promise<T>): Promise<T> {
-  try {
-    return await bounded(callTimeoutMs, send);
-  } catch (error) {
-    throw unavailable('The keys that sign receipts cannot be reached. Try again after Retry-After.', error);
-  }
 }
 
 /** The name of the log that a key signs: it changes with the key, so that no two logs share one. @param id - key id or ARN */

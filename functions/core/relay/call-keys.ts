@@ -1,10 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
-import { unavailable } from '../api-error.ts';
 import { readEnvironment } from '../environment.ts';
-import { bounded } from '../invocation.ts';
 import { keepSuccess } from '../keep-success.ts';
-import { type Kms, openKms } from '../kms.ts';
+import { type Kms, openKms, reachKeys } from '../kms.ts';
 
 /** An Ed25519 key that signs calls. */
 export interface CallKey {
@@ -31,9 +29,6 @@ export interface CallKeys {
 
 export const periodMs = 30 * 24 * 60 * 60 * 1_000;
 
-/** For one KMS call with all its retries. */
-const callTimeoutMs = 2_500;
-
 /** A private key of 32 bytes follows it in PKCS #8 (RFC 8410 section 7). */
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
@@ -43,7 +38,7 @@ export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: 
   let kept: { period: number; key: CallKey } | undefined;
 
   async function derive(period: number): Promise<CallKey> {
-    const secret = await reach(() => kms.generateMac(keyId, `intent-gate calls ${period}`));
+    const secret = await reachKeys('The keys that sign calls', () => kms.generateMac(keyId, `intent-gate calls ${period}`));
     const key = createPrivateKey({ key: Buffer.concat([privatePrefix, secret]), format: 'der', type: 'pkcs8' });
     const { kty, crv, x = '' } = createPublicKey(key).export({ format: 'jwk' });
     return { keyid: canonicalDigest({ kty, crv, x }), key, x };
@@ -74,11 +69,3 @@ export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: 
 }
 
 export const callKeysFromEnvironment = (): CallKeys => openCallKeys(openKms(), readEnvironment(['callKey']).callKey);
-
-async function reach<T>(send: () => Promise<T>): Promise<T> {
-  try {
-    return await bounded(callTimeoutMs, send);
-  } catch (error) {
-    throw unavailable('The keys that sign calls cannot be reached. Try again after Retry-After.', error);
-  }
-}
