@@ -14,6 +14,8 @@ export interface Parameter {
   schema?: Record<string, unknown>;
   in?: 'query' | 'header' | 'body';
   style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json' | 'base64';
+  /** of a part of a multipart form */
+  content_type?: string;
   format?: string;
 }
 

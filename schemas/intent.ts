@@ -3,7 +3,7 @@ import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
 import { pagination } from './pagination.ts';
-import { parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
+import { mediaType, parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
@@ -12,11 +12,7 @@ export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 const endpoint = z.strictObject({
   url: z.string().min(1).max(2048),
   method: z.enum(methods),
-  content_type: z
-    .string()
-    .max(200)
-    .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type, for example application/json')
-    .default('application/json'),
+  content_type: mediaType.default('application/json'),
   body: name(200)
     .nullable()
     .optional()

@@ -19,6 +19,11 @@ const numeric = z
  */
 const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
 
+export const mediaType = z
+  .string()
+  .max(200)
+  .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type, for example application/json');
+
 const bound = numeric.optional();
 
 /** The keywords of a schema that constrain values, besides its type. */
@@ -114,6 +119,7 @@ export const parameter = z
       .describe(
         'how an input that is a list or an object is written in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON; base64: the text stands for the bytes of the body, or of a file in a multipart form',
       ),
+    content_type: mediaType.optional().describe('of an input that is a part of a multipart form'),
   })
   .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
 
@@ -125,7 +131,10 @@ export const recordedParameter = parameter
   .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
 
 /** The members of a parameter that constrain values, besides its type. Code that handles them is typed by this, so a new one compiles only once it is handled everywhere. */
-export type KeywordName = Exclude<keyof Parameter, 'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style'>;
+export type KeywordName = Exclude<
+  keyof Parameter,
+  'name' | 'type' | 'required' | 'description' | 'default' | 'schema' | 'in' | 'style' | 'content_type'
+>;
 
 export type KeywordValue<Name extends KeywordName> = NonNullable<Parameter[Name]>;
 

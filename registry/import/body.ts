@@ -1,6 +1,6 @@
 import { hasBody, isFormType, isJsonType, isMultipartType } from '../../functions/core/relay/endpoint.ts';
 import type { IntentEndpoint } from '../../schemas/intent.ts';
-import type { Parameter } from '../../schemas/parameter.ts';
+import { type Parameter, parameter } from '../../schemas/parameter.ts';
 import { anything, type Facts } from './facts.ts';
 import { type AddNote, follow, isNode, type Node, node, pathOf, resolve, text, Unfit } from './node.ts';
 import { type Form, type Operation, type Reading, readForms } from './operation.ts';
@@ -11,6 +11,8 @@ export interface Input {
   isRequired: boolean;
   /** how a list or object is serialised, if not in the usual way */
   style?: Parameter['style'];
+  /** of a part of a multipart form */
+  contentType?: string;
   facts: Facts;
   path: string;
 }
@@ -126,15 +128,26 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
   const path = input.facts.path ?? input.path;
   const isMultipart = isMultipartType(contentType);
   const encoding = node(node(form.node.encoding)[input.name]);
+  const typed = isMultipart ? withContentType(input, encoding, path, addNote) : input;
   if (isBinary(input.facts, encoding)) {
-    return isMultipart ? [asFile(input)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
+    return isMultipart ? [asFile(typed)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
   }
-  if (!isCompound(input.facts)) return [input];
+  if (!isCompound(input.facts)) return [typed];
   const asked = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
   if (asked === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
-  if (asked !== undefined) return [{ ...input, ...asked }];
-  if (isJsonType(mainType(encoding.contentType))) return [{ ...input, style: 'json' }];
-  return [isMultipart || !hasObjects(input.facts) ? input : { ...input, style: 'brackets' }];
+  if (asked !== undefined) return [{ ...typed, ...asked }];
+  if (isJsonType(mainType(encoding.contentType))) return [{ ...typed, style: 'json' }];
+  return [isMultipart || !hasObjects(input.facts) ? typed : { ...input, style: 'brackets' }];
+}
+
+/** Leaves out types that parts have or mean anyway, and notes those that cannot be chosen from. */
+function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): Input {
+  const type = mainType(contentType);
+  if (['', 'text/plain', octets, json].includes(type)) return input;
+  const isOne = parameter.shape.content_type.safeParse(type).success && !text(contentType)?.includes(',');
+  if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: type };
+  addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because its part has one type, and an object is JSON`);
+  return input;
 }
 
 /** The constraints on the bytes do not apply to their base64. */

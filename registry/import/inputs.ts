@@ -61,12 +61,13 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   const { path, inputs } = readPath(operation, parameters.get('path') ?? [], new Set(members.map(({ name }) => name)), context);
   const usual = carriesByDefault(operation.method, body);
   const made = limit([...inputs, ...members], operation, addNote).flatMap((input) => {
-    const { name, isRequired, facts, in: carrier, style } = input;
+    const { name, isRequired, facts, in: carrier, style, contentType } = input;
     const parameter = makeParameter(name, isRequired, facts, input.path, addNote, carrier === 'header' ? carrier : undefined);
     if (parameter === undefined) return leaveOut(input, 'no parameter may have its name', addNote);
     const isNullSent = carrier === 'body' && body.kind === 'members' && isJsonType(body.contentType);
     const isUsual = carrier === 'path' || carrier === usual || (carrier === 'body' && body.kind === 'whole');
-    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...(style !== undefined && { style }) }, facts, isNullSent }];
+    const written = { ...(style !== undefined && { style }), ...(contentType !== undefined && { content_type: contentType }) };
+    return [{ parameter: { ...parameter, ...(!isUsual && { in: carrier }), ...written }, facts, isNullSent }];
   });
   const sent = whole[0]?.name ?? (body.kind === 'none' && hasBody(operation.method) ? null : undefined);
   return {

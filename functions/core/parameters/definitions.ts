@@ -22,9 +22,9 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   });
 
 /** @param fields - the header fields of earlier parameters; this one is added */
-function checkPlace({ name, type, in: place, style, schema }: Parameter, list: string, fields: Set<string>): Issue[] {
+function checkPlace({ name, type, in: place, style, schema, content_type }: Parameter, list: string, fields: Set<string>): Issue[] {
   if (list === 'output_parameters') {
-    const given = Object.entries({ in: place, style, schema }).filter(([, value]) => value !== undefined);
+    const given = Object.entries({ in: place, style, schema, content_type }).filter(([, value]) => value !== undefined);
     return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
   }
   if (place !== 'header') return [];

@@ -14,6 +14,7 @@ export interface Member {
   name: string;
   value: unknown;
   style?: Style | undefined;
+  content_type?: string | undefined;
 }
 
 export const formEncode = (fields: readonly NameValuePair[]): string =>
@@ -29,8 +30,8 @@ export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member
       issues.push({ path: pointer(['parameters', member.name, ...at]), problem: 'must be base64, because it stands for bytes' });
       return given;
     };
-    const { name, value } = member;
-    return { name, value: Array.isArray(value) ? value.map((item, index) => decode(item, index)) : decode(value) };
+    const { style: _, value, ...others } = member;
+    return { ...others, value: Array.isArray(value) ? value.map((item, index) => decode(item, index)) : decode(value) };
   });
 
 /**
@@ -44,8 +45,8 @@ export function writeBody(
 ): Body {
   const isForm = isFormType(contentType);
   if (isForm || isMultipartType(contentType)) {
-    const fields = fieldsToWrite(members, whole).flatMap(({ name, value, style }) =>
-      collect((isForm ? fieldsOf : partsOf)(name, value, style)),
+    const fields = fieldsToWrite(members, whole).flatMap(({ name, value, style, content_type }) =>
+      collect(isForm ? fieldsOf(name, value, style) : partsOf(name, value, style, content_type)),
     );
     return isForm ? { contentType, body: formEncode(fields) } : writeMultipart(contentType, fields);
   }

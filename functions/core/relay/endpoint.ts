@@ -73,8 +73,10 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
     issues.push(refuse('in', 'must not be body, because the endpoint says what its body is'));
   }
   const isField = carrier === 'query' || (carrier === 'body' && endpoint.body !== input.name && !isJsonType(endpoint.content_type));
+  const isPart = carrier === 'body' && endpoint.body !== input.name && isMultipartType(endpoint.content_type);
+  if (input.content_type !== undefined && !isPart)
+    issues.push(refuse('content_type', 'must be left out, because the parameter is no part of a multipart form'));
   if (input.style === 'base64') {
-    const isPart = carrier === 'body' && endpoint.body !== input.name && isMultipartType(endpoint.content_type);
     const isWhole = endpoint.body === input.name && !isJsonType(endpoint.content_type) && !isFormType(endpoint.content_type);
     if ((!isPart && !isWhole) || (input.type !== 'string' && !(isPart && input.type === 'array')))
       issues.push(refuse('style', 'must be base64 only for a text that is a body other than JSON, or that is part of a multipart form'));

@@ -7,7 +7,7 @@ export interface NameValuePair {
   /** the encoded value, if it contains separators that must stay unencoded */
   encoded?: string;
   /** of a multipart part; default: text */
-  contentType?: string;
+  contentType?: string | undefined;
   /** of a multipart file, instead of the value */
   bytes?: Buffer;
 }
@@ -55,14 +55,14 @@ function* bracketed(name: string, value: unknown): Generator<NameValuePair> {
 }
 
 /** The multipart parts of a parameter: one per list item; objects are JSON. */
-export function* partsOf(name: string, value: unknown, style: Style = 'repeated'): Generator<NameValuePair> {
+export function* partsOf(name: string, value: unknown, style: Style = 'repeated', contentType?: string): Generator<NameValuePair> {
   if (style !== 'repeated') {
-    const contentType = style === 'json' ? { contentType: 'application/json' } : {};
-    for (const field of fieldsOf(name, value, style)) yield { ...field, ...contentType };
+    const usual = style === 'json' ? 'application/json' : undefined;
+    for (const field of fieldsOf(name, value, style)) yield { ...field, contentType: contentType ?? usual };
     return;
   }
   for (const item of Array.isArray(value) ? value : [value]) {
-    if (Buffer.isBuffer(item)) yield { name, value: '', bytes: item, contentType: 'application/octet-stream' };
-    else yield { name, value: write(item), ...(isObject(item) && { contentType: 'application/json' }) };
+    if (Buffer.isBuffer(item)) yield { name, value: '', bytes: item, contentType: contentType ?? 'application/octet-stream' };
+    else yield { name, value: write(item), contentType: contentType ?? (isObject(item) ? 'application/json' : undefined) };
   }
 }

@@ -158,7 +158,8 @@ describe('a call is what the document prescribes', () => {
 
   test('a multipart form as a reader of forms reads it', async () => {
     const file = Buffer.from('é\0\r\n').toString('base64');
-    const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 }, file });
+    const typed = { photo: file, pages: ['<a/>', '<b/>'], shape: { lat: 2 } };
+    const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 }, file, ...typed });
     const read = await new Response(body, { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
     const entries = await Promise.all(
       [...read].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()]),
@@ -169,8 +170,25 @@ describe('a call is what the document prescribes', () => {
       ['tags', 'y'],
       ['meta', '{"lat":1}'],
       ['file', 'é\0\r\n'],
+      ['photo', 'é\0\r\n'],
+      ['pages', '<a/>'],
+      ['pages', '<b/>'],
+      ['shape', '{"lat":2}'],
+    ]);
+    const types = [...body.matchAll(/name="(\w+)".*\r\nContent-Type: (.*)\r\n/g)].map(([, ...part]) => part.join(' '));
+    expect(types).toEqual([
+      'meta application/json',
+      'file application/octet-stream',
+      'photo image/png',
+      'pages application/xml',
+      'pages application/xml',
+      'shape application/geo+json',
     ]);
     expect(read.get('file')).toMatchObject({ name: 'file', type: 'application/octet-stream' });
+    expect(plan.notes).toContainEqual({
+      path: expect.any(String),
+      note: expect.stringContaining('file is not sent as image/png, image/jpeg'),
+    });
   });
 
   test('bytes as they are', async () => {

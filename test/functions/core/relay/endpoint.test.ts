@@ -316,6 +316,13 @@ describe('what carries the parameters', () => {
     ],
     ['a style in the path', post, [{ ...id, style: 'commas' }], [['/input_parameters/0/style', noField]]],
     ['a style in JSON', post, [id, { ...named, style: 'brackets' }], [['/input_parameters/1/style', noField]]],
+    ['the type of a part', { ...post, content_type: 'multipart/form-data' }, [id, { ...text, content_type: 'text/csv' }], []],
+    [
+      'the type of what is no part',
+      form,
+      [id, { ...text, content_type: 'text/csv' }],
+      [['/input_parameters/1/content_type', 'must be left out, because the parameter is no part of a multipart form']],
+    ],
     ['a style of a whole body', { ...form, body: 'a' }, [id, { ...named, style: 'json' }], [['/input_parameters/1/style', noField]]],
   ])('%s', (_, endpoint, parameters, issues) => {
     expect(checkEndpoint(endpoint, parameters, production)).toEqual(issues.map(([path, problem]) => ({ path, problem })));
