@@ -19,39 +19,39 @@ import type { Settings } from './settings.ts';
 /** Members of this group are admins. */
 const adminGroup = 'admins';
 
-/** An existing user pool. Members of its group `admins` are admins. */
+/** An existing user pool to use. Members of its group `admins` are admins. */
 export interface GivenPool {
   userPool?: IUserPool;
-  /** the domain of that pool, which can have only one; created if absent and needed */
+  /** domain of `userPool`; created if absent and needed. A pool can have only one */
   userPoolDomain?: UserPoolDomain;
 }
 
 /**
- * Who may change the registry: people in the group `admins`, machines with the scope `intent-gate/admin`. People in a group
- * `admins:<namespace>`, and machines with the scope `intent-gate/admin:<namespace>`, may change what belongs to the namespace. The groups of
- * namespaces are made by hand: a group that a stack made would outlive its entry in the settings and then stand in the way of a new one.
+ * Who may change the registry: people in the group `admins` and machines with the scope `intent-gate/admin`. The group `admins:<namespace>` and
+ * the scope `intent-gate/admin:<namespace>` are limited to one namespace. Namespace groups are created by hand: a group created by the stack would
+ * outlive its entry in the settings, and creating it again would fail.
  */
 export class Admins extends Construct {
   readonly pool: IUserPool;
-  /** public client, for people: password or SRP */
+  /** public client for people: password or SRP */
   readonly people: UserPoolClient;
-  /** confidential clients, for machines: client credentials; one for everything (setting `machineClient`), and one per namespace in `machineNamespaces` */
+  /** confidential clients for machines (client credentials): one for the whole registry (`machineClient`) and one per namespace in `machineNamespaces` */
   readonly machines: UserPoolClient[] = [];
-  /** public client of the gate itself, which identifies people: authorization code; with the setting `signIn` */
+  /** public client with which the gate signs people in (authorization code); with the setting `signIn` */
   readonly signIn: { domain: string; clientId: string } | undefined;
-  /** public client of the console, for people: authorization code; with the setting `adminSignIn` */
+  /** public client of the console (authorization code); with the setting `adminSignIn` */
   readonly console: { domain: string; clientId: string } | undefined;
   readonly scope: string;
 
-  /** @param slug - unique in a region */
+  /** @param slug - unique in the region */
   constructor(scope: Construct, id: string, settings: Settings, slug: string, { userPool, userPoolDomain }: GivenPool) {
     super(scope, id);
-    // Resource servers of one pool have different identifiers.
+    // Identifiers of resource servers must be unique in a pool.
     const server = userPool ? `intent-gate-${slug}` : 'intent-gate';
     this.scope = `${server}/admin`;
     const { adopt, machineClient, machineNamespaces, signIn, adminSignIn } = settings;
     const poolId = userPool?.userPoolId ?? adopt?.userPoolId;
-    // A given pool is imported, so that the gate's clients belong to the gate and not to the pool's own construct.
+    // A given pool is imported so that the gate's clients belong to the gate instead of the pool's construct.
     this.pool = poolId ? UserPool.fromUserPoolId(this, 'Pool', poolId) : this.createPool(settings);
     this.people = this.addClient('People', {
       authFlows: { userPassword: true, userSrp: true },
@@ -68,7 +68,7 @@ export class Admins extends Construct {
     }
   }
 
-  /** Users cannot write any attribute that grants rights. */
+  /** Adds an app client whose users cannot write attributes that grant rights. */
   private addClient(id: string, options: UserPoolClientOptions): UserPoolClient {
     const writeAttributes = new ClientAttributes().withStandardAttributes({ fullname: true });
     return this.pool.addClient(id, { accessTokenValidity: Duration.hours(1), writeAttributes, ...options });
@@ -82,7 +82,7 @@ export class Admins extends Construct {
     });
   }
 
-  /** With retained data, the pool and the group with its members outlive the stack. */
+  /** With `retainData`, the pool, the group and its members outlive the stack. */
   private createPool(settings: Settings): UserPool {
     const removalPolicy = removalPolicyOf(settings);
     const pool = new UserPool(this, 'Pool', {
@@ -114,7 +114,7 @@ export class Admins extends Construct {
     return pool;
   }
 
-  /** Its tokens never leave the gate, and are not admin tokens. */
+  /** Adds the sign-in client. Its tokens never leave the gate and are not admin tokens. */
   private addSignIn({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
     return this.addCodeClient('SignIn', `${publicBaseUrl}/oauth/signed-in`, {
       accessTokenValidity: Duration.minutes(5),
@@ -123,12 +123,12 @@ export class Admins extends Construct {
     });
   }
 
-  /** Its tokens are admin tokens, which the console keeps in memory. */
+  /** Adds the console's client. Its tokens are admin tokens, which the console keeps in memory. */
   private addConsole({ publicBaseUrl = 'http://localhost' }: Settings): UserPoolClient {
     return this.addCodeClient('Console', `${publicBaseUrl}/console`, { refreshTokenValidity: Duration.hours(8) });
   }
 
-  /** Client credentials are exchanged at the pool's domain. */
+  /** Adds the machine clients, which exchange client credentials at the pool's domain. */
   private addMachines(namespaces: readonly string[], identifier: string): UserPoolClient[] {
     const everything = { scopeName: 'admin', scopeDescription: 'Register, change and delete services and intents', id: 'Machines' };
     const owners = [

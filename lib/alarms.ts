@@ -28,7 +28,7 @@ export interface AlarmsProps {
   accessLog: LogGroup;
   tables: Tables;
   functions: ReadonlyMap<string, EndpointFunction>;
-  /** of metrics from logs */
+  /** of the metrics extracted from logs */
   namespace: string;
   settings: Settings;
   /** created if absent */
@@ -38,9 +38,9 @@ export interface AlarmsProps {
 interface Bound {
   above?: number;
   below?: number;
-  /** how many of the last periods must breach */
+  /** consecutive periods that must breach */
   periods: number;
-  /** also alarms when a metric that has had data stops; one without any data is that of a new deployment */
+  /** also alarms when a metric stops reporting; a metric without any data belongs to a new deployment */
   orSilent?: true;
 }
 
@@ -49,7 +49,7 @@ const fewRuns: Bound = { above: 2, periods: 1 };
 
 const sum = { statistic: Stats.SUM, period: Duration.minutes(5) };
 
-/** Values that log lines give to metrics: each by the id of its filter. */
+/** Metric filters by id: the metric, and the value that each matching log line adds. */
 type Measures = Record<string, [metricName: string, metricValue: string, lines: IFilterPattern, dimensions?: Record<string, string>]>;
 
 const says = (message: string) => FilterPattern.stringValue('$.message', '=', message);
@@ -57,10 +57,10 @@ const answered = says('answered');
 const isFault = FilterPattern.numberValue('$.status', '>=', 500);
 const filled = says('filled a part of the search collection');
 
-/** The end of every run, including crashes: a function without success differs from one that never ran. */
+/** The end of every run, including crashes. It tells a function that always fails from one that never ran. */
 const ended = FilterPattern.stringValue('$.type', '=', 'platform.report');
 
-/** Of API Gateway, for a function that failed or timed out. Lambda refuses bodies of more than 6 MB, which API Gateway takes. */
+/** A 5xx of API Gateway because a function failed or timed out. Excludes 413: API Gateway accepts bodies over Lambda's limit of 6 MB. */
 const isGatewayFault = FilterPattern.all(
   says('access'),
   isFault,
@@ -68,7 +68,7 @@ const isGatewayFault = FilterPattern.all(
   FilterPattern.stringValue('$.integration_status', '!=', '413'),
 );
 
-/** An answer that reports an error. A tool of MCP answers its refusals with 200. */
+/** An error response. MCP tools return theirs with status 200. */
 const isRefusal = FilterPattern.all(
   FilterPattern.any(answered, says('tool')),
   FilterPattern.exists('$.code'),
@@ -77,10 +77,10 @@ const isRefusal = FilterPattern.all(
 
 const refusals: Measures = { Refusals: ['Refusals', '1', isRefusal, { code: '$.code' }] };
 
-/** Requests for PATs that fail through no fault of the caller: KMS or the table is at fault. */
+/** PAT requests that fail because of KMS or the table. */
 const issueFailures: Measures = { Failures: ['IssueFailures', '1', FilterPattern.all(answered, isFault)] };
 
-/** What is measured from the logs of single functions. */
+/** Metrics extracted from the logs of individual functions. */
 const measures: Readonly<Record<string, Measures>> = {
   'issue-pat': issueFailures,
   'issue-token': issueFailures,
@@ -88,7 +88,7 @@ const measures: Readonly<Record<string, Measures>> = {
     Runs: ['SnapshotAgeRuns', '1', says('the snapshot of the search index is as new as it should be')],
     Ends: ['SnapshotAgeRuns', '0', ended],
   },
-  // A run that continues the first fill is not behind; the duration of the fill has an alarm of its own.
+  // During the first fill FeedAge is 0; FillAge watches how long the fill takes.
   'feed-search-collection': {
     Fed: ['FeedAge', '$.behind_seconds', says('fed the search collection')],
     Filled: ['FeedAge', '0', filled],
@@ -101,7 +101,7 @@ type MetricOf = (metricName: string, more?: Partial<MetricProps>) => Metric;
 
 type AlarmRow = [name: string, metric: IMetric, bound: Bound, description: string];
 
-/** The alarms of single functions; those of failures are for functions whose failures no answer and no missing run shows. */
+/** Alarms of individual functions. Lambda errors are counted where no response or missing metric would reveal a failure. */
 const functionAlarms: Readonly<Record<string, (lambda: EndpointFunction['lambda'], logged: MetricOf) => AlarmRow[]>> = {
   'issue-pat': (_, logged) => [['IssueFailures', logged('IssueFailures'), { above: 3, periods: 1 }, 'PATs cannot be issued.']],
   'search-intents': (lambda) => [
@@ -141,7 +141,7 @@ const functionAlarms: Readonly<Record<string, (lambda: EndpointFunction['lambda'
   ],
 };
 
-/** The alarms. Each has its row in the runbook of docs/operations.md. */
+/** The alarms. Each has a row in the runbook in docs/operations.md. */
 export class Alarms extends Construct {
   readonly topic: ITopic;
   private readonly alarms = new Map<string, Alarm>();
@@ -149,7 +149,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { accessLog, tables, functions, namespace, settings, topic }: AlarmsProps) {
     super(scope, id);
     this.topic = topic ?? new Topic(this, 'Topic', { displayName: `Intent Gate alarms (${settings.stage})`, enforceSSL: true });
-    // A topic policy replaces the default one of SNS, which lets CloudWatch publish.
+    // A topic policy replaces SNS's default policy, which lets CloudWatch publish.
     const ownAlarms = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     this.topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com', { conditions: ownAlarms }));
     if (settings.alarmEmail) {
@@ -191,7 +191,7 @@ export class Alarms extends Construct {
     return names.flatMap((name) => this.alarms.get(name) ?? []);
   }
 
-  /** A single failure at night raises no alarm, and neither do failures of upstreams. */
+  /** Isolated failures and upstream failures raise no alarm. */
   private watchAnswers(logged: MetricOf): void {
     const refused = (code: ErrorCode) => logged('Refusals', { dimensionsMap: { code } });
     const more = 'Twice in a row, more than 10 answers in five minutes';
@@ -203,7 +203,7 @@ export class Alarms extends Construct {
   private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
     this.add(
       'Throttles',
-      // Without a dimension: of all functions of the account, which share its concurrency.
+      // No dimension: covers all functions of the account, which share its concurrency.
       new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', ...sum }),
       often,
       'Lambda refuses runs: the concurrency of the account, or what is reserved for a function, is used up.',
@@ -216,7 +216,7 @@ export class Alarms extends Construct {
     }
   }
 
-  /** Contributor Insights rules: counting by agent and service as dimensions of a metric would cost for each of them. */
+  /** Uses Contributor Insights rules, because metric dimensions would be billed per agent and service. */
   private watchCallers(functions: AlarmsProps['functions'], namespace: string, settings: Settings): void {
     const { alarmCallsPerAgent, alarmCallsPerService } = settings;
     const bounds: [name: string, key: string, above: number, description: string][] = [
@@ -242,7 +242,7 @@ export class Alarms extends Construct {
             Keys: [key],
             Filters: [
               { Match: '$.message', In: ['executed'] },
-              // Once an agent is blocked, the alarm ends.
+              // Blocking the agent ends the alarm.
               { Match: '$.outcome', NotIn: ['FORBIDDEN'] },
             ],
           },
@@ -255,7 +255,7 @@ export class Alarms extends Construct {
     }
   }
 
-  /** Lambda counts the runs of a version separately only while an alias leads to two of them. */
+  /** Lambda reports metrics per version only while an alias routes to two versions. */
   private watchRollout(name: string, { alias, lambda }: EndpointFunction): void {
     const alarm = gradualFunctions[name];
     if (!alias || !alarm) return;
@@ -278,7 +278,7 @@ export class Alarms extends Construct {
       threshold: above ?? below ?? 0,
       comparisonOperator: below === undefined ? ComparisonOperator.GREATER_THAN_THRESHOLD : ComparisonOperator.LESS_THAN_THRESHOLD,
       treatMissingData: orSilent ? TreatMissingData.MISSING : TreatMissingData.NOT_BREACHING,
-      // Only of percentiles: a few slow requests in a quiet hour are no trend.
+      // Only for percentiles: a few slow requests in a quiet hour are no trend.
       ...(isPercentile(metric) && { evaluateLowSampleCountPercentile: 'ignore' }),
       evaluationPeriods: periods,
       alarmDescription: `${description} Runbook: docs/operations.md#runbook`,

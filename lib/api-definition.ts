@@ -3,7 +3,7 @@ import type { Endpoint } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
 import type { Settings } from './settings.ts';
 
-/** Media types for which mock methods have a template: the gateway answers 415 to any other body. */
+/** Media types that mock methods accept; API Gateway answers any other with 415. */
 const mediaTypes = [
   'application/json',
   'text/plain',
@@ -12,7 +12,7 @@ const mediaTypes = [
   'multipart/form-data',
 ];
 
-/** Headers that pages of other origins may send; the last three are for MCP hosts. */
+/** CORS request headers; the last three are for MCP hosts. */
 const preflightHeaders = [
   ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'traceparent', 'tracestate'],
   ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
@@ -29,14 +29,14 @@ export interface Route extends Endpoint {
 
 interface Invocation {
   uri: string;
-  /** ARN of the role with which API Gateway runs the function */
+  /** ARN of the role that API Gateway assumes to invoke the function */
   credentials: string;
 }
 
 /**
- * The REST API as API Gateway imports it: OpenAPI 3.0 with API Gateway's extensions. It has the paths and methods of the endpoints, and the
- * gateway's own answers, each an error in the gate's form.
- * @param invocationOf - how to run the function of the endpoint with this name
+ * The REST API in API Gateway's import format, OpenAPI 3.0 with extensions: the endpoints' paths and methods, and the gateway responses in the
+ * gate's error format.
+ * @param invocationOf - how to invoke the function of the named endpoint
  */
 export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings) {
   const { stage, protocol, corsOrigins, publicBaseUrl } = settings;
@@ -65,13 +65,13 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
       ),
     };
   }
-  // Without a method of its own, a path would take a bearer token for a bad AWS signature.
+  // API Gateway would read a bearer token as a malformed AWS signature on a path without methods.
   for (const path of ['/', ...Object.keys(paths).flatMap(parentsOf), '/{proxy+}']) paths[path] ??= { [anyMethod]: refuse(noPath) };
   return {
     openapi: '3.0.1',
     info: { title: `Intent Gate (${stage})`, description: 'Lets agents find, get authorised for, and run intents', version: '1' },
     paths,
-    // Tiles of the log of receipts are bytes, whatever a client accepts. Functions decode requests, and say which answers are bytes.
+    // Receipt log tiles are binary whatever the client's Accept header says. Functions decode requests and mark binary responses.
     'x-amazon-apigateway-binary-media-types': [allTypes],
     'x-amazon-apigateway-gateway-responses': Object.fromEntries(
       Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, protocol, isOpenToPages, isSecure)]),
@@ -83,16 +83,16 @@ const allTypes = '*/*';
 
 const anyMethod = 'x-amazon-apigateway-any-method';
 
-/** HEAD is answered wherever GET is (RFC 9110 section 9.3.2). */
+/** Every GET method also serves HEAD (RFC 9110 section 9.3.2). */
 const answeredTo = (method: Endpoint['method']): string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
-/** `/a` and `/a/b` of `/a/b/c`. */
+/** `/a/b/c` has the parents `/a` and `/a/b`. */
 const parentsOf = (path: string): string[] => {
   const segments = path.split('/').slice(1, -1);
   return segments.map((_, at) => `/${segments.slice(0, at + 1).join('/')}`);
 };
 
-/** A local stack does not know its port in advance. Deployments with constants that depend on the address have `publicBaseUrl`. */
+/** For the local stack, whose port is not known in advance. Deployments whose constant responses contain the address set `publicBaseUrl`. */
 const localBaseUrl = 'http://$context.domainName';
 
 const constantTemplate = (body: object): string => JSON.stringify(body).replaceAll('#', '\\u0023');
@@ -103,9 +103,9 @@ const invoke = (invocation: Invocation): Method => ({
 });
 
 /**
- * A method that the gateway answers itself.
+ * A method that API Gateway answers itself.
  * @param headers - mapping expressions
- * @param accepts - media types of requests; any other is answered 415
+ * @param accepts - accepted media types of requests; any other gets 415
  * @param body - mapping template
  */
 function mock(status: number, headers: Record<string, string>, { accepts, body }: { accepts: string[]; body: string }): Method {
@@ -119,7 +119,7 @@ function mock(status: number, headers: Record<string, string>, { accepts, body }
     },
     'x-amazon-apigateway-integration': {
       type: 'mock',
-      // With all media types taken for binary, the template would get bytes.
+      // All media types are declared binary, so the template would get bytes.
       contentHandling: 'CONVERT_TO_TEXT',
       passthroughBehavior: 'never',
       requestTemplates: Object.fromEntries(accepts.map((mediaType) => [mediaType, `{"statusCode": ${status}}`])),
@@ -134,7 +134,7 @@ function mock(status: number, headers: Record<string, string>, { accepts, body }
   };
 }
 
-/** The response to a CORS preflight names one origin; the template replaces it by another allowed one. */
+/** A CORS preflight. Its response names the first allowed origin; the template replaces that with the caller's if allowed. */
 function preflight(origins: readonly string[], allowed: readonly string[]): Method {
   const isAllowed = origins.map((origin) => `$origin == "${origin}"`).join(' || ');
   const headers = {

@@ -22,10 +22,10 @@ import type { Settings } from './settings.ts';
 /** Minimum size of a compressed response. */
 const minCompressionBytes = 1_024;
 
-/** Documents are public, and their bytes cost; browsers cache the large ones for a year. */
+/** Documents are public and cost bandwidth; browsers cache the large ones for a year. */
 const documentThrottle = { requestsPerSecond: 5, burst: 50 };
 
-/** The REST API, with paths and methods from the endpoint table. Its own responses are errors in the gate's format. */
+/** The REST API, with paths and methods from the endpoint table. Its gateway responses use the gate's error format. */
 export class Api extends Construct {
   readonly rest: SpecRestApi;
   readonly accessLog: LogGroup;
@@ -62,7 +62,7 @@ export class Api extends Construct {
       minCompressionSize: Size.bytes(minCompressionBytes),
       ...(domain && { domainName: domainOptions(this, domain), disableExecuteApiEndpoint: true }),
       cloudWatchRole: manageApiLogRole,
-      // Every API of the account and region writes its logs with this role, including those of other stacks.
+      // All APIs of the account and region share this role for their logs, including those of other stacks.
       ...(manageApiLogRole && { cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN }),
       deployOptions: this.stageOptions(),
     });
@@ -81,7 +81,7 @@ export class Api extends Construct {
     return rest;
   }
 
-  /** The role that runs functions: with a permission beside each function, a stack with all settings would exceed 500 resources. */
+  /** The role that invokes functions. A permission per function would take a stack with all settings over 500 resources. */
   private createInvoker(functionArns: ReadonlySet<string>): Role {
     const statement = new PolicyStatement({
       actions: ['lambda:InvokeFunction'],
@@ -96,7 +96,7 @@ export class Api extends Construct {
 
   private stageOptions(): StageOptions {
     const { tracing, requestsPerSecond, burst, throttling } = this.settings;
-    // API Gateway would write execution logs to a group of its own making, outside the stack and kept for ever.
+    // API Gateway would write execution logs to its own log group, outside the stack and without expiry.
     const logged = { loggingLevel: MethodLoggingLevel.OFF, dataTraceEnabled: false };
     const exceptions = this.routes.flatMap(({ name, path, method, needs }) => {
       const limit = throttling[name] ?? (needs.documents || name === 'get-own-description' ? documentThrottle : undefined);
@@ -121,7 +121,7 @@ const listRoutes = (settings: Settings): readonly Route[] =>
     pathsOf(endpoint, settings).map((path) => ({ ...endpoint, path, mainPath: endpoint.path })),
   );
 
-/** The logged parts of a request: never headers, query or body, which may contain tokens. */
+/** The access log line. It omits headers, query and body, which may contain tokens. */
 const accessLine = JSON.stringify({
   message: 'access',
   request_id: '$context.requestId',
@@ -133,7 +133,7 @@ const accessLine = JSON.stringify({
   status: '$context.status',
   response_bytes: '$context.responseLength',
   duration_ms: '$context.responseLatency',
-  // A dash if no function ran, so these stay texts.
+  // Strings, because they are "-" if no function ran.
   integration_ms: '$context.integrationLatency',
   integration_status: '$context.integration.status',
   refusal: '$context.error.responseType',

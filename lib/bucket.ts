@@ -8,8 +8,8 @@ import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * A private bucket, which empties itself before it is deleted with its stack.
- * @param unlogged - why its requests are not logged
+ * A private bucket, emptied and deleted with its stack unless `retainData` is set.
+ * @param unlogged - why requests to it are not logged
  */
 export function createBucket(
   scope: Construct,
@@ -34,11 +34,11 @@ export function createBucket(
   return bucket;
 }
 
-/** The logs of the CDK's function that empties the bucket would otherwise outlive the stack. */
+/** Adds a log group for the CDK function that empties the bucket, whose logs would otherwise outlive the stack. */
 function ownEmptyingLogs(bucket: Bucket, { logRetentionDays }: Settings): void {
   const provider = Stack.of(bucket).node.findChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
   const handler = provider.node.findChild('Handler') as CfnResource;
-  // Two gates of one stack share the function.
+  // Gates in one stack share the function.
   const existing = Stack.of(bucket)
     .node.findAll()
     .find(({ node }) => node.id === 'EmptyingLogs');

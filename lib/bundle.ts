@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
-/** Packages that clients import and never use; see their replacement. */
+/** Packages that AWS clients import and never use; `unused-sdk-parts.ts` replaces them. */
 const unusedParts = [
   '@aws-sdk/core/account-id-endpoint',
   '@aws-sdk/core/client',
@@ -21,23 +21,23 @@ const unusedParts = [
   '@smithy/node-http-handler',
 ];
 
-/** What zod holds to write JSON schemas, and what replaces it: functions only validate, except for those that {@link describing} names, and this would be 18 KB of each. */
+/** Stubs for zod's JSON schema writer, which adds 18 KB per bundle: all functions except {@link describing} only validate. */
 const zodStubs = {
   'to-json-schema.js': 'export const createToJSONSchemaMethod = () => undefined, createStandardJSONSchemaMethod = () => undefined;',
   'json-schema-processors.js': 'export const toJSONSchema = undefined;',
   'json-schema-generator.js': 'export const JSONSchemaGenerator = undefined;',
 };
 
-/** Functions that write JSON schemas: of the tools of MCP. */
+/** Functions that write JSON schemas, for MCP tools. */
 const describing = ['mcp'];
 
-/** Loaded by functions on first use (`createRequire`), so it is beside their bundle instead of in it. */
+/** Functions load it on first use (`createRequire`), so it is kept beside the bundle. */
 const loadedLate = 're2js';
 
-/** Some dependencies are CommonJS and `require` Node's own modules; ESM has no `require`. */
+/** Defines `require`, which ESM lacks and CommonJS dependencies use for Node's modules. */
 const banner = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
 
-/** @throws SettingsError naming the files that functions lack */
+/** @throws SettingsError naming the functions' missing files */
 function requireSources(names: readonly string[]): void {
   const missing = names.map(sourceOf).filter((file) => !existsSync(file));
   if (missing.length === 0) return;
@@ -73,7 +73,7 @@ export function bundleFunctions(names: readonly string[], folder: string): void 
   putBeside(names, folder);
 }
 
-/** Copies zod without its JSON schemas. esbuild cannot replace files of a package that its other files import by path. */
+/** Copies zod without its JSON schema writer: esbuild cannot replace files that the package itself imports by path. */
 function copyZod(folder: string): void {
   cpSync(dirname(createRequire(import.meta.url).resolve('zod/package.json')), folder, {
     recursive: true,
@@ -92,7 +92,7 @@ function build(names: readonly string[], folder: string, replaced: Record<string
     platform: 'node',
     target: 'node24',
     format: 'esm',
-    // The SDK's ES modules can be tree-shaken, its CommonJS cannot.
+    // Unlike the SDK's CommonJS, its ES modules can be tree-shaken.
     mainFields: ['module', 'main'],
     alias: {
       ...Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),

@@ -1,4 +1,4 @@
-/** Entry of the npm package for CDK apps, which `npm run package` makes. */
+/** Entry point of the npm package for CDK apps, built by `npm run package`. */
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,20 +18,20 @@ import { parseSettings, type Settings, SettingsError } from './settings.ts';
 export { EndpointFunction } from './endpoint-function.ts';
 export { type GivenParts, SettingsError };
 
-/** Settings of the project's own stack or local stage, and those that constructs replace. */
+/** Settings that apply only to the project's own stack or local stage, or that constructs replace. */
 type OwnSettings = 'policyFile' | 'tags' | 'allowLoopback' | 'localUpstreams' | 'hostedZoneId' | 'hostedZoneName' | 'vpc';
 
-/** The settings of docs/reference.md, with the same names, and constructs of the app. */
+/** The settings in docs/reference.md under the same names, and constructs of the app. */
 export interface IntentGateProps extends Partial<Omit<z.output<typeof settingsObject>, OwnSettings>>, GivenParts {
-  /** the usage policy, or the path of its file */
+  /** the usage policy, or the path to its file */
   policy: string | object;
   /** zone of `domainName` */
   hostedZone?: IHostedZone;
   /** network of the functions that call intents */
   vpc?: IVpc;
-  /** where in `vpc`; its private subnets if left out */
+  /** subnets of `vpc`; default: its private subnets */
   vpcSubnets?: SubnetSelection;
-  /** of those functions; created if left out */
+  /** security groups of the functions in `vpc`; created if left out */
   securityGroups?: ISecurityGroup[];
 }
 
@@ -45,7 +45,7 @@ const packaged: Build = {
   wordVectors: built('word-vectors.bin'),
 };
 
-/** A gate in any CDK app. Its names derive from those of its stack and construct, so an app may have several. */
+/** A gate in any CDK app. Its resource names derive from its stack and construct path, so an app may contain several gates. */
 export class IntentGate extends Gate {
   /** @throws SettingsError naming every mistake in the settings or the policy */
   constructor(scope: Construct, id: string, props: IntentGateProps) {
@@ -57,7 +57,7 @@ export class IntentGate extends Gate {
   }
 }
 
-/** The settings in the form of cdk.json. Ids of constructs may be unresolved tokens, so placeholders are validated instead. */
+/** The settings as they would be in cdk.json. Ids of constructs may be unresolved tokens, so placeholders replace them. */
 function withoutConstructs(props: IntentGateProps): Record<string, unknown> {
   const { policy, userPool, userPoolDomain, alarmTopic, encryptionKey, permissionsBoundary, ...others } = props;
   const { hostedZone, vpc, vpcSubnets, securityGroups, ...settings } = others;
@@ -80,7 +80,7 @@ const withConstructs = (settings: Settings, { hostedZone, vpc, vpcSubnets, secur
   }),
 });
 
-/** Conflicts: parts both given and created by a setting, or given incompletely. */
+/** Mistakes such as a part both given and created by a setting, or given incompletely. */
 function findConflicts({ userPool, userPoolDomain, encryptionKey, vpc, vpcSubnets, securityGroups, ...given }: IntentGateProps): string[] {
   const rules: [isBroken: unknown, mistake: string][] = [
     [userPool && given.adopt?.userPoolId, 'adopt.userPoolId: must be left out if userPool is given'],

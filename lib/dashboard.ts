@@ -18,18 +18,18 @@ export interface DashboardProps {
   rest: SpecRestApi;
   tables: Tables;
   functions: ReadonlyMap<string, EndpointFunction>;
-  /** of metrics from logs */
+  /** of the metrics extracted from logs */
   namespace: string;
 }
 
 const period = Duration.minutes(5);
 const half = { width: 12, height: 6 };
 
-/** Maximum number of log groups that CloudWatch queries at once. */
+/** Maximum number of log groups in one CloudWatch query. */
 const maxLogGroups = 50;
 
 /**
- * The dashboard. What logs can tell is queried from them on viewing, because a query costs only then and a metric costs always.
+ * The dashboard. It queries logs where it can: a query costs only when viewed, a metric always.
  */
 export function createDashboard(scope: Construct, { rest, tables, functions, namespace }: DashboardProps): Dashboard {
   const logGroupNames = [...functions.values()].map(({ logGroup }) => logGroup.logGroupName);
@@ -103,7 +103,7 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
     tableWidget('Registry', tables.registry),
     tableWidget('Activity', tables.activity),
   ];
-  // Names of dashboards are global in an account: without the region a second region could not be deployed.
+  // Dashboard names are global in an account, so the region keeps deployments to several regions apart.
   const { region } = Stack.of(scope);
   return new Dashboard(scope, 'Dashboard', { dashboardName: `${namespace}-${region}`, widgets: pairs(widgets) });
 }

@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 const uses = ['kms:Encrypt', 'kms:Decrypt', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:DescribeKey', 'kms:CreateGrant'];
 
-/** The key's uses by the gate. As with AWS's own keys, whoever may use the table or bucket uses the key through it. */
+/** Lets AWS services use the key for the gate. As with AWS-owned keys, access to a table or bucket includes use of its key. */
 function usesOf(scope: Construct): PolicyStatement[] {
   const { account, region, partition } = Stack.of(scope);
   const through = ['dynamodb', 's3'].map((service) => `${service}.${region}.amazonaws.com`);
@@ -31,8 +31,8 @@ function usesOf(scope: Construct): PolicyStatement[] {
 }
 
 /**
- * The key that encrypts tables, snapshots and logs, if one is given or the setting `customerManagedKey` is made; otherwise AWS's own keys do.
- * @param given - gets the statements that the gate takes; the policy of an imported key has to have them already
+ * The key that encrypts tables, snapshots and logs, given or created with the setting `customerManagedKey`. Without it AWS-owned keys are used.
+ * @param given - its policy gets the necessary statements; the policy of an imported key must have them already
  */
 export function useDataKey(scope: Construct, settings: Settings, given?: IKey): IKey | undefined {
   if (given) for (const statement of usesOf(scope)) given.addToResourcePolicy(statement);

@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 
 type Domain = NonNullable<Settings['domain']>;
 
-/** The API's own domain name, with a certificate that the hosted zone validates. */
+/** The API's custom domain name, with a certificate validated through the hosted zone. */
 export const domainOptions = (scope: Construct, { name, zone }: Domain): DomainNameOptions => ({
   domainName: name,
   certificate: new Certificate(scope, 'Certificate', {

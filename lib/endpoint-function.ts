@@ -22,11 +22,11 @@ export interface EndpointFunctionProps {
   name: string;
   summary: string;
   code: Code;
-  /** also the maximum for this function */
+  /** also the function's maximum concurrency */
   reservedConcurrency?: number;
   timeoutSeconds: number;
   memoryMb: number;
-  /** without traces and Lambda's own log lines */
+  /** no traces, no platform log lines */
   isQuiet?: true;
   /** temporary storage; Lambda's default is 512 MB */
   storageMb?: number;
@@ -34,18 +34,17 @@ export interface EndpointFunctionProps {
   settings: Settings;
 }
 
-/** A Lambda with its own role and log group. */
+/** A Lambda function with its own role and log group. */
 export class EndpointFunction extends Construct {
   readonly lambda: LambdaFunction;
   readonly resource: CfnFunction;
   readonly role: Role;
   /**
-   * What the role may do, within the role itself: a policy beside each role would take the stack, with all settings made, over the 500 resources that
-   * CloudFormation allows.
+   * The role's inline policy. A separate policy resource per role would take a stack with all settings over CloudFormation's limit of 500 resources.
    */
   readonly permissions: PolicyDocument;
   readonly logGroup: LogGroup;
-  /** the alias that requests run, with gradual deployments */
+  /** the alias that serves requests; with gradual deployments only */
   alias: Alias | undefined;
 
   constructor(scope: Construct, id: string, props: EndpointFunctionProps) {
@@ -81,7 +80,7 @@ export class EndpointFunction extends Construct {
       environment: props.environment,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
-      // The platform's own report of each run includes its cold start.
+      // At INFO, the platform's report of each run includes its cold start.
       systemLogLevelV2: isQuiet ? SystemLogLevel.WARN : SystemLogLevel.INFO,
       applicationLogLevelV2: ApplicationLogLevel.INFO,
       tracing: isTraced ? Tracing.ACTIVE : Tracing.DISABLED,
@@ -100,7 +99,7 @@ export class EndpointFunction extends Construct {
     return (this.alias ?? this.lambda).functionArn;
   }
 
-  /** Publishes each change as a version behind an alias. */
+  /** Publishes every change as a version behind an alias. */
   publish(aliasName: string): void {
     this.alias = new Alias(this, aliasName, { aliasName, version: this.lambda.currentVersion as IVersion });
   }

@@ -12,7 +12,7 @@ import { services } from './endpoints/services.ts';
 import { signIn } from './endpoints/sign-in.ts';
 import { aboutThisGate } from './endpoints/this-gate.ts';
 
-/** The tags of the OpenAPI document with their endpoints; `onlyWith` names the setting that enables them. */
+/** The tags of the OpenAPI document with their endpoints; `onlyWith` is the setting that enables them. */
 export const tags: readonly { name: string; description: string; endpoints: EndpointGroup; onlyWith?: 'signIn' }[] = [
   { name: 'Discovery', description: 'Find intents by a question in plain words or by filters.', endpoints: discovery },
   { name: 'Policy', description: 'Read and sign the usage policy, and get a Policy Adherence Token (PAT).', endpoints: policyAndPats },
@@ -34,7 +34,7 @@ const rows = { ...agents, ...services, ...discovery, ...policyAndPats, ...execut
 
 export type EndpointName = keyof typeof rows;
 
-/** The order of the table: that of the specification, then the others as listed in `rows`. */
+/** The endpoints that come first, in the specification's order; the others follow in the order of `rows`. */
 const first = [
   ...(['search-intents', 'get-intent', 'execute-intent', 'get-policy', 'issue-pat', 'create-service', 'update-service'] as const),
   ...(['delete-service', 'get-service', 'list-service-intents', 'create-intent', 'change-intents', 'update-intent'] as const),
@@ -45,7 +45,7 @@ type PlacesOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 
 export type PathVariable = PlacesOf<(typeof rows)[EndpointName]['path']>;
 
-/** One endpoint: one file in `functions/`, one Lambda. */
+/** An endpoint, with one file in `functions/` and one Lambda function. */
 export interface Endpoint extends EndpointRow {
   name: EndpointName;
   tag: string;
@@ -57,7 +57,7 @@ export interface Endpoint extends EndpointRow {
   memoryMb: number;
 }
 
-/** An endpoint's own errors, and those that follow from its other members. */
+/** The endpoint's listed errors and those implied by its other members. */
 function errorsOf({ method, path, credential, query, body, others, errors = [], neverErrors = [] }: EndpointRow): ErrorCode[] {
   const when = (isSo: boolean, ...codes: ErrorCode[]): ErrorCode[] => (isSo ? codes : []);
   const [hasBody, hasPlace, isUsual] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
@@ -71,7 +71,7 @@ function errorsOf({ method, path, credential, query, body, others, errors = [], 
   ].filter((code) => !neverErrors.includes(code));
 }
 
-/** The union of two parts' needs. Members other than tables and lists come from the second part. */
+/** The union of two sets of needs. For members other than tables and lists, the second set wins. */
 function mergeNeeds(one: Needs, other: Needs): Needs {
   const kinds = new Set([...Object.keys(one.table ?? {}), ...Object.keys(other.table ?? {})] as RecordKind[]);
   const union = <T>(...lists: (readonly T[] | undefined)[]): T[] => [...new Set(lists.flatMap((list) => list ?? []))];
@@ -84,7 +84,7 @@ function mergeNeeds(one: Needs, other: Needs): Needs {
   };
 }
 
-/** The needs of an endpoint that runs the actions of others, without running their functions. */
+/** The needs of an endpoint that runs other endpoints' actions in its own function. */
 function needsOfAll(own: Needs, run: readonly string[]): Pick<Endpoint, 'needs' | 'needsWithCollection'> {
   const others = Object.entries<EndpointRow>(rows).flatMap(([name, row]) => (run.includes(name) ? [row] : []));
   const merge = (needs: Needs[]): Needs => {
@@ -98,8 +98,8 @@ function needsOfAll(own: Needs, run: readonly string[]): Pick<Endpoint, 'needs' 
 }
 
 /**
- * The table of endpoints. The API, the permissions, the local gateway's check, the OpenAPI document and the README's table
- * are derived from it or checked against it.
+ * The table of endpoints. The API, permissions, the local gateway's checks, the OpenAPI document and the table in docs/reference.md are derived from
+ * it or checked against it.
  */
 export const endpoints: readonly Endpoint[] = [...new Set([...first, ...(Object.keys(rows) as EndpointName[])])].flatMap((name) =>
   tags.flatMap(({ name: tag, endpoints: { [name]: row }, onlyWith }) =>
@@ -119,7 +119,7 @@ export const endpoints: readonly Endpoint[] = [...new Set([...first, ...(Object.
   ),
 );
 
-/** The alias path, unless an endpoint has it: a protocol may be called `api`. */
+/** The alias path, unless an endpoint has that path, as when the protocol is called `api`. */
 function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
   const path = alias?.replace('{protocol}', protocol);
   return endpoints.some((other) => other.path === path) ? undefined : path;
@@ -140,27 +140,27 @@ export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[
 export const hasFunction = ({ constant }: Endpoint): boolean => constant === undefined;
 
 export interface BackgroundFunction {
-  /** its file in `functions/`, and the name of the Lambda's construct */
+  /** the name of its file in `functions/` and of its construct */
   name: string;
   summary: string;
   /** runs on this schedule */
   everyMinutes?: number;
   /** runs after each deployment */
   afterDeployment?: true;
-  /** started by endpoints, which do not wait for it */
+  /** started by endpoints asynchronously */
   isStarted?: true;
-  /** receives the log lines with this message of these functions */
+  /** receives these functions' log lines with this message */
   logLines?: { message: string; of: readonly string[] };
-  /** runs so often that traces and Lambda's own log lines would cost more than its work */
+  /** runs so often that traces and platform log lines would cost more than its work */
   isQuiet?: true;
-  /** run by CloudFormation before other functions change; it may stop the deployment */
+  /** CloudFormation runs it before it changes other functions; it can stop the deployment */
   guardsDeployment?: true;
   needs: Needs;
   timeoutSeconds: number;
   memoryMb: number;
 }
 
-/** The functions whose logs have a line for each execution. */
+/** The functions that log a line per execution. */
 export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const;
 
 const always: readonly BackgroundFunction[] = [

@@ -6,12 +6,12 @@ import type { Settings } from './settings.ts';
 import { version } from './version.ts';
 
 /**
- * An environment handles one request at a time, of which little is alive at once: with Node's own bound for young objects it comes to hold
- * 100 MB more that nothing uses. Where Lambda's runtime passes a bound of its own, that one holds.
+ * Limits V8's young generation. An environment handles one request at a time and keeps few objects alive; Node's default limit would waste up to
+ * 100 MB. If Lambda's runtime sets its own limit, that takes precedence.
  */
 export const nodeOptions = '--max-semi-space-size=8';
 
-/** The environment of a function: only what its needs require. */
+/** The environment variables of a function: only those that its needs require. */
 export function environmentOf(
   needs: Needs,
   credential: Endpoint['credential'],
@@ -22,7 +22,7 @@ export function environmentOf(
   return {
     [variables.version]: version,
     [variables.protocol]: settings.protocol,
-    // The local stack's functions are threads of one process, whose heap these options do not concern.
+    // Not in the local stack, whose functions are threads of one process with one set of heap options.
     ...(settings.stage !== 'local' && { NODE_OPTIONS: nodeOptions }),
     ...(settings.publicBaseUrl && { [variables.baseUrl]: settings.publicBaseUrl }),
     ...(settings.corsOrigins.length > 0 && { [variables.allowedOrigins]: settings.corsOrigins.join(',') }),
@@ -88,7 +88,7 @@ const issueEnvironment = ({ patLifeSeconds, issueLimitPerHour, agents, agentIds 
   [variables.issueLimitPerHour]: String(issueLimitPerHour),
 });
 
-/** Requirements for agents, for functions that verify signatures and PATs or describe how to make them. */
+/** Requirements on agents, for functions that verify signatures and PATs or document them. */
 const proofEnvironment = ({ requireFreshSignature, requireProofOfPossession }: Settings) => ({
   [variables.requireFreshSignature]: String(requireFreshSignature),
   [variables.requireProofOfPossession]: String(requireProofOfPossession),

@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable } from '../schemas/errors.ts';
 
 export interface GatewayAnswer {
   code: ErrorCode;
-  /** default: the code's own */
+  /** default: the status of `code` */
   status?: number;
   message: string;
   retryAfterSeconds?: number;
@@ -24,7 +24,7 @@ const tooMany: GatewayAnswer = {
   retryAfterSeconds: 1,
 };
 
-/** API Gateway's response types. No method here uses AWS signatures or API keys. */
+/** The gate's errors by API Gateway response type. No method here uses AWS signatures or API keys. */
 export const gatewayAnswers: Record<string, GatewayAnswer> = {
   ACCESS_DENIED: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
   API_CONFIGURATION_ERROR: fault,
@@ -56,7 +56,7 @@ export const gatewayAnswers: Record<string, GatewayAnswer> = {
   WAF_FILTERED: { ...tooMany, message: 'Too many requests from this address. Try again after Retry-After.', retryAfterSeconds: 300 },
 };
 
-/** The mapping template of an error; the gateway fills in the request id. */
+/** The mapping template of an error body; API Gateway fills in the request id. */
 export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string): string =>
   JSON.stringify({
     error: {
@@ -68,8 +68,8 @@ export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string)
 
 /**
  * The headers of an error, as mapping expressions.
- * @param isOpenToPages - pages of other origins may read it; the answer does not depend on the caller, so every origin may
- * @param isSecure - the gateway is called over https, as everywhere but in the local stack
+ * @param isOpenToPages - allow all origins (CORS): the response does not depend on the caller
+ * @param isSecure - whether the gateway is called over https, as everywhere except in the local stack
  */
 export const headerExpressions = (
   { retryAfterSeconds }: Pick<GatewayAnswer, 'retryAfterSeconds'>,
@@ -84,7 +84,7 @@ export const headerExpressions = (
   ...(isOpenToPages && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
 });
 
-/** A gateway response. The default for refusals keeps the gateway's status. */
+/** A gateway response. The default 4xx response keeps API Gateway's status. */
 export function gatewayResponse(type: string, answer: GatewayAnswer, protocol: string, isOpenToPages: boolean, isSecure: boolean) {
   const headers = {
     ...headerExpressions(answer, isOpenToPages, isSecure),

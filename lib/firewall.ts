@@ -4,16 +4,15 @@ import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
 /**
- * Endpoints that anyone may call and that cost more than others: one verifies a signature and signs, one ranks, one does either. What is
- * compared is the end of a path, so that it stands for the further paths of an endpoint too.
+ * Public endpoints that cost more than others: issuing verifies a signature and signs, search ranks, MCP does either. Paths that contain one of these
+ * match, which includes an endpoint's further paths.
  */
 const limitedPaths = { IssuePat: '/pat/issue', Search: '/intents/search', Mcp: '/mcp' };
 
 const visibility = (metricName: string) => ({ metricName, cloudWatchMetricsEnabled: true, sampledRequestsEnabled: true });
 
 /**
- * A firewall with rate rules only: blocked requests are therefore answered 429, by the API's gateway response for
- * filtered requests.
+ * A firewall with rate rules only, so the API's gateway response for filtered requests answers 429.
  */
 export function protect(scope: Construct, stage: Stage, { wafRequestsPerFiveMinutes }: Settings, gateName: string): CfnWebACL {
   const perAddress = { aggregateKeyType: 'IP', evaluationWindowSec: 300 };

@@ -43,10 +43,10 @@ import { createTables, type Tables } from './tables.ts';
 
 const isReserved = (name: string): name is keyof Settings['reservedConcurrency'] => name === 'execute-intent' || name === 'mcp';
 
-/** Resources that an embedding app may bring instead of having them created. */
+/** Resources that an embedding app may provide instead of having them created. */
 export interface GivenParts extends GivenPool {
   alarmTopic?: ITopic;
-  /** encrypts tables, snapshots and logs; its policy gets the necessary statements, unless it is imported */
+  /** encrypts tables, snapshots and logs; the necessary statements are added to its policy unless it is imported */
   encryptionKey?: IKey;
   permissionsBoundary?: IManagedPolicy;
 }
@@ -59,7 +59,7 @@ export interface GateProps {
   given?: GivenParts;
 }
 
-/** The whole gate: an API with one Lambda per row of the endpoint table. */
+/** The whole gate: an API with one Lambda function per row of the endpoint table. */
 export class Gate extends Construct {
   readonly api: SpecRestApi;
   readonly url: string;
@@ -68,7 +68,7 @@ export class Gate extends Construct {
   readonly functions: ReadonlyMap<string, EndpointFunction>;
   readonly alarmTopic: ITopic;
   readonly userPool: IUserPool;
-  /** app client for admin tokens of people */
+  /** app client with which people get admin tokens */
   readonly adminClientId: string;
   readonly dashboard: Dashboard;
   readonly signers: readonly IRole[];
@@ -98,7 +98,7 @@ export class Gate extends Construct {
     );
     const api = new Api(this, 'Api', functions, settings, name);
     const { rest, accessLog } = api;
-    // If the creation fails before, no function has written to the bucket, which could not be deleted.
+    // Rules come after the API: if creation failed after a function had written to a bucket, the bucket could not be deleted.
     for (const rule of this.rules) rule.node.addDependency(api);
     const alarms = new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: name, settings, topic: given.alarmTopic });
     if (settings.gradualDeployment) new GradualDeployment(this, 'GradualDeployment', functions, (wanted) => alarms.named(wanted));
@@ -116,7 +116,7 @@ export class Gate extends Construct {
     this.signers = this.rows.endpoints.flatMap((row) => (row.needs.kms?.includes('sign') ? (functions.get(row.name)?.role ?? []) : []));
   }
 
-  /** Bounds every role, including that of the CDK's function that empties buckets, which belongs to the stack. */
+  /** Applies the boundary to every role, including that of the CDK function that empties buckets, which is outside this construct. */
   private bound(boundary: IManagedPolicy): void {
     const emptying = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
     for (const roles of [this, ...(emptying ? [emptying] : [])]) PermissionsBoundary.of(roles).apply(boundary);
@@ -130,7 +130,7 @@ export class Gate extends Construct {
     return { endpoints: withCollection, background: backgroundWithCollection.filter(isUsed) };
   }
 
-  /** @param data - must not be created before a refused deployment */
+  /** @param data - created only once the deployment has been approved */
   private createFunctions(
     resources: Resources,
     data: readonly IConstruct[],
@@ -163,11 +163,11 @@ export class Gate extends Construct {
       if (receipts && row.needs.receipts === 'log') allowSigning([receipts.logKey], made.role);
       return made;
     };
-    // Endpoints know the functions that they start.
+    // Endpoints need the ARNs of the functions that they start, so these come first.
     const started = this.rows.background.filter(({ isStarted }) => isStarted);
     for (const row of started) {
       const made = create(row, 'none');
-      // A second try might make a call that the first has made; the gate itself tries again what was not begun.
+      // Lambda must not retry, because the first run may have sent the call. The gate itself restarts calls that were not begun.
       made.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(15) });
       acknowledge(made.lambda, {
         'Serverless-LambdaAsyncFailureDestination':
@@ -192,7 +192,7 @@ export class Gate extends Construct {
     return functions;
   }
 
-  /** Lets a function approve the deployment, as soon as it has been deployed itself. */
+  /** A resource that succeeds if the guard function approves the deployment. */
   private ask(guard: EndpointFunction): CustomResource {
     const { signingKeys, voidPats, adopt, reservedConcurrency, manageApiLogRole } = this.settings;
     return new CustomResource(this, 'SigningKeyGuard', {
@@ -227,7 +227,7 @@ export class Gate extends Construct {
     });
   }
 
-  /** Bundles the functions beside the template, unless this synthesis omits them (context `aws:cdk:bundling-stacks`). */
+  /** Bundles the functions beside the template, unless this synthesis omits bundling (context `aws:cdk:bundling-stacks`). */
   private bundle(policy: string, tryPolicy: string | undefined, build: Build, name: string): (name: string) => Code {
     if (!Stack.of(this).bundlingRequired) return this.refuseDeployment();
     const folder = join(Stage.of(this)?.outdir ?? 'cdk.out', 'dist', name);
@@ -240,7 +240,7 @@ export class Gate extends Construct {
     return (row) => Code.fromAsset(join(folder, row));
   }
 
-  /** `cdk ls` and `cdk bootstrap` synthesize without code. CloudFormation refuses to deploy that before it changes anything. */
+  /** `cdk ls` and `cdk bootstrap` synthesize without code. This rule makes CloudFormation refuse to deploy such a template. */
   private refuseDeployment(): (name: string) => Code {
     new CfnRule(this, 'HasCode', {
       assertions: [

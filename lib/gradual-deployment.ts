@@ -7,22 +7,22 @@ import { acknowledge } from './acknowledge.ts';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { Settings } from './settings.ts';
 
-/** Functions whose new versions get few requests at first, with the alarm for each new version. */
+/** Functions whose new versions get few requests at first, with the alarm that watches each new version. */
 export const gradualFunctions: Readonly<Record<string, string>> = { 'execute-intent': 'ExecuteRollout', 'issue-pat': 'IssueRollout' };
 
-/** Alarms for failures of the whole gate, which also roll back. */
+/** Alarms for failures of the whole gate; they also trigger a rollback. */
 const commonAlarms = ['ApiErrors', 'Unavailable', 'GatewayErrors', 'IssueFailures'];
 
 /**
- * Name of the alias that requests run. It changes with all that makes PATs invalid: versions that do not accept the same PATs never run beside each
- * other, because a new alias gets all requests when the API is deployed.
+ * Name of the alias that serves requests. It changes whenever existing PATs become invalid: a new alias gets all requests when the API is deployed,
+ * so versions that accept different PATs never serve requests side by side.
  */
 export function aliasNameOf(policy: string, { signingKeys, protocol, publicBaseUrl, billing }: Settings): string {
   const digest = createHash('sha256').update(JSON.stringify([policy, signingKeys, protocol, publicBaseUrl, billing]));
   return `live-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/** Lets CodeDeploy shift requests to new versions, and back if an alarm fires. */
+/** Lets CodeDeploy shift requests to new versions, and roll back if an alarm fires. */
 export class GradualDeployment extends Construct {
   constructor(
     scope: Construct,
@@ -40,7 +40,7 @@ export class GradualDeployment extends Construct {
     for (const [name, ownAlarm] of Object.entries(gradualFunctions)) {
       const alias = functions.get(name)?.alias;
       if (!alias) continue;
-      // The alarm has to watch the new version before it gets its first request.
+      // The alarm must exist before the new version gets its first request.
       alias.node.addDependency(...alarmsOf([ownAlarm]));
       new LambdaDeploymentGroup(this, name, {
         application,

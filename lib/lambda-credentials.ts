@@ -1,8 +1,8 @@
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 
 /**
- * Stands in, in bundles, for `@aws-sdk/credential-provider-node`, which searches many places: in Lambda the credentials are in the environment. They
- * stay the same as long as it exists, so they are read once.
+ * Replaces `@aws-sdk/credential-provider-node`, which searches many places, in bundles. In Lambda the credentials are in the environment and never
+ * change, so they are read once.
  */
 export function defaultProvider(...init: Parameters<typeof fromEnv>): ReturnType<typeof fromEnv> {
   let credentials: ReturnType<ReturnType<typeof fromEnv>> | undefined;

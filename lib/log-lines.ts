@@ -5,14 +5,14 @@ import { FilterPattern, SubscriptionFilter } from 'aws-cdk-lib/aws-logs';
 import type { EndpointFunction } from './endpoint-function.ts';
 import type { BackgroundFunction } from './endpoints.ts';
 
-/** Lets CloudWatch Logs pass log lines of functions to another function, which only these log groups may run. */
+/** Subscribes a function to log lines of other functions. Only log groups of this stack may invoke it. */
 export function passLogLines(
   target: EndpointFunction,
   { message, of }: NonNullable<BackgroundFunction['logLines']>,
   functions: ReadonlyMap<string, EndpointFunction>,
 ): void {
   const { account, stackName } = Stack.of(target);
-  // One permission for all: the names of log groups begin with that of the stack.
+  // One permission covers all log groups, whose names begin with the stack name.
   const permission = new CfnPermission(target, 'Lines', {
     action: 'lambda:InvokeFunction',
     functionName: target.lambda.functionArn,

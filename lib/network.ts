@@ -13,7 +13,7 @@ export interface Network {
   securityGroupIds: string[];
 }
 
-/** The security group allows outbound traffic of intents and AWS, and no inbound. Queries to Amazon's name servers pass every group. */
+/** Its security group allows outbound traffic to intents and AWS, and no inbound. Security groups do not filter queries to Amazon's DNS. */
 export function createNetwork(scope: Construct, { vpc, egressPorts, privateOrigins }: Settings): Network | undefined {
   if (!vpc) return undefined;
   const { vpcId = '', subnetIds, securityGroupIds } = vpc;
@@ -33,7 +33,7 @@ export function createNetwork(scope: Construct, { vpc, egressPorts, privateOrigi
   return { subnetIds, securityGroupIds: [group.attrGroupId] };
 }
 
-/** Places a function in the network. Lambda connects it with the function's role, which the function itself cannot use for that. */
+/** Places a function in the network. Only Lambda itself, not the function's code, may use the role's network permissions. */
 export function place({ resource, role, permissions }: EndpointFunction, { subnetIds, securityGroupIds }: Network): void {
   resource.vpcConfig = { subnetIds, securityGroupIds };
   const arnOf = (kind: string, id: string) => Stack.of(role).formatArn({ service: 'ec2', resource: kind, resourceName: id });

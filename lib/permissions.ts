@@ -68,28 +68,28 @@ const verbs: Record<TableOperation, string> = {
 /** The prefix of snapshots in their bucket. */
 const snapshotKeys = 'search-index/*';
 
-/** What functions are given access to, and what their environments name. */
+/** Resources that functions get access to, or whose names are in their environments. */
 export interface Resources {
   tables: Tables;
   admins: Admins;
   signingKeys: readonly IKey[];
-  /** from which the keys follow that sign calls */
+  /** from which the keys that sign calls are derived */
   callKey: IKey;
   /** absent if the setting `search` is `opensearch` */
   snapshots?: Bucket | undefined;
-  /** present only then */
+  /** present if the setting `search` is `opensearch` */
   collection?: SearchCollection | undefined;
   /** absent if the setting `receipts` is `off` */
   receipts?: ReceiptResources | undefined;
   credentialPrefix: string;
-  /** existing functions by the names of their rows */
+  /** functions created so far, by the names of their rows */
   functions?: ReadonlyMap<string, Pick<EndpointFunction, 'invokedArn' | 'lambda' | 'alias'>>;
 }
 
 export interface Permission {
   actions: string[];
   on: keyof ReturnType<typeof arnsOf>;
-  /** the partitions that it is limited to, by prefix */
+  /** prefixes of the partitions that it is limited to */
   partitions?: string[];
   why: string;
 }
@@ -97,7 +97,7 @@ export interface Permission {
 /** @param actions - separated by spaces */
 const may = (actions: string, on: Permission['on'], why: string): Permission => ({ actions: actions.split(' '), on, why });
 
-/** What each need requires, except for tables. */
+/** The permissions of each need, except tables. */
 const requirements = {
   sign: [may('kms:Sign', 'newest signing key', 'signs PATs')],
   publicKey: [may('kms:GetPublicKey', 'every signing key', 'reads the keys that PATs are verified with')],
@@ -112,7 +112,7 @@ const requirements = {
     may('apigateway:GET', 'settings of API Gateway', 'looks for the role with which API Gateway writes logs'),
   ],
   announces: [may('events:PutEvents', 'event bus', 'tells of calls that wait for approval')],
-  // Without permission to list a bucket, reading a missing object is answered 403 instead of 404.
+  // Without permission to list a bucket, reading a missing object returns 403 instead of 404.
   snapshots: {
     read: [
       may('s3:GetObject', 'snapshots', 'opens the search index'),
@@ -123,7 +123,7 @@ const requirements = {
       may('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
     ],
   },
-  // The collection's own access policy limits the operations.
+  // The collection's data access policy limits the operations.
   collection: {
     read: [may('aoss:APIAccessAll', 'search collection', 'searches')],
     write: [may('aoss:APIAccessAll', 'search collection', 'keeps the search index')],
@@ -142,7 +142,7 @@ const requirements = {
       may('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
     ],
   },
-  // Secrets come and go with services, so they are named by a prefix.
+  // Secrets are created and deleted with services, so permissions use a name prefix.
   credentials: {
     read: [may('secretsmanager:GetSecretValue', 'service secrets', 'calls services with their credentials')],
     write: [
@@ -171,8 +171,8 @@ export const permissionsOf = (needs: Needs): Permission[] => [
 ];
 
 /**
- * One permission for all the partitions of an action, because a batch over several partitions, and tables, must be covered by one
- * statement; actions on the same partitions share one.
+ * One permission per action for all its partitions, because one statement must cover a batch over several partitions and tables. Actions on
+ * the same partitions share a permission.
  */
 function tablePermissions(table: NonNullable<Needs['table']>): Permission[] {
   const spans = (Object.keys(actionOf) as TableOperation[]).flatMap((operation) => {
@@ -247,7 +247,7 @@ export function grantNeeds(
     if (arns[on].length === 0) continue;
     const conditions = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
     const statement = new PolicyStatement({ actions, resources: arns[on], ...(partitions && { conditions }) });
-    // The policies of the keys name the roles that use them: within such a role, the keys would wait for it, and it for them or for a function that has one.
+    // Key policies name the roles that use them: permissions inside such a role would make a circular dependency with the key, or a function that uses it.
     if (isNamed && /key$|^function /.test(on)) role.addToPolicy(statement);
     else permissions.addStatements(statement);
   }
@@ -255,7 +255,7 @@ export function grantNeeds(
   acknowledge(role, wildcardReasons(resources));
 }
 
-/** Reasons for the only wildcards: names that are unknown when the stack is created. */
+/** Reasons for the only wildcards, which cover names unknown when the stack is created. */
 function wildcardReasons({ snapshots, receipts, credentialPrefix }: Resources): Record<string, string> {
   const secrets = `arn:<AWS::Partition>:secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${credentialPrefix}*`;
   return {

@@ -4,7 +4,7 @@ import { type operands, periodNames } from '../functions/core/policy/constraints
 import { operatorSynonyms, periodSynonyms, synonyms } from '../functions/core/policy/spellings.ts';
 import { odrlContext } from '../schemas/policy.ts';
 
-/** Bare terms with their meanings, which editors show. */
+/** One of several bare terms; editors show their meanings. */
 const oneOf = (terms: Record<string, string>) =>
   z.union(Object.entries(terms).map(([term, meaning]) => z.literal(term).meta({ description: meaning })));
 
@@ -19,13 +19,13 @@ const referenceTo = (name: z.ZodType) => {
   return z.union([one, z.array(one).length(1)]);
 };
 
-/** A bare term, or a URI that ends with it. */
+/** A bare term, or any URI. */
 const term = (terms: Record<string, string>) => referenceTo(z.union([oneOf(terms), uri]));
 
 /** JSON-LD does not distinguish a single value from a list of one. */
 const oneOrMore = (one: z.ZodType) => z.union([z.array(one), one]);
 
-/** The id and type of an object, which the gate does not need. */
+/** The id and type of an object, which the gate ignores. */
 const identity = { uid: text, type: referenceTo(text) };
 
 const thing = (shape: z.ZodRawShape) => z.strictObject({ ...shape, ...identity }).partial();
@@ -172,8 +172,8 @@ const otherNames = `^(@|[a-z]+:|(${Object.keys(synonyms)
   .join('|')})$)`;
 
 /**
- * The JSON schema of policy files, for editors: they complete terms that stand alone, and mark names that nobody knows. It accepts whatever the
- * gate reads, and more: synthesis decides. Draft 7 is what editors know best.
+ * The JSON schema of policy files, with which editors complete bare terms and mark unknown names. It accepts more than the gate does; synthesis
+ * decides. Draft 7 has the best editor support.
  */
 export const policyFileSchema = (): object =>
   z.toJSONSchema(policyFile, {

@@ -10,17 +10,17 @@ import { type Settings, SettingsError } from './settings.ts';
 const placeholderUrl = 'https://service.example';
 
 /**
- * Reads the usage policy that a deployment will ship, and compiles it as the functions will.
- * @param text - of the policy, if it is in no file
+ * Reads the usage policy of a deployment, and compiles it to check it.
+ * @param text - the policy, if it is not in a file
  * @returns its text, unchanged
- * @throws SettingsError naming every place that is wrong or that the gate could not enforce
+ * @throws SettingsError naming every place that is invalid or that the gate could not enforce
  */
 export function readPolicy(settings: Settings, text = read('policyFile', settings.policyFile)): string {
   return requireCompiled(settings.policyFile, text, settings);
 }
 
 /**
- * Reads the policy that is tried beside it, in the same way.
+ * Reads and checks the trial policy, if there is one.
  * @throws SettingsError as {@link readPolicy}
  */
 export function readTryPolicy(settings: Settings): string | undefined {

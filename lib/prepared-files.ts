@@ -5,7 +5,7 @@ import { toOpenApi } from './openapi/document.ts';
 import { policyFileSchema } from './policy-schema.ts';
 import type { Settings } from './settings.ts';
 
-/** The served pages and their files: contents by path, for each kind of document. */
+/** The served pages and assets: contents by path, for each kind of document. */
 export type Pages = Record<'page' | 'console' | 'assets', Record<string, string>>;
 
 export interface Build {
@@ -17,14 +17,14 @@ export interface Build {
 
 export interface Contents {
   policy: string;
-  /** text of the one that is tried beside it */
+  /** text of the trial policy */
   tryPolicy?: string | undefined;
   settings: Settings;
   build: Build;
 }
 
 /**
- * Writes what is deployed of each function: its bundle, and the files beside it.
+ * Writes the deployment package of each function: its bundle and the files beside it.
  * @param folder - gets one folder for each function; replaced as a whole
  */
 export function writeFunctions(
@@ -47,9 +47,8 @@ export function writeFunctions(
 }
 
 /**
- * Prepares what functions read beside their bundles.
- * @param texts - of the policy files
- * @returns finds the files of a function: their contents by their paths
+ * Prepares the files that functions read beside their bundles.
+ * @returns a lookup of a function's files: contents by path
  */
 export function prepareFiles(
   { policy, tryPolicy }: Pick<Contents, 'policy' | 'tryPolicy'>,

@@ -7,17 +7,17 @@ import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 import { createKey } from './signing-keys.ts';
 
-/** What receipts take. */
+/** Resources for receipts and their log. */
 export interface ReceiptResources {
   /** certifies the keys that sign receipts */
   receiptKey: Key;
-  /** signs the checkpoints of the log. The log is named after it, so that a new key begins a new log */
+  /** signs the log's checkpoints. The log's name derives from this key, so a new key begins a new log */
   logKey: Key;
-  /** the log, and nothing else */
+  /** holds only the log */
   bucket: Bucket;
 }
 
-/** Functions that give receipts cannot sign checkpoints, and the one that signs checkpoints cannot give receipts. */
+/** Separate keys, so that functions that issue receipts cannot sign checkpoints, and vice versa. */
 export function createReceiptResources(scope: Construct, settings: Settings, gateName: string, dataKey?: IKey): ReceiptResources {
   const keyFor = (id: string, alias: string, purpose: string) =>
     createKey(scope, id, {

@@ -4,7 +4,7 @@ import { CfnAccessPolicy, CfnCollection, CfnSecurityPolicy } from 'aws-cdk-lib/a
 import { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
-/** Permitted operations on the collection's only index, in the terms of its data access policy. */
+/** Permissions on the collection's only index, as named in data access policies. */
 const indexPermissions = {
   read: ['aoss:DescribeIndex', 'aoss:ReadDocument'],
   write: ['aoss:CreateIndex', 'aoss:DescribeIndex', 'aoss:ReadDocument', 'aoss:WriteDocument'],
@@ -28,7 +28,7 @@ export class SearchCollection extends Construct {
       type: 'encryption',
       policy: JSON.stringify({ Rules: [collections], AWSOwnedKey: true }),
     });
-    // Reachable over the internet like the other parts, but only with the signature of a role that the access policy names.
+    // Reachable over the internet like the other parts, but only for requests signed by a role in the access policy.
     const network = new CfnSecurityPolicy(this, 'Network', {
       name: `${this.name}-n`,
       type: 'network',
@@ -52,7 +52,7 @@ export class SearchCollection extends Construct {
     this.roles[access].push(role.roleArn);
   }
 
-  /** Rendered with the stack, when every role is known. */
+  /** The data access policy, rendered lazily when every role is known. */
   private accessPolicy(): string {
     const statements = () =>
       Object.entries(indexPermissions)

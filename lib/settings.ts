@@ -28,8 +28,8 @@ export class SettingsError extends Error {
 
 /**
  * Checks settings.
- * @param known - mistakes that have been found already
- * @throws SettingsError naming every mistake and its place at once
+ * @param known - mistakes found before
+ * @throws SettingsError naming every mistake and its place
  */
 export function parseSettings(given: Record<string, unknown>, known: readonly string[] = []): Settings {
   const result = settingsSchema.safeParse(given);
@@ -42,10 +42,10 @@ export function parseSettings(given: Record<string, unknown>, known: readonly st
   throw new SettingsError(`The settings are not valid:\n${[...known, ...found].map((mistake) => `  ${mistake}`).join('\n')}`);
 }
 
-/** Keys of the context that are not settings but mean something: to CDK and its command line, and the table of stages. */
+/** Context keys other than settings: those of CDK and its command line, and the table of stages. */
 const otherKeys = /[@:]|^(stages|acknowledged-issue-numbers|cli-telemetry)$/;
 
-/** @returns what is wrong with the first name that no setting has, if any */
+/** @returns a message about the first unknown setting, if any */
 export function describeUnknown(given: readonly string[]): string | undefined {
   const names = Object.keys(settingsObject.shape);
   const unknown = given.find((name) => !names.includes(name) && !otherKeys.test(name));
@@ -57,9 +57,9 @@ export function describeUnknown(given: readonly string[]): string | undefined {
 const stagesSchema = z.record(z.string(), z.record(z.string(), z.unknown()));
 
 /**
- * The settings in the app's context: those of the stage that `stage` names, from `stages`, and over them what the context says by itself,
- * as `-c name=value` does. Other keys belong to other tools, which write them into `cdk.context.json` or `~/.cdk.json`, and are left alone.
- * @throws SettingsError naming every mistake and its place at once
+ * The settings in the app's context: those in `stages` for the stage `stage`, overridden by settings at the top level, such as `-c name=value`.
+ * Ignores keys that other tools write into `cdk.context.json` or `~/.cdk.json`.
+ * @throws SettingsError naming every mistake and its place
  */
 export function readSettings(context: Record<string, unknown>): Settings {
   const names = Object.keys(settingsObject.shape);
@@ -78,7 +78,7 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return parseSettings({ ...listed[String(stage)], stage, ...own }, mistakes);
 }
 
-/** The irreversible decisions of a synthesis, in one line. */
+/** The settings with irreversible effects, in one line. */
 export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Settings): string =>
   `Stage ${stage}: ${
     retainData

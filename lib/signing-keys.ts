@@ -5,7 +5,7 @@ import type { Construct } from 'constructs';
 import { removalPolicyOf } from './retention.ts';
 import type { Settings } from './settings.ts';
 
-/** Everything that an account may allow on a key, except signing. */
+/** Key actions that the account's IAM policies may allow: everything except signing. */
 const administration = [
   'CancelKeyDeletion',
   'CreateAlias',
@@ -30,8 +30,8 @@ const administration = [
 ].map((action) => `kms:${action}`);
 
 /**
- * The keys that sign PATs, in the order of the setting: the first signs, all verify. KMS does not rotate asymmetric keys:
- * a new name in front rotates, removing the old name (once its last PAT has expired) retires. A key that a deleted stack left is taken over.
+ * The keys that sign PATs, in the order of the setting: the first signs, all verify. KMS does not rotate asymmetric keys. To rotate, put a new name
+ * first; to retire a key, remove its name once its last PAT has expired. A key left by a deleted stack is adopted.
  */
 export const createSigningKeys = (scope: Construct, settings: Settings, gateName: string): IKey[] =>
   settings.signingKeys.map((name) => {
@@ -41,15 +41,15 @@ export const createSigningKeys = (scope: Construct, settings: Settings, gateName
       description: `Intent Gate: signs Policy Adherence Tokens (${name})`,
       alias: `${gateName}/${name}`,
       keySpec: KeySpec.ECC_NIST_P256,
-      // A key cannot be made multi-Region later. Administrators may replicate it, as when a stage moves to another region.
+      // A key cannot be made multi-Region later. Administrators can replicate it, for example to move a stage to another region.
       multiRegion: true,
       removalPolicy: removalPolicyOf(settings),
     });
   });
 
 /**
- * The key from which the keys follow that sign calls, which rotate by themselves. Another name of it replaces them all at once. Nothing depends on it for
- * longer than a minute, so it goes with its stack.
+ * The key from which the keys that sign calls are derived; those rotate automatically. Renaming it replaces them all. Nothing depends on it for longer
+ * than a minute, so it is deleted with its stack.
  */
 export const createCallKey = (scope: Construct, { callKey }: Settings, gateName: string): IKey =>
   createKey(scope, `CallKey-${callKey}`, {
@@ -60,7 +60,7 @@ export const createCallKey = (scope: Construct, { callKey }: Settings, gateName:
     removalPolicy: RemovalPolicy.DESTROY,
   });
 
-/** A key that nothing signs with until its policy allows it. */
+/** A key that nobody can sign with until its policy allows it. */
 export const createKey = (scope: Construct, id: string, props: KeyProps): Key =>
   new Key(scope, id, {
     keyUsage: KeyUsage.SIGN_VERIFY,
@@ -69,13 +69,13 @@ export const createKey = (scope: Construct, id: string, props: KeyProps): Key =>
     ...props,
   });
 
-/** Its people and roles may do with a key what they are allowed, except signing. */
+/** Lets IAM policies of the account grant everything on the key except signing. */
 const administrationOfAccount = () =>
   new PolicyStatement({ actions: administration, principals: [new AccountRootPrincipal()], resources: ['*'] });
 
 const signingOf = (signer: IRole) => new PolicyStatement({ actions: ['kms:Sign'], principals: [signer], resources: ['*'] });
 
-/** Lets a role have the keys that sign calls; no other role can, as with {@link allowSigning}. */
+/** Lets a role derive the keys that sign calls. No other role can, as with {@link allowSigning}. */
 export function allowCallKey(key: IKey, role: IRole): void {
   key.addToResourcePolicy(new PolicyStatement({ actions: ['kms:GenerateMac'], principals: [role], resources: ['*'] }));
 }
@@ -86,8 +86,8 @@ export function allowSigning(keys: readonly IKey[], signer: IRole): void {
 }
 
 /**
- * The policy of a key that lets these roles sign. A stack cannot set it on a key that it has taken over, which still lets the role of the
- * deleted stack sign, and nobody else: a role of the same name is another role to KMS.
+ * A key policy that lets only these roles sign. A stack cannot set it on an adopted key, whose policy still names the deleted stack's role; to KMS,
+ * a new role of the same name is a different role.
  */
 export const signingPolicy = (signers: readonly IRole[]) =>
   new PolicyDocument({ statements: [administrationOfAccount(), ...signers.map(signingOf)] });

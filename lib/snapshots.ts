@@ -5,13 +5,13 @@ import type { Construct } from 'constructs';
 import { createBucket } from './bucket.ts';
 import type { Settings } from './settings.ts';
 
-/** Bytes per intent in an index file, and copies that exist while it is rearranged. */
+/** Bytes per intent in an index file, and copies of the file while it is rewritten. */
 const indexBytes = { intent: 2_000, copies: 3 };
 
-/** The resources of a function that holds a search index of the expected size. Lambda's default storage suffices for most. */
+/** Storage (at least Lambda's default of 512 MB) and memory for a function with a search index of the expected size. */
 export function indexSize({ expectedIntents }: Settings, memoryMb: number): { storageMb: number; memoryMb: number } {
   const neededMb = Math.ceil((expectedIntents * indexBytes.intent * indexBytes.copies) / 2 ** 20);
-  // A whole core, which opens and rearranges a large file twice as fast, comes with 1,769 MB of memory.
+  // 1,769 MB of memory come with a whole core, which opens and rewrites a large file twice as fast.
   return { storageMb: Math.max(512, neededMb), memoryMb: expectedIntents > 100_000 ? 1_769 : memoryMb };
 }
 

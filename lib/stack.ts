@@ -7,7 +7,7 @@ import { isProtected } from './retention.ts';
 import { type Settings, stackNameOf } from './settings.ts';
 import { signingPolicy } from './signing-keys.ts';
 
-/** The stack of a stage: a gate, and outputs for the project's programs. */
+/** The stack of a stage: a gate, and the outputs that the project's programs read. */
 export class IntentGateStack extends Stack {
   /** @param build - used only if functions are bundled */
   constructor(scope: Construct, id: string, settings: Settings, build: Pick<Build, 'bundle' | 'buildPages'>) {
@@ -17,10 +17,10 @@ export class IntentGateStack extends Stack {
       description: `Intent Gate (${settings.stage})`,
       terminationProtection: isProtected(settings),
       tags: settings.tags,
-      // with all settings made, it would come near the limit of 1 MB
+      // an indented template with all settings would be near the limit of 1 MB
       suppressTemplateIndentation: true,
     });
-    // Logical ids leave out the id Default, so the gate's resources have the ids that they would have in the stack itself.
+    // The id Default is omitted from logical ids, so the gate's resources keep their ids as if created directly in the stack.
     const gate = new Gate(this, 'Default', {
       settings,
       policy: readPolicy(settings),

@@ -10,9 +10,8 @@ export type AnyTable = Omit<ITable, 'tableStreamArn'>;
 export type Tables = Record<TableName, AnyTable>;
 
 /**
- * The two tables; `functions/core/table/keys.ts` says which records each holds and makes their keys. They cannot become
- * tables that are strongly consistent across regions: DynamoDB makes those empty, in three regions, and without a time to live. Those that a
- * deleted stack left are taken over as they are.
+ * The two tables; `functions/core/table/keys.ts` defines their records and keys. They cannot be converted to multi-Region strong consistency:
+ * DynamoDB requires such tables to be created empty, in three regions, and without TTL. Tables left by a deleted stack are adopted unchanged.
  */
 export const createTables = (scope: Construct, settings: Settings, key?: IKey): Tables => {
   const { registryTable, activityTable } = settings.adopt ?? {};
@@ -33,7 +32,7 @@ const createTable = (scope: Construct, id: string, settings: Settings, key?: IKe
     deletionProtection: isProtected(settings),
     removalPolicy: removalPolicyOf(settings),
   });
-  // The construct needs a region for this, which the template leaves open.
+  // The construct would need a fixed region for a customer managed key.
   const resource = table.node.defaultChild as CfnGlobalTable;
   if (key) resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', key.keyArn);
   return table;

@@ -1,16 +1,16 @@
 /**
- * Stands in, in bundles, for packages that AWS clients import at start and that nothing here ever reaches: `functions/core/lean-client.ts` gives the clients
- * one endpoint, one way to sign and one protocol, and takes the steps out that these packages put in.
+ * Replaces, in bundles, packages that AWS clients import at start but never use here: `functions/core/lean-client.ts` gives the clients one endpoint, one
+ * signing method and one protocol, and removes the middleware that these packages add.
  * `@aws-sdk/core/account-id-endpoint`, `@smithy/core/endpoints`, `@aws-sdk/endpoint-cache` and `@aws-sdk/middleware-endpoint-discovery` find endpoints.
- * `@aws-sdk/core/client` logs, names the caller and finds loops of functions.
- * `@aws-sdk/core/protocols` and `@aws-sdk/dynamodb-codec` write and read requests, which `functions/core/json-protocol.ts` does.
- * `@smithy/core/checksum` and `@smithy/signature-v4` sign requests, which `functions/core/aws-signature.ts` does.
- * `@smithy/node-http-handler` sends requests, which the handlers of `functions/core/aws-client.ts` do: all clients have one.
- * `@aws/lambda-invoke-store` tells apart the requests that one environment handles at the same time; it has one.
- * `@smithy/core/event-streams` is for operations that stream events, such as SelectObjectContent: none is used.
+ * `@aws-sdk/core/client` logs, sets the user agent and detects recursive invocations.
+ * `@aws-sdk/core/protocols` and `@aws-sdk/dynamodb-codec` serialise; `functions/core/json-protocol.ts` does that instead.
+ * `@smithy/core/checksum` and `@smithy/signature-v4` sign requests; `functions/core/aws-signature.ts` does that instead.
+ * `@smithy/node-http-handler` sends requests; all clients use the handlers of `functions/core/aws-client.ts` instead.
+ * `@aws/lambda-invoke-store` separates concurrent requests in one environment; here it handles one at a time.
+ * `@smithy/core/event-streams` is for operations that stream events, such as SelectObjectContent; none is used.
  */
 
-/** A plugin of a client that adds no step. */
+/** A client plugin that adds no middleware. */
 const getNoPlugin = () => ({ applyToStack: () => {} });
 
 export {
@@ -44,7 +44,7 @@ export {
   ignore as setFeature,
 };
 
-/** Nothing of a client's configuration that extensions could change. */
+/** No configuration that extensions could change. */
 const nothing = (): object => ({});
 
 export { nothing as getAwsRegionExtensionConfiguration, nothing as resolveAwsRegionExtensionConfiguration };
@@ -56,7 +56,7 @@ export {
   Unused as AwsJson1_1Protocol,
   Unused as DynamoDBJsonCodec2,
   Unused as EndpointCache,
-  /** Clients with such operations create one each, but use it only for them. */
+  /** Created by clients with streaming operations, and used only for those. */
   Unused as EventStreamSerde,
   Unused as Sha256,
   Unused as SignatureV4,

@@ -3,40 +3,40 @@ import type { ErrorCode } from '../../schemas/errors.ts';
 import type { RequestHeader, ResponseHeader } from '../openapi/headers.ts';
 import type { Needs } from './needs.ts';
 
-/** An endpoint: its deployment, its OpenAPI description, and an example. */
+/** An endpoint: its deployment, OpenAPI description and example. */
 export interface EndpointRow {
-  /** row of the specification's endpoint table (section 4.1); none for additional endpoints */
+  /** row in the specification's endpoint table (section 4.1); absent for additional endpoints */
   row?: number;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
-  /** an alias that the protocol's guides use, unless an endpoint has that path */
+  /** an alias path from the protocol's guides, unless an endpoint has that path */
   alias?: string;
-  /** further paths of the same function; `onlyWith` names the setting that enables them */
+  /** further paths of the same function; `onlyWith` is the setting that enables them */
   further?: readonly { path: string; onlyWith?: 'signIn' }[];
   summary: string;
   description: string;
   credential: 'none' | 'pat' | 'admin';
   /** default 200 */
   success?: 200 | 201 | 204 | 302;
-  /** refusals besides those of every endpoint (404 for paths, 405, 500, 503), and those that follow from the other members */
+  /** errors besides those of every endpoint (404 for unknown paths, 405, 500, 503) and those implied by the other members */
   errors?: readonly ErrorCode[];
-  /** errors that usually follow from the other members, and that it never answers */
+  /** errors implied by the other members that the endpoint never returns */
   neverErrors?: readonly ErrorCode[];
-  /** endpoints whose actions it runs in its own process, with their needs */
+  /** endpoints whose actions it runs itself; it gets their needs */
   runs?: readonly string[];
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** if the body is not JSON */
+  /** media type, if the body is not JSON */
   bodyType?: string;
   requestHeaders?: readonly RequestHeader[];
-  /** absent if the response has no body; a function if it depends on the protocol's name */
+  /** body schema; absent if the response has no body; a function if it depends on the protocol's name */
   answer?: z.ZodType | ((protocol: string) => z.ZodType);
-  /** if the answer is not JSON */
+  /** of the response, if not JSON */
   mediaType?: string;
   headers?: readonly ResponseHeader[];
-  /** a response that is the same for everybody: API Gateway gives it without a function, and redirects further paths (308) */
+  /** the constant response that API Gateway serves without a function; `further` paths redirect to it (308) */
   constant?: (baseUrl: string) => object;
-  /** other responses by status; without content if they have no `answer` */
+  /** other responses by status; without `answer`, they have no content */
   others?: Readonly<Record<number, OtherAnswer>>;
   needs: Needs;
   /** replaces `needs` if the setting `search` is `opensearch` */
@@ -54,10 +54,10 @@ export interface OtherAnswer {
   mediaType?: string;
 }
 
-/** A tag's endpoints by name, which is that of the file in `functions/` and of the Lambda's construct. */
+/** A tag's endpoints by name, which is also the name of the file in `functions/` and of the construct. */
 export type EndpointGroup = Record<string, EndpointRow>;
 
-/** A request to a gate at `exampleBaseUrl` that has answered all earlier examples. */
+/** A request to a gate at `exampleBaseUrl`, after all earlier examples. */
 export interface Example {
   path?: Record<string, string>;
   query?: Record<string, string>;

@@ -13,7 +13,7 @@ const creatingIntents = {
   namespace: ['getAll', 'update'],
 } as const;
 
-/** What replacing and deleting intents takes. */
+/** Needed to replace and delete intents. */
 const changingIntents = { ...creatingIntents, ...recordChanges };
 
 const saved = {

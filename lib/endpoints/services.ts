@@ -10,7 +10,7 @@ import { changes, recordChanges } from './needs.ts';
 
 const digestOf = (content: unknown): string => `sha-256=${canonicalDigest(content)}`;
 
-/** What is counted of one execution. */
+/** The counts of one execution. */
 const counted = {
   executions: 1,
   refusals: {},
@@ -21,7 +21,7 @@ const counted = {
   latency: [1, 0, 0, 0, 0, 0],
 };
 
-/** An intent of the examples as the registry holds it. */
+/** An example intent as the registry stores it. */
 const stored = (one: typeof intent) => ({ ...one, endpoint: { ...one.endpoint, content_type: 'application/json' } });
 
 const exampleEntry = {

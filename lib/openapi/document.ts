@@ -13,15 +13,15 @@ import { openSchemas } from './schemas.ts';
 export interface DocumentOptions {
   protocol: string;
   aliases: boolean;
-  /** shown in examples */
+  /** text of the policy in examples */
   policy: string;
-  /** whether the deployment has the sign-in endpoints; default true */
+  /** whether the deployment has the sign-in endpoints; default: true */
   signIn?: boolean;
 }
 
 /**
- * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example: the address at which the
- * gate is called replaces it when the document is served.
+ * The OpenAPI 3.1 document of the gate, from the table of endpoints and the schemas. Its server is an example, replaced by the gate's address
+ * when the document is served.
  */
 export function toOpenApi({ protocol, aliases, policy, signIn = true }: DocumentOptions): ApiDocument {
   const schemas = openSchemas();

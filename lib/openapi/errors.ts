@@ -2,7 +2,7 @@ import { type ErrorCode, errorTable } from '../../schemas/errors.ts';
 import type { ApiResponse, Reference } from '../../schemas/openapi.ts';
 import type { Endpoint } from '../endpoints.ts';
 
-/** Possible errors of every endpoint: the gateway's limit and time-out, a fault, an unavailable dependency. */
+/** Errors of every endpoint: API Gateway's limit and timeout, an internal error, an unavailable dependency. */
 const common: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
 
 const moreStatuses: Partial<Record<ErrorCode, number>> = { INTENT_EXECUTION_FAILED: 422 };
@@ -32,7 +32,7 @@ const example = (code: ErrorCode, protocol: string) => {
   return { summary: code, value: { error: { code, message: meaning.replaceAll('`', ''), details } } };
 };
 
-/** Refusals as components, one per kind. */
+/** Error responses as components, one per kind. */
 export function openErrorResponses(protocol: string) {
   const responses: Record<string, ApiResponse> = {
     Refusal: { description: 'Any other refusal.', headers: headers(['X-Request-Id']), content: content([]) },

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { ApiParameter, JsonSchema } from '../../schemas/openapi.ts';
 
-/** The side of a schema's transformations: what is sent to the gate, or what it sends. */
+/** The side of a schema's transformations: `input` is sent to the gate, `output` by it. */
 type Side = 'input' | 'output';
 
 /** Converts zod schemas to JSON Schema; those with an id become components. */
@@ -41,7 +41,7 @@ export function openSchemas() {
   };
 }
 
-/** Whether a schema rejects empty texts. The gate treats parameters without a value as absent. */
+/** Whether a schema rejects empty strings. The gate treats parameters without a value as absent. */
 const refusesEmpty = ({ type, minLength = 0, ...rules }: JsonSchema): boolean =>
   type !== 'string' || Number(minLength) > 0 || ['$ref', 'const', 'enum', 'format', 'pattern'].some((rule) => rule in rules);
 
@@ -50,7 +50,7 @@ function convert(schema: z.ZodType, side: Side): JsonSchema {
   return JSON.parse(JSON.stringify(converted, tidy));
 }
 
-/** The format of a date suffices; its pattern does not help readers. */
+/** Removes the pattern of dates, whose format says enough. */
 function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.format === 'date-time') delete schema.pattern;
   delete schema.id;

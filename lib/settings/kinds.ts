@@ -31,14 +31,14 @@ export const object = <T extends z.ZodType>(schema: T) =>
   }, schema);
 export const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
 
-/** Whether a text is a host name or a private address in its canonical spelling. */
+/** Whether a string is a host name or a private address in canonical spelling. */
 export function isLocalUpstream(text: string): boolean {
   const url = URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`);
   const isName = isIP(text) === 0 && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(text);
   return url !== null && targetOf(url).hostname === text && (isName || isOnLocalNetwork(text));
 }
 
-/** Why a text is not an origin that may lead to a private network, starting with "must"; undefined if it is one. */
+/** What a string violates as an origin that may lead to a private network, starting with "must"; undefined if it is valid. */
 export function findOriginProblem(text: string): string | undefined {
   const url = URL.parse(text);
   if (text.includes('*')) return 'must name one host: wildcards are not supported';
@@ -52,7 +52,7 @@ export function findOriginProblem(text: string): string | undefined {
     : 'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service';
 }
 
-/** Whether an address is in its canonical spelling, which PATs and policies name. */
+/** Whether an address is in the canonical spelling, which PATs and policies use. */
 export function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
   return (

@@ -6,10 +6,10 @@ import { findOriginProblem, flag, isBaseUrl, isHttpsOrigin, isLocalUpstream, lis
 
 const endpointNames = endpoints.map(({ name }) => name);
 
-/** What CloudWatch Logs takes. */
+/** Retention periods that CloudWatch Logs supports. */
 const retentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653];
 
-/** 0 disables an endpoint. */
+/** Limits of an endpoint; 0 disables it. */
 const throttle = z.strictObject({ requestsPerSecond: wholeNumber(0, 10_000), burst: wholeNumber(0, 5_000) });
 
 const tableName = z.string().regex(/^[a-zA-Z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
@@ -25,7 +25,7 @@ const network = z.strictObject({
     .optional(),
 });
 
-/** The parts left by a deleted stack. */
+/** Resources left by a deleted stack. */
 export const adoptedParts = z.strictObject({
   registryTable: tableName.optional(),
   activityTable: tableName.optional(),
@@ -41,7 +41,7 @@ export const adoptedParts = z.strictObject({
     .optional(),
 });
 
-/** The settings of a deployment, which are context of the CDK app. All are optional. */
+/** The settings of a deployment, read from the CDK app's context. All are optional. */
 export const settingsObject = z.strictObject({
   stage: z
     .string()

@@ -5,10 +5,10 @@ import { adoptedParts, settingsObject } from './options.ts';
 /** The stage of `npm start`, which needs no entry in cdk.json. */
 export const localStage = 'local';
 
-/** With more intents, building the index takes longer than a function may run. */
+/** Beyond this, building the index takes longer than a Lambda function may run. */
 const maxSqliteIntents = 250_000;
 
-/** For rules across settings, which are checked together with all others, so that every mistake is reported. */
+/** Checks a rule across settings even if other rules fail, so that every mistake is reported. */
 const always = (name: string) => ({ path: [name], when: () => true });
 
 const isRootOverHttps = (domainName: unknown, publicBaseUrl: unknown): boolean =>
