@@ -104,6 +104,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   const object: Facts = { ...facts, types: new Set(['object']) };
   if (facts.properties.size === 0)
     return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
+  if (facts.values?.().types !== undefined) reading.addNote(path, 'members that the body may have besides those it names were left out');
   const members = readMembers(facts, path);
   const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.addNote)) : members;
   if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');

@@ -160,6 +160,15 @@ describe('what an intent cannot carry is left out and noted', () => {
     expect(notes).toEqual([{ path, note }]);
   });
 
+  test.each([
+    [{ type: 'integer' }, ['members that the body may have besides those it names were left out']],
+    [{}, []],
+    [true, []],
+  ])('members that are not named, with the schema %j', (additionalProperties, expected) => {
+    const { notes } = planBody(json({ properties: { a: text }, additionalProperties }));
+    expect(notes.map(({ note }) => note)).toEqual(expected);
+  });
+
   test('optional parameters beyond the hundredth', () => {
     const parameters = Array.from({ length: 130 }, (_, at) => query(`p${at}`, at === 129 ? { required: true } : {}));
     const { intents, notes } = planOperation({ parameters });
