@@ -99,3 +99,15 @@ export function canonicalNumber(value: Numeric): string {
   const { isNegative, digits, exponent, isBeyond } = toDecimal(value);
   return isBeyond ? numberText(value) : `${isNegative ? '-' : ''}${digits}e${exponent}`;
 }
+
+/** Highest power of ten that is written as zeros. */
+const maxPower = 100;
+
+/** The text of a number outside of JSON: 1e3 as 1000, because many services accept only digits for an integer. Others keep their spelling. */
+export function withoutPower(value: Numeric): string {
+  const text = numberText(value);
+  if (!/e/i.test(text)) return text;
+  const { isNegative, digits, exponent } = toDecimal(value);
+  if (exponent < 0n || exponent > maxPower) return text;
+  return `${isNegative ? '-' : ''}${digits || '0'}${'0'.repeat(Number(exponent))}`;
+}

@@ -40,9 +40,9 @@ export function compileParameters(
         const own = check(given[name], matching).map((problem) => ({ path: pointer(['parameters', name]), problem: problem + orNothing }));
         const inside = own.length === 0 ? checkInside?.(given[name], ['parameters', name], budget) : undefined;
         issues.push(...own, ...(inside ?? []));
-        values.push([name, type === 'integer' ? plainInteger(given[name]) : given[name]]);
+        values.push([name, plain(type, given[name])]);
       } else if (fallback !== undefined) {
-        values.push([name, parseExact(JSON.stringify(fallback))]);
+        values.push([name, plain(type, parseExact(JSON.stringify(fallback)))]);
       } else if (required) {
         issues.push({ path: pointer(['parameters', name]), problem: `is required and ${types[type].problem}` });
       }
@@ -58,8 +58,8 @@ const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => va
 const allowsNull = ({ schema }: Parameter): boolean => [schema?.type].flat().includes('null');
 
 /** An integer spelt 1.0 or 1e3 is sent as 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
-function plainInteger(value: unknown): unknown {
-  const double = isRawNumber(value) ? toDouble(value) : undefined;
+function plain(type: Parameter['type'], value: unknown): unknown {
+  const double = type === 'integer' && isRawNumber(value) ? toDouble(value) : undefined;
   return Number.isSafeInteger(double) ? double : value;
 }
 

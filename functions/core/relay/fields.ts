@@ -1,3 +1,4 @@
+import { isNumeric, withoutPower } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { isObject } from '../json.ts';
 
@@ -19,8 +20,9 @@ export type Style = NonNullable<Parameter['style']> | 'repeated';
 export const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A string unchanged, anything else as JSON. */
-export const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** A string unchanged, a whole number in digits, anything else as JSON. */
+export const write = (value: unknown): string =>
+  typeof value === 'string' ? value : isNumeric(value) ? withoutPower(value) : JSON.stringify(value);
 
 /** The items of a list, or the names and values of an object in turn. */
 export const itemsOf = (value: unknown): string[] =>

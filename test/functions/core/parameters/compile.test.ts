@@ -84,6 +84,7 @@ describe('null for a parameter', () => {
 test.each<[Partial<Parameter>, string, string]>([
   [{ type: 'integer' }, '1.0', '1'],
   [{ type: 'integer' }, '2e3', '2000'],
+  [{ type: 'integer', default: parseExact('1e2') }, '', '100'],
   [{ type: 'integer' }, '9007199254740993', '9007199254740993'],
   [{ type: 'number' }, '1.10', '1.10'],
   [{ type: 'number', enum: [1.1] }, '1.10', '1.10'],
