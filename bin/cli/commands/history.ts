@@ -15,7 +15,10 @@ const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000
 function readMoment(text: string, nowMs: number): string {
   const [, count, unit = ''] = /^([0-9]{1,4})([mhdw])$/.exec(text) ?? [];
   const timeMs = count === undefined ? Date.parse(text) : nowMs - Number(count) * (unitsMs[unit] ?? 0);
-  if (Number.isNaN(timeMs)) throw usageFailure('--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.');
+  // Date.parse reads even a bare number
+  const isMoment = count !== undefined || /^\d{4}-/.test(text);
+  if (!isMoment || Number.isNaN(timeMs))
+    throw usageFailure('--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.');
   return new Date(timeMs).toISOString();
 }
 
@@ -48,7 +51,7 @@ export function addHistory(program: CommandUnknownOpts): void {
     .command('list', { isDefault: true })
     .description('List changes, newest first; with --json, complete entries, one per line')
     .option('--since <when>', 'how far back, such as 30m, 12h, 7d or 4w, or a date; default: everything that is kept')
-    .option('--kind <kind>', 'only changes of this kind: service, intent or agent')
+    .option('--kind <kind>', 'only changes of this kind: service, intent, agent or execution')
     .option('--id <id>', 'only changes to this service_id, intent_uid or agent_id')
     .option('--actor <actor>', 'only changes by this user name, client id or token subject')
     .option('--limit <count>', 'maximum number of entries; default: 50, or all with --json')

@@ -911,12 +911,12 @@ describe('everything else', () => {
     ['a command that there is not', ['nonsense'], 3, "error: unknown command 'nonsense'"],
     ['an option that there is not', ['diff', 'x', '--nonsense'], 3, "error: unknown option '--nonsense'"],
     ['a file that there is not', ['diff', 'none.yaml'], 3, 'The file none.yaml does not exist.'],
-    [
-      'a time that is none',
-      ['history', '--since', 'lately'],
+    ...['lately', '5'].map((since): [string, string[], number, string] => [
+      `the time ${since}, which is none`,
+      ['history', '--since', since],
       3,
       '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.',
-    ],
+    ]),
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency must be a whole number from 1 to 64.'],
     ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must be an http or https URL.'],
     [
