@@ -668,6 +668,12 @@ describe('what a person does', () => {
     },
   );
 
+  test('a full disk ends a command with 1', async () => {
+    const { runScript } = await openCommandLine(folder);
+    const stderr = expect.stringMatching(/(^|\n)The output could not be written: ENOSPC: .*\n$/);
+    expect(await runScript('npx intent-gate --help > /dev/full')).toEqual({ code: 1, stdout: '', stderr });
+  });
+
   test('blocking an id that no agent has says so, and needs --yes', async () => {
     const words = ['agents', 'block', 'nobody-like-this', '--reason', 'misspelt'];
     expect(await run(words)).toEqual({
