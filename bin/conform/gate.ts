@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Exchange, ExchangeOptions, Http } from '../../client/http.ts';
 import { issuePath } from '../../client/pats.ts';
 import type { Policy } from '../../client/types.ts';
-import { once } from '../../registry/once.ts';
+import { memoize } from '../../registry/memoize.ts';
 import { intentPath, servicePath } from '../../registry/read.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
@@ -88,36 +88,36 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     tags: ['conformance'],
   });
 
-  const policy = once(async () => require(await call('GET', '/api/policy'), 200, 'needs the policy') as unknown as Policy);
+  const policy = memoize(async () => require(await call('GET', '/api/policy'), 200, 'needs the policy') as unknown as Policy);
   /** The body of a PAT request of a new agent, with the policy in force or `document` as a compact JWS, and the key as PEM. */
   const patRequest = async (document?: unknown): Promise<Record<string, string>> =>
     signPolicy(http, 'conformance', await policy(), document);
   const requestPat = (body: object) => call('POST', issuePath, { body });
   /** A PAT shared by all checks. */
-  const pat = once(async () => {
+  const pat = memoize(async () => {
     const token = require(await requestPat(await patRequest()), 200, 'needs a PAT')[`${protocol}-pat`];
     if (typeof token !== 'string') throw new Unmet('needs a PAT, but the response to the PAT request has none');
     return token;
   });
-  const claims = once(async () => {
+  const claims = memoize(async () => {
     const { data } = claimsShape.safeParse(parseClaims(await pat()));
     if (data === undefined) throw new Unmet('needs a PAT with the claims of section 2.4');
     return data;
   });
 
-  const service = once(async () => {
+  const service = memoize(async () => {
     const body = makeServiceBody();
     const saved = await register(body);
     require(saved, 201, 'needs a service');
     return { id: idOf(saved, 'service_id'), name: body.service_name };
   });
-  const madeIntent = once(async () => {
+  const madeIntent = memoize(async () => {
     const { name } = await service();
     const body = intentBody();
     require(await create(body), 201, 'needs an intent');
     return { intent_uid: body.intent_uid, service_name: name };
   });
-  const foundIntent = once(async () => {
+  const foundIntent = memoize(async () => {
     const found = await call('GET', '/api/intents/search?page_size=1');
     const first = searchShape.safeParse(found.body).data?.intents[0];
     if (first === undefined) throw new Unmet('needs an intent, and the search finds none');

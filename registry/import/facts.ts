@@ -1,7 +1,7 @@
 import { canonicalText } from '../../schemas/canonical.ts';
 import { compareNumbers, type Numeric } from '../../schemas/number.ts';
 import type { KeywordName, KeywordValue } from '../../schemas/parameter.ts';
-import { once } from '../once.ts';
+import { memoize } from '../memoize.ts';
 
 export type Constraints = { [Name in KeywordName]?: KeywordValue<Name> | undefined };
 
@@ -80,7 +80,7 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
 };
 
 function combineReaders(readers: (() => Facts)[], isSure: boolean): () => Facts {
-  return once(() =>
+  return memoize(() =>
     combineAll(
       readers.map((read) => read()),
       isSure,
@@ -101,7 +101,7 @@ function joinProperties(maps: Facts['properties'][], join: (members: Facts[]) =>
     maps.flatMap((map) => [...map]),
     ([name]) => name,
   );
-  return new Map([...readers].map(([name, found]) => [name, once(() => join(found.map(([, read]) => read())))]));
+  return new Map([...readers].map(([name, found]) => [name, memoize(() => join(found.map(([, read]) => read())))]));
 }
 
 function combine<Name extends FactName>(name: Name, all: readonly Facts[], isSure: boolean): Facts[Name] | undefined {

@@ -1,6 +1,6 @@
 import { compareNumbers, isNumeric, isWhole, type Numeric, numberText, toDouble, toNumeric } from '../../schemas/number.ts';
 import { type KeywordName, type KeywordValue, parameterFormats } from '../../schemas/parameter.ts';
-import { once } from '../once.ts';
+import { memoize } from '../memoize.ts';
 import { allOf, anything, type Facts, least, most, oneOf } from './facts.ts';
 import { type AddNote, follow, isNode, list, type Node, node, number, numeric, pathOf, text, texts } from './node.ts';
 
@@ -80,7 +80,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     const note = (words: string) => addNote(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
     // members are read on demand, when their parent is no longer open, so a schema may contain itself
-    const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, once(() => read(member))] as const);
+    const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, memoize(() => read(member))] as const);
     return {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
@@ -89,8 +89,8 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
-      items: schema.items === undefined ? undefined : once(() => read(schema.items)),
-      values: isNode(schema.additionalProperties) ? once(() => read(schema.additionalProperties)) : undefined,
+      items: schema.items === undefined ? undefined : memoize(() => read(schema.items)),
+      values: isNode(schema.additionalProperties) ? memoize(() => read(schema.additionalProperties)) : undefined,
       exclusiveMinimum: isInteger(schema) ? undefined : readExclusive(schema, 'minimum'),
       exclusiveMaximum: isInteger(schema) ? undefined : readExclusive(schema, 'maximum'),
       multipleOf: positive(schema.multipleOf),

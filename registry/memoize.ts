@@ -1,5 +1,5 @@
 /** Runs the work on the first call, and returns the same outcome or promise every time. */
-export function once<T>(work: () => T): () => T {
+export function memoize<T>(work: () => T): () => T {
   let known: { outcome: T } | undefined;
   return () => {
     known ??= { outcome: work() };
