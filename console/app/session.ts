@@ -19,7 +19,7 @@ export const signInFailure = openStore<string | undefined>(undefined);
 export const accessToken = (): string | undefined => session.get()?.tokens?.access;
 
 /** What is remembered while somebody is at the user pool's page. Without the code that comes of it, it is worth nothing. */
-interface Attempt {
+interface SignInAttempt {
   state: string;
   verifier: string;
   /** where on this page they were */
@@ -52,7 +52,7 @@ export async function beginSignIn({ isHere = session.get() === undefined } = {})
     location.assign(callback() + location.hash);
     return;
   }
-  const attempt: Attempt = { state: randomText(), verifier: randomText(), place: location.hash };
+  const attempt: SignInAttempt = { state: randomText(), verifier: randomText(), place: location.hash };
   // opened before anything is waited for: browsers allow it only in answer to a click
   const other = isHere ? null : open('', '_blank', 'popup,width=520,height=720');
   if (!isHere && other === null) {
@@ -80,7 +80,7 @@ export const blocked =
 let outcomes: BroadcastChannel | undefined;
 
 /** The window that has been opened ends up on this page, too, and hands over what the user pool has answered. */
-function awaitOutcome(attempt: Attempt, other: Window): void {
+function awaitOutcome(attempt: SignInAttempt, other: Window): void {
   // the user pool's page gets no hold of this one
   other.opener = null;
   outcomes?.close();
@@ -99,7 +99,7 @@ export async function finishSignIn(): Promise<void> {
   const query = new URLSearchParams(location.search);
   const [code, state] = [query.get('code'), query.get('state')];
   if (state === null) return;
-  const attempt = readKept<Attempt | undefined>(attemptName, undefined);
+  const attempt = readKept<SignInAttempt | undefined>(attemptName, undefined);
   const isOwn = attempt?.state === state;
   history.replaceState(null, '', location.pathname + (isOwn ? attempt.place : ''));
   if (!isOwn) {
@@ -116,7 +116,7 @@ export async function finishSignIn(): Promise<void> {
   await redeem(attempt, code);
 }
 
-async function redeem({ verifier }: Attempt, code: string | null): Promise<void> {
+async function redeem({ verifier }: SignInAttempt, code: string | null): Promise<void> {
   const grant = { grant_type: 'authorization_code', code: code ?? '', code_verifier: verifier, redirect_uri: callback() };
   const isSignedIn = code !== null && (await exchange(grant).catch(() => false));
   if (!isSignedIn)

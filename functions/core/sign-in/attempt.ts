@@ -6,7 +6,7 @@ import { type AuthorizationRequest, toQuery } from './authorization-request.ts';
 import { OAuthError } from './oauth-error.ts';
 import { redirect } from './pages.ts';
 import { readCookie, writeCookie } from './session.ts';
-import type { Attempt, UserPool } from './user-pool.ts';
+import type { SignInAttempt, UserPool } from './user-pool.ts';
 
 /** Time for signing in at the user pool, in seconds. */
 const attemptSeconds = 15 * 60;
@@ -36,7 +36,7 @@ export function beginSignIn(
  * @param state - that the user pool has sent back
  * @throws OAuthError access_denied if this browser has not begun this attempt
  */
-export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: Attempt; asked: AuthorizationRequest } {
+export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; asked: AuthorizationRequest } {
   const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
   if (!remembered.success || remembered.data.attempt !== state) {
     throw new OAuthError('access_denied', 'This sign-in was started in another browser, too long ago, or again in another window.');

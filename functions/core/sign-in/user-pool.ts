@@ -8,7 +8,7 @@ import { bounded } from '../invocation.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** State of a sign-in while the person is at the user pool. */
-export interface Attempt {
+export interface SignInAttempt {
   state: string;
   verifier: string;
 }
@@ -34,9 +34,9 @@ export function openUserPool({ userPool, domain, clientId }: UserPoolSettings) {
   const verify = openAccessTokenVerifier(userPool, [clientId], notSignedIn);
 
   return {
-    begin: (): Attempt => ({ state: randomBytes(32).toString('base64url'), verifier: randomBytes(32).toString('base64url') }),
+    begin: (): SignInAttempt => ({ state: randomBytes(32).toString('base64url'), verifier: randomBytes(32).toString('base64url') }),
 
-    signInAddress: ({ state, verifier }: Attempt, baseUrl: string): string => {
+    signInAddress: ({ state, verifier }: SignInAttempt, baseUrl: string): string => {
       const query = new URLSearchParams({
         response_type: 'code',
         client_id: clientId,
@@ -50,7 +50,7 @@ export function openUserPool({ userPool, domain, clientId }: UserPoolSettings) {
     },
 
     /** @throws OAuthError if the code is invalid, ApiError SERVICE_UNAVAILABLE if the pool does not answer */
-    finish: async (code: string, { verifier }: Attempt, baseUrl: string): Promise<Person> => {
+    finish: async (code: string, { verifier }: SignInAttempt, baseUrl: string): Promise<Person> => {
       const body = new URLSearchParams({
         grant_type: 'authorization_code',
         client_id: clientId,
