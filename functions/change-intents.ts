@@ -25,15 +25,15 @@ export const createAction =
       (uid: string, tag = known[uid]) =>
       ({ intent }: LiveIntent) =>
         tag === undefined || tag === '*' || tag === digestIntent(intent) || tag.replace(/^W\//, '').startsWith(`"${intent.rev}.`);
-    const steps: (IntentStep & { place: string })[] = [
-      ...changes.create.map((intent, at) => ({ action: 'create' as const, intent, place: pointer(['create', at]) })),
+    const steps: (IntentStep & { pointer: string })[] = [
+      ...changes.create.map((intent, at) => ({ action: 'create' as const, intent, pointer: pointer(['create', at]) })),
       ...changes.replace.map((intent, at) => ({
         action: 'update' as const,
         intent,
         isKnown: isKnown(intent.intent_uid),
-        place: pointer(['replace', at]),
+        pointer: pointer(['replace', at]),
       })),
-      ...changes.delete.map((uid, at) => ({ action: 'delete' as const, uid, isKnown: isKnown(uid), place: pointer(['delete', at]) })),
+      ...changes.delete.map((uid, at) => ({ action: 'delete' as const, uid, isKnown: isKnown(uid), pointer: pointer(['delete', at]) })),
     ];
     const check = (intent: IntentInput, service: LiveIntent['service']) => {
       checkIntent(intent, egress, request.baseUrl);

@@ -101,23 +101,23 @@ function addMember(open: readonly { names?: Set<string>; at: string | number }[]
 /** Longest name in a pointer, in UTF-16 units. */
 const maxNameLength = 200;
 
-/** A JSON pointer to a place, or to its parent if a name on the way is too long. */
-export function placeOf(segments: readonly PropertyKey[]): string {
+/** A JSON pointer, cut before the first name that is too long. */
+export function shortPointer(segments: readonly PropertyKey[]): string {
   const end = segments.findIndex((segment) => String(segment).length > maxNameLength);
   return pointer(end < 0 ? segments : segments.slice(0, end));
 }
 
 /** An issue about an unknown member. If its name is too long, only its place is named. */
 export function describeUnknown(at: readonly PropertyKey[], name: string, problem = 'is not a known member; remove it'): Issue {
-  if (name.length <= maxNameLength) return { path: placeOf([...at, name]), problem };
-  return { path: placeOf(at), problem: `contains an unknown member whose name has more than ${maxNameLength} characters; remove it` };
+  if (name.length <= maxNameLength) return { path: shortPointer([...at, name]), problem };
+  return { path: shortPointer(at), problem: `contains an unknown member whose name has more than ${maxNameLength} characters; remove it` };
 }
 
 /** The issues of a failed parse. Their messages never quote the input. */
 export const issuesOf = (error: z.ZodError): Issue[] => error.issues.flatMap((issue) => describe(issue));
 
 function describe(issue: z.core.$ZodIssue): Issue[] {
-  const path = placeOf(issue.path);
+  const path = shortPointer(issue.path);
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => describeUnknown(issue.path, key));
@@ -153,22 +153,22 @@ function article(expected: string): string {
 export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: string): z.output<T> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  const plain = withDoubles(input, new Set(result.error.issues.flatMap((issue) => placesOf(issue))));
+  const plain = withDoubles(input, new Set(result.error.issues.flatMap((issue) => pointersOf(issue))));
   if (countRawNumbers(plain) < countRawNumbers(input)) return parse(schema, plain, message);
   throw invalidParameter(issuesOf(result.error), message);
 }
 
-const placesOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): string[] => {
+const pointersOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): string[] => {
   const path = [...at, ...issue.path];
-  return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => placesOf(inner, path)) : [])];
+  return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => pointersOf(inner, path)) : [])];
 };
 
-/** The value with a `number` for each {@link RawNumber} at these places; Infinity, which no schema accepts, where it would be rounded. */
-function withDoubles(value: unknown, places: ReadonlySet<string>, at = ''): unknown {
-  if (isRawNumber(value)) return places.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
-  if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, places, `${at}/${index}`));
+/** The value with a `number` for each {@link RawNumber} at these JSON pointers; Infinity, which no schema accepts, where it would be rounded. */
+function withDoubles(value: unknown, pointers: ReadonlySet<string>, at = ''): unknown {
+  if (isRawNumber(value)) return pointers.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
+  if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, pointers, `${at}/${index}`));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withDoubles(member, places, at + pointer([name]))]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withDoubles(member, pointers, at + pointer([name]))]));
 }
 
 const countRawNumbers = (value: unknown): number => {

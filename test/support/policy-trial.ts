@@ -326,7 +326,7 @@ function countIndependently(
   const spent = new Map<string, { atMs: number; cost: number }[]>();
   for (const [at, { atMs }] of calls.entries()) {
     const { holder = '', account = '', trial } = lines[at] as RecordedExecution;
-    const stated = rules.filter(({ place }) => trial?.counts?.includes(place)).flatMap(({ charges }) => charges);
+    const stated = rules.filter(({ pointer }) => trial?.counts?.includes(pointer)).flatMap(({ charges }) => charges);
     const { sent } = real.lines[at] as RecordedExecution;
     const limits = [...Map.groupBy(stated, ({ id }) => id).values()].map((same) => {
       const { rate, period, currency, id } = same[0] as (typeof stated)[number];

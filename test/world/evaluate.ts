@@ -12,7 +12,7 @@ export const valueAt = (item: unknown, path: Path): unknown =>
   );
 
 /** What holds the last step of a path. @throws Error, as the table does, if there is no such place */
-function placeOf(item: Attributes, path: Path): [parent: Attributes, name: string | number] {
+function locate(item: Attributes, path: Path): [parent: Attributes, name: string | number] {
   const steps = stepsOf(path);
   const parent = steps.length === 1 ? item : valueAt(item, steps.slice(0, -1) as unknown as Path);
   if (typeof parent !== 'object' || parent === null) throw new Error(`The document path ${steps.join('.')} is not valid for update`);
@@ -82,7 +82,7 @@ export function applyUpdate(
 ): Attributes {
   const item = structuredClone(before);
   const put = (path: Path, value: unknown): void => {
-    const [parent, name] = placeOf(item, path);
+    const [parent, name] = locate(item, path);
     if (value === undefined) throw new Error('An operand of an update is not there');
     parent[name] = structuredClone(value);
   };

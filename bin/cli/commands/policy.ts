@@ -88,7 +88,7 @@ const choosePolicy = async (context: CliContext, file: string | undefined) =>
 async function showRulesOf(context: CliContext, agent: JudgedAgent, file: string | undefined): Promise<void> {
   const { policy, address } = await choosePolicy(context, file);
   const { rules, scope } = grant(rulesOf(compile(policy, address, file).rules, agent));
-  const told = rules.map((rule) => ({ rule: rule.place, sentence: describeRule(rule) }));
+  const told = rules.map((rule) => ({ rule: rule.pointer, sentence: describeRule(rule) }));
   for (const { rule, sentence } of told) context.terminal.say(`${rule}  ${sentence}`);
   context.terminal.say(`scope of its PAT: ${scope.join(' ') || 'nothing'}`);
   context.terminal.json({ rules: told, scope });

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
-import { describePlace } from '../../../functions/core/policy/trial.ts';
+import { describePointer } from '../../../functions/core/policy/trial.ts';
 import { operand, quote } from '../../../registry/shell-words.ts';
 import { type Agent, type AgentWithUsage, agentAddress, agentState, noAgentId } from '../../../schemas/agent.ts';
 import type { Policy } from '../../../schemas/policy.ts';
@@ -222,7 +222,7 @@ function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
         heads={['Rule', 'Used', 'Left', 'Of']}
         numbers={['Used', 'Left', 'Of']}
         rows={usage.map(({ limit, rule, used, left, of, period, unit = '' }) => [
-          policy && rule !== undefined ? describePlace(rules, rule) : limit,
+          policy && rule !== undefined ? describePointer(rules, rule) : limit,
           `${used} ${unit}`,
           `${left} ${unit}`,
           `${of} ${unit}${period === undefined ? '' : ` in ${period} s`}`,

@@ -33,7 +33,7 @@ export function requirePermittedCall({ compiled }: CurrentPolicy, call: Call): R
     'FORBIDDEN',
     'The usage policy does not permit this call; details.words says why. GET /api/policy returns the full policy.',
     {
-      details: { reason, ...(rule && { rule: condition?.place ?? rule.place, words: describeRefusal(rule, condition, otherwise) }) },
+      details: { reason, ...(rule && { rule: condition?.pointer ?? rule.pointer, words: describeRefusal(rule, condition, otherwise) }) },
     },
   );
 }

@@ -2,7 +2,7 @@ import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber } from '../../../schemas/number.ts';
 import type { NestedSchema } from '../../../schemas/parameter.ts';
-import { describeUnknown, isObject, placeOf, pointer } from '../json.ts';
+import { describeUnknown, isObject, pointer, shortPointer } from '../json.ts';
 import { boundNames, compileBound, compileEnum, findPatternProblem, types } from './keywords.ts';
 import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern.ts';
 
@@ -90,7 +90,7 @@ function compile(schema: NestedSchema): Visitor {
 const simple =
   ({ holds, problem }: { holds: (value: unknown, run: Run) => boolean; problem: string }): Visitor =>
   (value, path, run) => {
-    if (!holds(value, run)) run.found.push(() => ({ path: placeOf(path), problem }));
+    if (!holds(value, run)) run.found.push(() => ({ path: shortPointer(path), problem }));
   };
 
 function compileType({ type }: NestedSchema): Visitor | undefined {
@@ -155,7 +155,7 @@ function compileInside({ items, properties, required, additionalProperties, anyO
     checks.push((value, path, run) => {
       if (!isObject(value)) return;
       for (const name of required ?? [])
-        if (!Object.hasOwn(value, name)) run.found.push(() => ({ path: placeOf([...path, name]), problem: 'is required' }));
+        if (!Object.hasOwn(value, name)) run.found.push(() => ({ path: shortPointer([...path, name]), problem: 'is required' }));
       for (const [name, member] of Object.entries(value)) {
         const check = members.get(name) ?? others;
         // many documents forget to say that what may be left out may also be null
@@ -191,6 +191,6 @@ export function findNestedProblems(schema: NestedSchema, at: Path = []): Issue[]
     ...(schema.$ref === undefined
       ? []
       : [{ path: pointer([...at, '$ref']), problem: 'must be left out: put what it refers to in its place' }]),
-    ...inside.flatMap(([place, member]) => (member === undefined ? [] : findNestedProblems(member, [...at, ...place]))),
+    ...inside.flatMap(([steps, member]) => (member === undefined ? [] : findNestedProblems(member, [...at, ...steps]))),
   ];
 }

@@ -18,7 +18,7 @@ function effectOn(intent: JudgedIntent, rule: Rule): string {
   const { kind, charges, payments } = rule;
   const conditions = openConditions(rule, intent);
   const isAbout = kind === 'permission' ? conditions.filter((condition) => concerns(condition, intent.intentUid)) : conditions;
-  const asked = isAbout.map(({ place, ...condition }) => canonicalText(condition)).sort();
+  const asked = isAbout.map(({ pointer, ...condition }) => canonicalText(condition)).sort();
   return canonicalText({ kind, asked, charges: charges.map(({ id, cost }) => ({ id, cost })), payments });
 }
 

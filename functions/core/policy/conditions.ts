@@ -27,7 +27,7 @@ export type IntentSubject = (typeof intentSubjects)[number];
 
 export interface Condition {
   /** JSON pointer to the constraint */
-  place: string;
+  pointer: string;
   subject: Subject;
   comparison: Comparison;
   /** exactly one, unless the comparison is `within` */

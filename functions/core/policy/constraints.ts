@@ -122,7 +122,7 @@ function readCondition({ operator, rightOperand, unit }: Constraint, subject: Su
   else if (!isList) position.at('rightOperand').refuse(`must be ${wanted}`);
   else checkValues(subject, comparison, values, position);
   if (unit !== undefined && !('zone' in subject)) position.at('unit').refuse('must be left out: values are compared as they are');
-  return { place: position.pointer, subject, comparison: comparison ?? 'eq', values };
+  return { pointer: position.pointer, subject, comparison: comparison ?? 'eq', values };
 }
 
 const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value);

@@ -18,7 +18,7 @@ export function findContradictions(policy: Policy, baseUrl: string, sinceMs: num
   const { rules } = interpretPolicy(policy, baseUrl);
   const problems = rules.flatMap((rule): Issue[] => {
     const problem = findProblem(rule, rules, sinceMs);
-    return problem === undefined ? [] : [{ path: rule.place, problem: `${problem}: ${describeRule(rule)}` }];
+    return problem === undefined ? [] : [{ path: rule.pointer, problem: `${problem}: ${describeRule(rule)}` }];
   });
   if (rules.some(({ kind }) => kind === 'permission')) return problems;
   return [{ path: '/permission', problem: 'is empty, so the policy allows nothing' }, ...problems];
@@ -31,25 +31,25 @@ function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): strin
   }
   const prohibitions = rules.filter(({ kind, entry }) => kind === 'prohibition' && isRuledOut([entry], rule.entry));
   const whole = prohibitions.find(({ conditions }) => conditions.length === 0);
-  if (whole) return `allows nothing, because ${whole.place} prohibits all of it`;
+  if (whole) return `allows nothing, because ${whole.pointer} prohibits all of it`;
   const contradictory = findContradictory(rule, prohibitions, sinceMs);
   if (contradictory) {
     const { against, uid } = contradictory;
     const what = uid === undefined || rule.entry === oneIntent(uid) ? 'allows nothing' : `allows no call of ${uid}`;
-    const because = against.length > 0 ? `what it permits is prohibited by ${listPlaces(against)}` : describeUnmet(contradictory);
+    const because = against.length > 0 ? `what it permits is prohibited by ${listPointers(against)}` : describeUnmet(contradictory);
     return `${what}, because ${because}`;
   }
   const dear = rule.charges.find(({ cost, rate }) => cost > rate);
   if (dear) return `allows nothing, because the price is more than the budget (${dear.rule})`;
   const wider = rule.needsApproval ? undefined : findWider(rule, rules);
-  return wider && `does not restrict what ${wider.place} permits without its conditions, and limits only calls that meet them`;
+  return wider && `does not restrict what ${wider.pointer} permits without its conditions, and limits only calls that meet them`;
 }
 
-const listPlaces = (stated: readonly { place: string }[]): string => stated.map(({ place }) => place).join(' and ');
+const listPointers = (stated: readonly { pointer: string }[]): string => stated.map(({ pointer }) => pointer).join(' and ');
 
 /** @param isOver - earlier calls have met them, but none will */
 const describeUnmet = ({ own, isOver }: { own: readonly Condition[]; isOver: boolean }): string =>
-  `no call meets ${listPlaces(own)}${isOver ? ' any more' : ''}`;
+  `no call meets ${listPointers(own)}${isOver ? ' any more' : ''}`;
 
 /** The conditions on one subject, with prohibitions on nothing else, that together leave no value from `sinceMs` on. */
 function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: number) {

@@ -128,9 +128,11 @@ export function describePolicy(policy: Policy, baseUrl: string): string[] {
   ];
 }
 
-/** Rules in words, with their places. */
+/** Rules in words, with their JSON pointers. */
 export const listRules = (rules: readonly Rule[]): { rule: string; words: string }[] =>
-  rules.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind)).map((rule) => ({ rule: rule.place, words: describeRule(rule) }));
+  rules
+    .toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind))
+    .map((rule) => ({ rule: rule.pointer, words: describeRule(rule) }));
 
 const describeSigning = ({ target = 'the policy', assignee }: Signing): string =>
   `You must sign ${target} with the key that you present as agent_public_key${assignee === undefined ? '' : ` (assignee: ${assignee})`}.`;

@@ -30,19 +30,19 @@ export interface Explanation {
 export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const judgement = judge(rules, call);
   const decisive = judgement.isPermitted
-    ? judgement.rules.find(({ kind }) => kind === 'permission')?.place
-    : (judgement.condition ?? judgement.rule)?.place;
+    ? judgement.rules.find(({ kind }) => kind === 'permission')?.pointer
+    : (judgement.condition ?? judgement.rule)?.pointer;
   const [demanding] = judgement.isPermitted ? demandingApproval(judgement.rules) : [];
   return {
     isPermitted: judgement.isPermitted,
-    ...(demanding && { approvalBy: demanding.place }),
+    ...(demanding && { approvalBy: demanding.pointer }),
     ...(decisive !== undefined && { decidedBy: decisive }),
     rules: rules
       .filter((rule) => names(rule, call.intentUid))
       .map((rule) => {
         const obstacle = findObstacle(rule, call);
         return {
-          rule: rule.place,
+          rule: rule.pointer,
           sentence: describeRule(rule),
           applies: !obstacle,
           why: obstacle ? describeObstacle(obstacle, call) : whyApplies(rule, call),
@@ -53,7 +53,7 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
 }
 
 function describeObstacle(condition: Condition, call: Call): string {
-  const words = `${nameCondition(condition)} (${condition.place})`;
+  const words = `${nameCondition(condition)} (${condition.pointer})`;
   if (!concerns(condition, call.intentUid)) return `it is about another intent: ${words}`;
   return holds(condition, call) === undefined ? `it is unknown whether ${words}` : `it is not the case that ${words}`;
 }
@@ -63,7 +63,7 @@ function whyApplies({ conditions }: Rule, call: Call): string {
   if (told.length === 0) return 'it covers the intent, without conditions';
   return told
     .map((condition) => {
-      const words = `${nameCondition(condition)} (${condition.place})`;
+      const words = `${nameCondition(condition)} (${condition.pointer})`;
       return holds(condition, call) === undefined ? `it is unknown whether ${words}, which counts against the call` : words;
     })
     .join('; ');

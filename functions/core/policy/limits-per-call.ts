@@ -54,7 +54,7 @@ function regionsOf(rules: readonly Rule[]): string[] {
   return [...new Set(['*:*:*', ...named])];
 }
 
-/** The places of limits that apply together to some call of an intent, if they are too many. */
+/** JSON pointers to the limits that apply together to some call of an intent, if they are too many. */
 function findTogether(rules: readonly Rule[], intentUid: string): string[] | undefined {
   const isTooMany = (some: readonly Rule[]) => limitsOf(some).size > maxLimitsPerCall;
   let states = [rules].filter(isTooMany);
@@ -67,7 +67,7 @@ function findTogether(rules: readonly Rule[], intentUid: string): string[] | und
         const left = state.filter((rule) =>
           rule.conditions.every((condition) => !group.includes(condition) || isFulfilled(rule, forZone(condition), call)),
         );
-        if (isTooMany(left)) next.set(left.map(({ place }) => place).join(' '), left);
+        if (isTooMany(left)) next.set(left.map(({ pointer }) => pointer).join(' '), left);
       }
       if (next.size > maxStates) break;
     }

@@ -24,4 +24,4 @@ export class Position {
   }
 }
 
-export const isWithin = (path: string, place: string): boolean => path === place || path.startsWith(`${place}/`);
+export const isWithin = (pointer: string, ancestor: string): boolean => pointer === ancestor || pointer.startsWith(`${ancestor}/`);

@@ -19,7 +19,7 @@ import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
 export interface Rule {
   /** JSON pointer to it */
-  place: string;
+  pointer: string;
   /** `limit`: only states a maximum, without permitting or forbidding */
   kind: 'permission' | 'prohibition' | 'limit';
   /** the scope entry that it covers, see {@link ./scope.ts} */
@@ -99,10 +99,10 @@ function readRule(
 ): Rule {
   const entry = readTarget(target, baseUrl, position.at('target'));
   const { conditions: stated, limits } = readConstraints(constraint, { baseUrl, target, entry, atMost }, position.at('constraint'));
-  const assigned = { place: position.at('assignee').pointer, comparison: 'eq', isAssignee: true } as const;
+  const assigned = { pointer: position.at('assignee').pointer, comparison: 'eq', isAssignee: true } as const;
   const conditions = assignee === undefined ? stated : [{ ...assigned, ...readAssignee(assignee) }, ...stated];
   const charges = mergeCharges(limits.map((limit) => toCharge(limit, entry, conditions)));
-  return { place: position.pointer, kind, entry, conditions, charges, payments: [], needsApproval: false };
+  return { pointer: position.pointer, kind, entry, conditions, charges, payments: [], needsApproval: false };
 }
 
 function readPermission(permission: PolicyPermission, { baseUrl, reading }: Context, position: Position): void {
@@ -110,8 +110,8 @@ function readPermission(permission: PolicyPermission, { baseUrl, reading }: Cont
   const rule = readRule(permission, 'permission', 'lte', baseUrl, position);
   let needsApproval = false;
   const duties = (permission.duty ?? []).flatMap((duty, at) => {
-    const place = position.at('duty', at);
-    if (!isApproval(duty, place)) return readDuty(duty, place);
+    const stated = position.at('duty', at);
+    if (!isApproval(duty, stated)) return readDuty(duty, stated);
     needsApproval = true;
     return [];
   });
@@ -166,10 +166,10 @@ function readTarget(target: string, baseUrl: string, position: Position): string
   return everyIntent;
 }
 
-/** The counted calls, independent of the limit's place in the policy and the address of the gate. */
+/** The counted calls, independent of where the policy states the limit, and of the address of the gate. */
 const scopeOf = (entry: string, conditions: readonly Condition[]) => [
   entry,
-  ...conditions.map(({ place, ...condition }) => condition).toSorted((a, b) => orderOfTexts(JSON.stringify(a), JSON.stringify(b))),
+  ...conditions.map(({ pointer, ...condition }) => condition).toSorted((a, b) => orderOfTexts(JSON.stringify(a), JSON.stringify(b))),
 ];
 
 const orderOfTexts = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
@@ -213,14 +213,14 @@ function checkBudgets(rules: readonly Rule[], issues: Issue[]): void {
  * counts. Rules with issues do not make others idle.
  */
 function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
-  const isUnderstood = ({ place }: Rule) => !issues.some(({ path }) => isWithin(path, place));
+  const isUnderstood = ({ pointer }: Rule) => !issues.some(({ path }) => isWithin(path, pointer));
   const understood = rules.filter(isUnderstood);
   for (const rule of understood) {
     const statesMore = rule.charges.length > 0 || rule.payments.length > 0 || rule.needsApproval;
     const wider = statesMore ? undefined : findWider(rule, understood);
     if (!wider) continue;
-    const problem = `restricts nothing, because ${wider.place} permits the same without it: state the opposite as a prohibition, or narrow ${wider.place}`;
-    issues.push(...rule.conditions.map(({ place }) => ({ path: place, problem })));
+    const problem = `restricts nothing, because ${wider.pointer} permits the same without it: state the opposite as a prohibition, or narrow ${wider.pointer}`;
+    issues.push(...rule.conditions.map(({ pointer }) => ({ path: pointer, problem })));
   }
 }
 

@@ -59,19 +59,19 @@ function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Iss
     return [];
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
-    const places = known.map(({ path }) => path).filter((path) => path !== '');
-    const isSaid = (path: string) => places.some((place) => isWithin(place, path) || isWithin(path, place));
+    const paths = known.map(({ path }) => path).filter((path) => path !== '');
+    const isSaid = (path: string) => paths.some((one) => isWithin(one, path) || isWithin(path, one));
     // what is said about all prohibitions may be due to what stands for a part of the policy
     return error.issues.filter(({ path }) => path !== '/prohibition' && !isSaid(path));
   }
 }
 
-function findIn(value: unknown, problemOf: (value: unknown) => string | undefined, place: readonly PropertyKey[] = []): Issue[] {
+function findIn(value: unknown, problemOf: (value: unknown) => string | undefined, at: readonly PropertyKey[] = []): Issue[] {
   const problem = problemOf(value);
   const inside = Array.isArray(value) ? [...value.entries()] : isObject(value) ? Object.entries(value) : [];
   return [
-    ...(problem === undefined ? [] : [{ path: pointer(place), problem }]),
-    ...inside.flatMap(([name, member]) => findIn(member, problemOf, [...place, name])),
+    ...(problem === undefined ? [] : [{ path: pointer(at), problem }]),
+    ...inside.flatMap(([name, member]) => findIn(member, problemOf, [...at, name])),
   ];
 }
 

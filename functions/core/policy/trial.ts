@@ -28,8 +28,8 @@ const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length >
 /** What a policy says of a call all of which is known. */
 export function recordVerdict({ digest, rules }: TrialPolicy, call: Call): TrialVerdict {
   const judgement = judge(rulesOf(rules, call), call);
-  if (!judgement.isPermitted) return { policy: digest, refused: (judgement.condition ?? judgement.rule)?.place ?? '' };
-  return { policy: digest, counts: judgement.rules.filter(hasTerms).map(({ place }) => place) };
+  if (!judgement.isPermitted) return { policy: digest, refused: (judgement.condition ?? judgement.rule)?.pointer ?? '' };
+  return { policy: digest, counts: judgement.rules.filter(hasTerms).map(({ pointer }) => pointer) };
 }
 
 /** A call of which not everything was recorded: what is undefined is unknown. */
@@ -46,13 +46,13 @@ export interface RecordedCall extends JudgedIntent {
 export type Verdict =
   /** `sure`: rules that cover the call; `possible`: those and others of which that is unknown; `missing`: what it takes to know whether it is permitted */
   | { isRefused: false; sure: Rule[]; possible: Rule[]; missing?: string }
-  /** `place`: JSON pointer to what refuses it, empty if no permission names the intent */
-  | { isRefused: true; place: string };
+  /** `pointer`: JSON pointer to what refuses it, empty if no permission names the intent */
+  | { isRefused: true; pointer: string };
 
 /** The verdict that was recorded when the call was made. */
 export function readVerdict(rules: readonly Rule[], { refused, counts = [] }: TrialVerdict): Verdict {
-  if (refused !== undefined) return { isRefused: true, place: refused };
-  const covering = rules.filter(({ place }) => counts.includes(place));
+  if (refused !== undefined) return { isRefused: true, pointer: refused };
+  const covering = rules.filter(({ pointer }) => counts.includes(pointer));
   return { isRefused: false, sure: covering, possible: covering };
 }
 
@@ -98,11 +98,11 @@ export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdi
   const [prohibition] = of('prohibition').filter(({ isCovering }) => isCovering === true);
   if (prohibition) {
     const [only, ...more] = prohibition.rule.conditions;
-    return { isRefused: true, place: (more.length === 0 ? only?.place : undefined) ?? prohibition.rule.place };
+    return { isRefused: true, pointer: (more.length === 0 ? only?.pointer : undefined) ?? prohibition.rule.pointer };
   }
   if (of('permission').length === 0) {
     const permission = naming.find(({ rule }) => rule.kind === 'permission')?.rule;
-    return { isRefused: true, place: permission ? findObstacle(permission, call) : '' };
+    return { isRefused: true, pointer: permission ? findObstacle(permission, call) : '' };
   }
   const isSure = of('permission').some(({ isCovering }) => isCovering === true);
   const [unknown] = [...of('prohibition'), ...(isSure ? [] : of('permission'))];
@@ -114,16 +114,16 @@ export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdi
   };
 }
 
-/** The place of the first condition that keeps a permission from covering a call. */
+/** JSON pointer to the first condition that keeps a permission from covering a call. */
 const findObstacle = (rule: Rule, call: RecordedCall): string =>
-  rule.conditions.find((condition) => covers({ ...rule, conditions: [condition] }, call) === false)?.place ?? rule.place;
+  rule.conditions.find((condition) => covers({ ...rule, conditions: [condition] }, call) === false)?.pointer ?? rule.pointer;
 
-/** What refuses a call, in words. @param place - a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
-export function describePlace(rules: readonly Rule[], place: string): string {
-  const rule = rules.find((one) => isWithin(place, one.place));
+/** What refuses a call, in words. @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
+export function describePointer(rules: readonly Rule[], pointer: string): string {
+  const rule = rules.find((one) => isWithin(pointer, one.pointer));
   if (!rule) return 'No permission names the intent.';
   return describeRefusal(
     rule,
-    rule.conditions.find((condition) => condition.place === place),
+    rule.conditions.find((condition) => condition.pointer === pointer),
   );
 }

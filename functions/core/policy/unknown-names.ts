@@ -28,16 +28,16 @@ export function findUnknownNames(rules: readonly Rule[], { intents, services }: 
     const [namespace = '', slug] = rule.entry.split(':');
     const covered = intents.filter(({ intentUid }) => names(rule, intentUid));
     if (covered.length === 0 && namespace !== '*') {
-      const target = { path: `${rule.place}/target` };
+      const target = { path: `${rule.pointer}/target` };
       return slug === '*'
         ? [{ ...target, problem: describeUnknown('namespace', namespace, namespaces) }]
         : [{ ...target, problem: describeUnknown('intent', rule.entry.replace(/:execute$/, ''), uids) }];
     }
-    return rule.conditions.flatMap(({ place, subject, values, ...condition }): Issue[] => {
+    return rule.conditions.flatMap(({ pointer, subject, values, ...condition }): Issue[] => {
       const unknown = (kind: string, of: readonly string[], isKnown: (value: string) => boolean) =>
         values
           .map(String)
-          .flatMap((value) => (isKnown(value) ? [] : [{ path: `${place}/rightOperand`, problem: describeUnknown(kind, value, of) }]));
+          .flatMap((value) => (isKnown(value) ? [] : [{ path: `${pointer}/rightOperand`, problem: describeUnknown(kind, value, of) }]));
       if (subject.of === 'tag') return unknown('tag', tags, (value) => tags.some((tag) => foldTag(tag) === foldTag(value)));
       if (subject.of === 'service') {
         const isKnown = (value: string) =>
@@ -49,8 +49,8 @@ export function findUnknownNames(rules: readonly Rule[], { intents, services }: 
         );
       }
       if (subject.of !== 'parameter') return [];
-      const path = `${place}/leftOperand`;
-      const owners = covered.filter(({ intentUid }) => concerns({ place, subject, values, ...condition }, intentUid));
+      const path = `${pointer}/leftOperand`;
+      const owners = covered.filter(({ intentUid }) => concerns({ pointer, subject, values, ...condition }, intentUid));
       if (owners.length === 0) return subject.uid === undefined ? [] : [{ path, problem: describeUnknown('intent', subject.uid, uids) }];
       const known = [...new Set(owners.flatMap(({ parameters }) => parameters))];
       return known.includes(subject.name) ? [] : [{ path, problem: describeUnknown('parameter', subject.name, known) }];

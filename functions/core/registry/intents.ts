@@ -22,7 +22,7 @@ export type IntentStep = (
   | { action: 'delete'; uid: string; isKnown?: (seen: LiveIntent) => boolean }
 ) & {
   /** JSON pointer into the request, for refusals */
-  place?: string;
+  pointer?: string;
 };
 
 type Check = (intent: IntentInput, service: ServiceRecord) => void;
@@ -84,12 +84,12 @@ function refusalOf(attempt: () => void): ApiError | undefined {
 
 const issuesOf = ({ details }: ApiError): Issue[] => (details.issues ?? []) as Issue[];
 
-/** Adds the place of its step to a refusal. */
-function placed(refusal: ApiError, { place }: IntentStep): ApiError {
-  if (place === undefined) return refusal;
+/** Prefixes the issues of a refusal with the pointer to its step. */
+function underStep(refusal: ApiError, { pointer }: IntentStep): ApiError {
+  if (pointer === undefined) return refusal;
   const { code, message, status, details } = refusal;
-  const own = issuesOf(refusal).map(({ path, ...issue }) => ({ ...issue, path: place + path }));
-  const issues = own.length > 0 ? own : [{ path: place, problem: message.split('. ', 1)[0] ?? message }];
+  const own = issuesOf(refusal).map(({ path, ...issue }) => ({ ...issue, path: pointer + path }));
+  const issues = own.length > 0 ? own : [{ path: pointer, problem: message.split('. ', 1)[0] ?? message }];
   return new ApiError(code, message, { status, details: { ...details, issues } });
 }
 
@@ -147,7 +147,7 @@ export function openIntents(
             require(step, service, { isTaken, seen: isHere ? seen : undefined });
             if (step.action !== 'delete') check(step.intent, service);
           });
-          return refusal ? [placed(refusal, step)] : [];
+          return refusal ? [underStep(refusal, step)] : [];
         });
         const [first, ...others] = refusals;
         if (first) throw together(first, others);

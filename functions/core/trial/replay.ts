@@ -5,10 +5,10 @@ import { addCall, bucketAt, emptyWindow, rollTo, type Window } from '../limit/wi
 import { chargesOf, demandingApproval } from '../policy/judge.ts';
 import { type Charge, isRate } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
-import { describePlace, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../policy/trial.ts';
+import { describePointer, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../policy/trial.ts';
 
-/** What would have become of a call; `place`: JSON pointer to what decides. */
-type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; place: string } | { is: 'unknown'; because: string };
+/** What would have become of a call; `pointer`: JSON pointer to what decides. */
+type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; pointer: string } | { is: 'unknown'; because: string };
 
 export interface ReplayOptions {
   trial: TrialPolicy;
@@ -69,7 +69,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
       return { key, charge, sure: rollTo(sure, bucket), possible: rollTo(possible, bucket), sureCharge: sureCharges.get(charge.id) };
     });
     const exceeded = states.find(({ sure, sureCharge }) => sureCharge && sure.total + sureCharge.cost > sureCharge.rate);
-    if (exceeded) return { is: 'refused', place: exceeded.charge.rule ?? '' };
+    if (exceeded) return { is: 'refused', pointer: exceeded.charge.rule ?? '' };
     const doubtful = states.find(({ possible, charge }) => possible.total + charge.cost > charge.rate);
     const outcome = permittedUnlessMissing(verdict.missing ?? (doubtful && `number of calls that count towards ${doubtful.charge.name}`));
     for (const { key, charge, sure, possible, sureCharge } of states) {
@@ -93,7 +93,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
 
   function decide(record: RecordedExecution, intentUid: string, nowMs: number): ReplayOutcome {
     const verdict = verdictOf(record, intentUid, nowMs);
-    if (verdict.isRefused) return { is: 'refused', place: verdict.place };
+    if (verdict.isRefused) return { is: 'refused', pointer: verdict.pointer };
     const repeats = isRepeated(record);
     if (repeats) return permittedUnlessMissing(verdict.missing);
     if (repeats === undefined) verdict.missing ??= 'outcome of an earlier request under its key';
@@ -101,7 +101,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     if (approval && !record.is_deferred) {
       if (verdict.missing !== undefined) return permittedUnlessMissing(verdict.missing);
       return verdict.sure.includes(approval)
-        ? { is: 'waiting', place: approval.place }
+        ? { is: 'waiting', pointer: approval.pointer }
         : permittedUnlessMissing('parameters that an approval depends on');
     }
     return count(record, verdict, nowMs);
@@ -124,7 +124,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
   /** Why the policy in force refused a call, in words. */
   const describePast = ({ outcome, rule, policy_digest }: RecordedExecution): string =>
     inForce !== undefined && rule !== undefined && policy_digest === inForce.digest
-      ? describePlace(inForce.rules, rule)
+      ? describePointer(inForce.rules, rule)
       : `The policy in force at that time refused it (${outcome}).`;
 
   return {
@@ -144,10 +144,10 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
           wasMade: record.sent === true || wasMade,
         });
       }
-      const row = (rows: Map<string, TrialRow>, place: string, words: string) => add(rows, record, intent_uid, nowMs, place, words);
+      const row = (rows: Map<string, TrialRow>, pointer: string, words: string) => add(rows, record, intent_uid, nowMs, pointer, words);
       if (outcome.is === 'unknown') unknown.set(outcome.because, (unknown.get(outcome.because) ?? 0) + 1);
-      else if (outcome.is === 'waiting') row(found.waiting, outcome.place, describePlace(rules, outcome.place));
-      else if (outcome.is === 'refused' && !wasRefused) row(found.refused, outcome.place, describePlace(rules, outcome.place));
+      else if (outcome.is === 'waiting') row(found.waiting, outcome.pointer, describePointer(rules, outcome.pointer));
+      else if (outcome.is === 'refused' && !wasRefused) row(found.refused, outcome.pointer, describePointer(rules, outcome.pointer));
       else if (outcome.is === 'permitted' && wasRefused) row(found.permitted, record.rule ?? '', describePast(record));
       return outcome;
     },

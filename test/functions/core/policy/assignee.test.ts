@@ -76,7 +76,7 @@ test('rules for several agents have limits of their own, and obligations and ODR
     obligation: [{ action: 'observeRateLimit', assignee: 'acme', constraint: [rate(1)] }],
   });
   expect(new Set(rules.flatMap(({ charges }) => charges.map(({ id }) => id))).size).toBe(3);
-  expect(rulesOf(rules, agentOf(['acme', 'bot.example'])).map(({ place }) => place)).toEqual(['/permission/0', '/obligation/0']);
+  expect(rulesOf(rules, agentOf(['acme', 'bot.example'])).map(({ pointer }) => pointer)).toEqual(['/permission/0', '/obligation/0']);
 });
 
 test('words name the agents, and a permission that adds nothing, or that nobody can use, is reported', () => {

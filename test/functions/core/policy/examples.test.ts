@@ -33,7 +33,7 @@ describe.each(sections.map((section): [string, string] => [section.split('\n')[0
       const limits = chargesOf(judgement.rules).map((charge) => charge.name);
       expect([demandingApproval(judgement.rules).length > 0 ? 'approval' : 'permitted', limits.join(', ')]).toEqual([outcome, decisive]);
     } else {
-      expect([judgement.reason, (judgement.condition ?? judgement.rule)?.place ?? '']).toEqual([outcome, decisive]);
+      expect([judgement.reason, (judgement.condition ?? judgement.rule)?.pointer ?? '']).toEqual([outcome, decisive]);
     }
   });
 
