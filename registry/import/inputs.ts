@@ -8,7 +8,7 @@ import { type AddNote, type Node, type Note, node, pathOf, text, Unfit } from '.
 import { type Operation, type Reading, readParameters, unplaced } from './operation.ts';
 import { keepMost, makeParameter, maxParameters } from './parameter.ts';
 
-const places = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
+const locations = ['path', 'query', 'header', 'cookie', 'querystring'] as const;
 
 export interface Request {
   inputs: Parameter[];
@@ -43,9 +43,9 @@ export function makeRequest(operation: Operation, context: RequestContext): Requ
 function assemble(operation: Operation, body: BodyInputs, context: RequestContext): Request {
   const { addNote, headers } = context;
   const parameters = Map.groupBy(readParameters(operation.pathItem, operation.node), (parameter) => {
-    const place = places.find((known) => known === parameter.in);
-    if (place === undefined) throw unplaced(parameter, operation.node);
-    return place;
+    const location = locations.find((known) => known === parameter.in);
+    if (location === undefined) throw unplaced(parameter, operation.node);
+    return location;
   });
   const inHeaders = [...(parameters.get('header') ?? []), ...(parameters.get('cookie') ?? [])].flatMap((parameter) =>
     fitHeader(parameter, () => readParameter(parameter, 'header', context), headers, addNote),
@@ -98,16 +98,16 @@ function readQuery(parameter: Node, reading: Reading): Input[] {
   return style === 'other' ? leaveOut(input, joinedOtherwise, addNote) : [{ ...input, ...style }];
 }
 
-function readParameter(parameter: Node, place: 'path' | 'query' | 'header', { readSchema, addNote }: Reading): Input {
+function readParameter(parameter: Node, location: 'path' | 'query' | 'header', { readSchema, addNote }: Reading): Input {
   const name = String(parameter.name);
   const path = pathOf(parameter);
   const [[mediaType, content] = []] = Object.entries(node(parameter.content));
   const schema = readSchema(content === undefined ? parameter.schema : node(content).schema);
   const described = allOf([{ ...anything, description: text(parameter.description) }, schema]);
-  const input: Input = { name, in: place, isRequired: parameter.required === true, facts: described, path };
+  const input: Input = { name, in: location, isRequired: parameter.required === true, facts: described, path };
   if (mediaType === undefined || !isJsonType(mediaType)) return input;
-  if (place === 'query') return { ...input, style: 'json' };
-  addNote(path, `${name} is JSON written into the ${place}; it became a text`);
+  if (location === 'query') return { ...input, style: 'json' };
+  addNote(path, `${name} is JSON written into the ${location}; it became a text`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
   return { ...input, facts: { ...anyText, description } };
 }
@@ -137,7 +137,7 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
   const inputs = new Map<string, Input>();
   const path = operation.path.replace(/\{([^{}]*)\}|[^{}]+/g, (literal, name?: string) => {
     if (name === undefined) return encodeLiteral(literal);
-    const input = inputs.get(name) ?? readPlace(name, known.get(name), operation, reading);
+    const input = inputs.get(name) ?? readPlaceholder(name, known.get(name), operation, reading);
     if (!inputs.has(name)) {
       const renamed = rename(name, new Set([...taken, ...[...inputs.values()].map((other) => other.name)]));
       if (renamed !== name) addNote(input.path, `the path parameter ${name} is called ${renamed} in the intent`);
@@ -152,7 +152,7 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
   return { path, inputs: [...inputs.values()] };
 }
 
-function readPlace(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
+function readPlaceholder(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
   const path = pathOf(operation.node);
   if (parameter === undefined) {
     reading.addNote(path, `the path variable ${name} is not described; it became a required text`);

@@ -14,7 +14,7 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   (['input_parameters', 'output_parameters'] as const).flatMap((list) => {
     const fields = new Set<string>();
     return intent[list].flatMap((definition, index) =>
-      [...checkPlace(definition, list, fields), ...checkDefinition(definition)].map(({ path, problem }) => ({
+      [...checkLocation(definition, list, fields), ...checkDefinition(definition)].map(({ path, problem }) => ({
         path: pointer([list, index]) + path,
         problem,
       })),
@@ -22,12 +22,12 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
   });
 
 /** @param fields - the header fields of earlier parameters; this one is added */
-function checkPlace({ name, type, in: place, style, schema, content_type }: Parameter, list: string, fields: Set<string>): Issue[] {
+function checkLocation({ name, type, in: location, style, schema, content_type }: Parameter, list: string, fields: Set<string>): Issue[] {
   if (list === 'output_parameters') {
-    const given = Object.entries({ in: place, style, schema, content_type }).filter(([, value]) => value !== undefined);
+    const given = Object.entries({ in: location, style, schema, content_type }).filter(([, value]) => value !== undefined);
     return given.map(([member]) => ({ path: `/${member}`, problem: 'must be left out, because an output is part of the answer' }));
   }
-  if (place !== 'header') return [];
+  if (location !== 'header') return [];
   const issues = (publicHeaderName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
   if (!mayBeHeader(type)) issues.push({ path: '/type', problem: 'must be string, number, integer or boolean for a header field' });
   if (fields.has(foldHeaderName(name)))

@@ -40,9 +40,9 @@ export function checkInService(intent: IntentInput, service: CarryingService): v
     [...carried.flatMap((values) => values?.headers ?? []), ...Object.keys(service.headers ?? {})].map(foldHeaderName),
   );
   const taken = new Set(writtenNames(intent, template).filter((name) => isReadAs(name, query)));
-  const issues = intent.input_parameters.flatMap(({ name, in: place }, index): Issue[] => {
+  const issues = intent.input_parameters.flatMap(({ name, in: location }, index): Issue[] => {
     const path = pointer(['input_parameters', index, 'name']);
-    if (place === 'header' && fields.has(foldHeaderName(name)))
+    if (location === 'header' && fields.has(foldHeaderName(name)))
       return [{ path, problem: "must not have the name of a header field that the service's calls already carry" }];
     return taken.delete(name)
       ? [{ path, problem: "must not have the name of a query parameter of the service's credential, which calls already carry" }]

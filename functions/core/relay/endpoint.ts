@@ -2,9 +2,9 @@ import type { Issue } from '../../../schemas/errors.ts';
 import type { IntentEndpoint, IntentInput } from '../../../schemas/intent.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { checkOrigin, type EgressRules } from './egress.ts';
-import { parseUrlTemplate, placedNames, type UrlTemplate } from './url-template.ts';
+import { parseUrlTemplate, placeholderNames, type UrlTemplate } from './url-template.ts';
 
-/** Characters of URLs (RFC 3986), and the braces of places. */
+/** Characters of URLs (RFC 3986), and the braces of placeholders. */
 const urlCharacters = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;={}]|%[0-9a-f]{2})*$/i;
 
 export const isJsonType = (contentType: string): boolean => /^application\/(?:[a-z0-9.-]+\+)?json$/i.test(contentType);
@@ -25,7 +25,7 @@ export function namesInJson({
   input_parameters: inputs,
 }: Pick<IntentInput, 'endpoint' | 'input_parameters'>): ReadonlySet<string> {
   const template = parseUrlTemplate(endpoint.url);
-  const placed = typeof template === 'string' ? new Set<string>() : placedNames(template);
+  const placed = typeof template === 'string' ? new Set<string>() : placeholderNames(template);
   const isInJson = (input: Parameter) =>
     isJsonType(endpoint.content_type) && !placed.has(input.name) && carrierOf(input, endpoint) === 'body';
   return new Set(inputs.filter(isInJson).map(({ name }) => name));
@@ -38,7 +38,7 @@ export const sendsBodyAnyway = ({ method, body }: IntentEndpoint): boolean => bo
 export function checkEndpoint(endpoint: IntentEndpoint, inputs: readonly Parameter[], rules: EgressRules): Issue[] {
   const issues = checkUrl(endpoint.url, inputs, rules).map((problem) => ({ path: '/endpoint/url', problem }));
   const template = parseUrlTemplate(endpoint.url);
-  const placed = typeof template === 'string' ? new Set<string>() : placedNames(template);
+  const placed = typeof template === 'string' ? new Set<string>() : placeholderNames(template);
   return [...issues, ...checkBody(endpoint, inputs, placed), ...inputs.flatMap((input, at) => checkCarrier(input, at, endpoint, placed))];
 }
 
@@ -103,7 +103,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
 
 function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
   const known = new Map(inputs.map((input) => [input.name, input]));
-  const names = [...placedNames(template)];
+  const names = [...placeholderNames(template)];
   if (!names.every((name) => known.has(name))) return ['must name an input parameter in each of its places'];
   return names.some((name) => known.get(name)?.in === 'header') ? ['must not name a header field in its places'] : [];
 }

@@ -8,7 +8,7 @@ import { decodeFiles, formEncode, writeBody } from './body.ts';
 import { carrierOf, isJsonType, isMultipartType, sendsBodyAnyway } from './endpoint.ts';
 import { encode, fieldsOf, isEmpty, itemsOf, type NameValuePair, write } from './fields.ts';
 import { checkMembers, type Written } from './members.ts';
-import { type Place, parseUrlTemplate, placedNames, placesOf, type UrlTemplate } from './url-template.ts';
+import { type Placeholder, parseUrlTemplate, placeholderNames, placeholdersOf, type UrlTemplate } from './url-template.ts';
 
 export interface UpstreamRequest {
   method: IntentEndpoint['method'];
@@ -39,7 +39,7 @@ export interface UpstreamCall {
 
 type Values = Record<string, unknown>;
 
-/** Longest URL with filled places, in characters. */
+/** Longest URL with filled placeholders, in characters. */
 const maxUrlLength = 8192;
 
 /** Longest query or form in characters: objects repeat their name for every value. */
@@ -49,7 +49,7 @@ const maxFieldsLength = 1024 * 1024;
 const list = (value: unknown): string => itemsOf(value).map(encode).join(',');
 
 /**
- * Makes the call of an intent: places in the URL first, the remaining parameters in the query or the body.
+ * Builds the upstream request of an intent: placeholders in the URL first, the remaining parameters in the query or the body.
  * @param values - what the validator of the intent's input parameters returned
  * @throws ApiError INVALID_PARAMETER if the values do not fit the URL
  */
@@ -59,7 +59,7 @@ export function buildRequest(
 ): UpstreamRequest {
   const template = parseUrlTemplate(endpoint.url);
   if (typeof template === 'string') throw new TypeError('the intent was registered with a URL that is no template');
-  const placed = placedNames(template);
+  const placed = placeholderNames(template);
   const remaining = input_parameters.filter(({ name }) => !placed.has(name) && Object.hasOwn(values, name));
   const {
     query = [],
@@ -111,7 +111,7 @@ function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
   };
 }
 
-/** Fills the places, and adds values that may not appear in the path to `issues`. Query expansions are kept apart. */
+/** Fills the placeholders, and adds values that may not appear in the path to `issues`. Query expansions are kept apart. */
 function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path: string; query: string[] } {
   let text = '';
   const expansions: string[] = [];
@@ -137,7 +137,7 @@ function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path
   return { path, query: [literalQuery.join('?'), ...expansions] };
 }
 
-const expandQuery = ({ names }: Place, values: Values): string[] =>
+const expandQuery = ({ names }: Placeholder, values: Values): string[] =>
   names.filter((name) => Object.hasOwn(values, name) && !isEmpty(values[name])).map((name) => `${encode(name)}=${list(values[name])}`);
 
 /** Parameter names in the literal query of the URL. */
@@ -160,8 +160,8 @@ export function writtenNames(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
   template: UrlTemplate,
 ): string[] {
-  const expanded = placesOf(template).flatMap(({ operator, names }) => (operator === '' ? [] : names));
-  const placed = placedNames(template);
+  const expanded = placeholdersOf(template).flatMap(({ operator, names }) => (operator === '' ? [] : names));
+  const placed = placeholderNames(template);
   const isJson = isJsonType(endpoint.content_type);
   const others = input_parameters.filter((input) => {
     const carrier = carrierOf(input, endpoint);
