@@ -61,7 +61,7 @@ async function requireSound({ table, outcomes, isUndisturbed }: End): Promise<vo
       .map(({ pk, sk, ...wait }) => wait as WaitingItem)
       .sort((left, right) => left.number - right.number);
   const waits = waiting('AGENT#');
-  assert.deepEqual(waiting(keys.waitingPlace(0).pk), waits, 'somebody waits without a place, or has one without waiting');
+  assert.deepEqual(waiting(keys.waitingSlot(0).pk), waits, 'somebody waits without a place, or has one without waiting');
   for (const agent of [...known, ...waits]) {
     const thumbprint = keyOf(agent);
     if (thumbprint === undefined) continue;

@@ -18,7 +18,7 @@ import {
   type WaitingItem,
 } from './agent.ts';
 import { blockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
-import { findWaiting, isWaiting, planEnd, type QueueItem, waitingPlaces } from './waiting-agents.ts';
+import { findWaiting, isWaiting, planEnd, type QueueItem, waitingSlots } from './waiting-agents.ts';
 
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
 
@@ -148,7 +148,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
     clearWaiting: (by: Admin): Promise<void> =>
       log.change<void>(by, async (read) => {
         const [queue] = await read<QueueItem>([keys.waitingAgents()]);
-        const { items, lastKey } = await table.query<WaitingItem>(waitingPlaces);
+        const { items, lastKey } = await table.query<WaitingItem>(waitingSlots);
         if (!lastKey && !items.some((wait) => isWaiting(wait, queue, Date.now()))) return noChange(undefined);
         const start = { update: keys.waitingAgents(), set: { cleared: queue?.asked, displaced: 0 } };
         return planned('clear', 'pending', undefined, [start]);

@@ -12,8 +12,8 @@ export const maxWaiting = 1_000;
 const waitSeconds = 7 * 24 * 3_600;
 
 /**
- * The queue of agents that wait for approval: a ring of {@link maxWaiting} places, so that requests cannot make it grow. Each waiting agent has a
- * record and, as a copy of it, a place.
+ * The queue of agents that wait for approval: a ring of {@link maxWaiting} slots, so that requests cannot make it grow. Each waiting agent has a
+ * record and, as a copy of it, a slot.
  */
 export interface QueueItem extends Item {
   /** number of requests ever made */
@@ -24,9 +24,9 @@ export interface QueueItem extends Item {
   displaced?: number;
 }
 
-const placeOf = (number: number): Key => keys.waitingPlace(number % maxWaiting);
+const slotKey = (number: number): Key => keys.waitingSlot(number % maxWaiting);
 
-export const waitingPlaces = placeOf(0).pk;
+export const waitingSlots = slotKey(0).pk;
 
 export const isWaiting = (wait: WaitingItem | undefined, queue: QueueItem | undefined, nowMs: number): boolean =>
   wait !== undefined && wait.expires_at > nowMs / 1000 && wait.number >= (queue?.cleared ?? 0);
@@ -47,19 +47,19 @@ export async function findWaiting(table: Table, agentId: string, nowMs = Date.no
 }
 
 export async function listWaiting(table: Table, after: string | undefined, count: number, nowMs: number) {
-  const { queue, agents, lastKey } = await readQueue(table, waitingPlaces, after, count, nowMs);
+  const { queue, agents, lastKey } = await readQueue(table, waitingSlots, after, count, nowMs);
   return { agents, displaced: queue?.displaced ?? 0, ...(lastKey && { next: lastKey.sk }) };
 }
 
 /**
- * Ends the waiting of a key under an id, or makes sure that it does not wait. A request that counts gives up its place too: later on, another one may
- * have that place.
+ * Ends the waiting of a key under an id, or makes sure that it does not wait. A request that counts gives up its slot too: later on, another one may
+ * have that slot.
  */
 export function endWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, counts = false): Write[] {
   const key = keys.waiting(agentId, thumbprint);
   if (!wait) return [{ check: key, when: [['absent', 'pk']] }];
   const when: Condition[] = [['=', 'number', wait.number]];
-  return [{ delete: key, when }, ...(counts ? [{ delete: placeOf(wait.number), when }] : [])];
+  return [{ delete: key, when }, ...(counts ? [{ delete: slotKey(wait.number), when }] : [])];
 }
 
 /** Plans the end of a request for approval, if there is one. */
@@ -79,9 +79,9 @@ async function tryToAsk(table: Table, { agentId, thumbprint, nowMs, domain }: Pr
   const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
   if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;
   const number = queue?.asked ?? 0;
-  const before = await table.get<WaitingItem>(placeOf(number));
+  const before = await table.get<WaitingItem>(slotKey(number));
   const displaced = before && isWaiting(before, queue, nowMs) ? before : undefined;
-  // it has been given that place since
+  // it has been given that slot since
   if (displaced?.thumbprint === thumbprint && keys.agent(displaced.agent_id).pk === key.pk) return true;
   const asked = {
     agent_id: agentId,
@@ -104,7 +104,7 @@ async function tryToAsk(table: Table, { agentId, thumbprint, nowMs, domain }: Pr
     },
     { check: keys.agent(agentId), when: isFree },
     { put: { ...key, ...asked }, when: [wait ? ['=', 'number', wait.number] : ['absent', 'pk']] },
-    { put: { ...placeOf(number), ...asked } },
+    { put: { ...slotKey(number), ...asked } },
     idOfKey(thumbprint, agentId, asked.expires_at),
     ...(displaced ? leave(displaced) : []),
   ]);

@@ -4,7 +4,7 @@ import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
-import { leavePlaces, listQueue } from '../execution/waiting-places.ts';
+import { freeSlots, listQueue } from '../execution/queue-slots.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
@@ -85,7 +85,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
           writes: () => [moveCall(call, 'waiting', set, nowMs)],
         };
       });
-      await leavePlaces(table, 'approval', call, 'decided');
+      await freeSlots(table, 'approval', call, 'decided');
       return decided;
     },
   };

@@ -23,7 +23,7 @@ import {
   writeWith,
 } from './idempotent-call.ts';
 import type { Outcome } from './outcome.ts';
-import { leavePlaces, type Place, requirePlace } from './waiting-places.ts';
+import { freeSlots, requireSlots, type Slots } from './queue-slots.ts';
 
 /** Everything needed to make a deferred call. */
 export interface DeferredContent {
@@ -46,18 +46,19 @@ export interface DeferredCall {
   key: string;
   item: CallItem;
   /** in its queue; absent if it began under an earlier version */
-  place?: Place;
+  slots?: Slots;
   content: DeferredContent;
 }
 
 interface ExecutionItem extends Item {
   account: string;
   key: string;
-  place?: Place;
+  /** the slots of the call, under the name that stored records have */
+  place?: Slots;
   expires_at: number;
 }
 
-/** Attempts fail only if others take the same places. */
+/** An attempt fails only if another call takes one of its slots. */
 const maxAttempts = 8;
 
 /** What became of a call. */
@@ -93,13 +94,13 @@ export const moveCall = (
 });
 
 export function openDeferredCalls(table: Table) {
-  const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>, place: Place): Write[] => {
+  const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>, slots: Slots): Write[] => {
     const { account, key, executionId, nowMs } = request;
     const call = { ...newCall(request, members.state), ...members };
     const { expires_at } = call;
     return [
       { put: call, when: isFree(nowMs) },
-      { put: { ...keys.execution(executionId), account, key, place, expires_at }, when: [['absent', 'pk']] },
+      { put: { ...keys.execution(executionId), account, key, place: slots, expires_at }, when: [['absent', 'pk']] },
     ];
   };
 
@@ -110,11 +111,11 @@ export function openDeferredCalls(table: Table) {
     return stored && isTaken(stored, request.nowMs) ? describeUsedKey(stored, request) : undefined;
   }
 
-  const leave = (call: DeferredCall): Promise<void> => leavePlaces(table, call.content.shown ? 'approval' : 'callQueue', call);
+  const leave = (call: DeferredCall): Promise<void> => freeSlots(table, call.content.shown ? 'approval' : 'callQueue', call);
 
   return {
     /**
-     * Claims the key for a call that is made later, and a place in its queue, with one transaction.
+     * Claims the key and the queue slots of a call that is made later, with one transaction.
      * @param untilMs - when the call is given up
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE
      */
@@ -123,17 +124,17 @@ export function openDeferredCalls(table: Table) {
       const members = { state: content.shown ? 'waiting' : 'queued', until: untilMs, deferred: await pack(content) } as const;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const wanted = { account, executionId, namespace: content.namespace, nowMs };
-        const places = await (content.shown
-          ? requirePlace(table, 'approval', { ...wanted, untilMs })
-          : requirePlace(table, 'callQueue', { ...wanted, untilMs: untilMs + longestDeferredRunMs })
+        const free = await (content.shown
+          ? requireSlots(table, 'approval', { ...wanted, untilMs })
+          : requireSlots(table, 'callQueue', { ...wanted, untilMs: untilMs + longestDeferredRunMs })
         ).catch((refusal: unknown) => ({ refusal }));
-        if ('refusal' in places) {
-          // of two requests with one key, the other may have taken the last place
+        if ('refusal' in free) {
+          // of two requests with one key, the other may have taken the last slot
           const used = await findUsedKey(request);
           if (used) return used;
-          throw places.refusal;
+          throw free.refusal;
         }
-        if ((await table.transact([...writesOf(request, members, places.place), ...places.writes])) === true) return { state: 'started' };
+        if ((await table.transact([...writesOf(request, members, free.slots), ...free.writes])) === true) return { state: 'started' };
         const used = await findUsedKey(request);
         if (used) return used;
         await table.pause?.(attempt, 0);
@@ -145,11 +146,11 @@ export function openDeferredCalls(table: Table) {
     async find(executionId: string): Promise<DeferredCall | undefined> {
       const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
       if (!entry) return undefined;
-      const { account, key, place } = entry;
+      const { account, key, place: slots } = entry;
       const item = await table.get<CallItem>(keys.call(account, key));
       if (item?.execution_id !== executionId || !item.deferred) return undefined;
       const content = (await unpack(item.deferred)) as DeferredContent;
-      return { executionId, account, key, item, content, ...(place && { place }) };
+      return { executionId, account, key, item, content, ...(slots && { slots }) };
     },
 
     async findAll(executionIds: readonly string[]): Promise<DeferredCall[]> {
@@ -206,7 +207,7 @@ export function openDeferredCalls(table: Table) {
       }
     },
 
-    /** Gives back the places of a call that needed no approval, which nothing else does once it has been made. */
+    /** Frees the slots of a call that needed no approval; nothing else does so after the call. */
     leave: async (call: DeferredCall): Promise<void> => (call.content.shown ? undefined : leave(call)),
   };
 }

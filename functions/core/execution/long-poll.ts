@@ -19,33 +19,33 @@ const maxLongPolls = 2;
 /** Waits briefly for the end of a call, or not at all while too many others wait. @returns undefined if it has not ended */
 export type LongPoll = <T>(read: () => Promise<T | undefined>, request: Pick<ApiRequest, 'remainingMs'>) => Promise<T | undefined>;
 
-/** A place that cannot be taken fails no request: that is answered at once. */
+/** Without a free slot, or if it cannot be taken, the request is answered immediately. */
 export function openLongPoll(table: Pick<Table, 'update'>, pause: (ms: number) => Promise<unknown> = sleep): LongPoll {
-  async function write(place: number, update: Update): Promise<boolean> {
+  async function write(slot: number, update: Update): Promise<boolean> {
     try {
-      return (await bounded(writeMs, () => table.update(keys.longPoll(place), { ...update, isQuiet: true }))) !== false;
+      return (await bounded(writeMs, () => table.update(keys.longPoll(slot), { ...update, isQuiet: true }))) !== false;
     } catch (error) {
       log.warn('place of a waiting request not written', { cause: describeCause(error) });
       return false;
     }
   }
 
-  /** @returns a function that frees the place; it becomes free by itself if its environment has crashed */
-  async function takePlace(): Promise<(() => Promise<boolean>) | undefined> {
+  /** @returns a function that frees the slot, which otherwise expires */
+  async function takeSlot(): Promise<(() => Promise<boolean>) | undefined> {
     const nowMs = Date.now();
     const until = nowMs + maxPollMs + marginMs;
     const taken: Update = {
       set: { until, expires_at: Math.ceil(until / 1_000) },
       when: [['any', ['absent', 'until'], ['<=', 'until', nowMs]]],
     };
-    for (let place = 0; place < maxLongPolls; place += 1)
-      if (await write(place, taken)) return () => write(place, { set: { until: 0 }, when: [['=', 'until', until]] });
+    for (let slot = 0; slot < maxLongPolls; slot += 1)
+      if (await write(slot, taken)) return () => write(slot, { set: { until: 0 }, when: [['=', 'until', until]] });
     return undefined;
   }
 
   return async (read, request) => {
     const ended = await read();
-    const leave = ended ? undefined : await takePlace();
+    const leave = ended ? undefined : await takeSlot();
     if (!leave) return ended;
     const untilMs = Date.now() + Math.min(maxPollMs, request.remainingMs() - marginMs);
     try {

@@ -99,16 +99,16 @@ export const keys = {
   waiting: (agentId: string, thumbprint: string): Key => key('agent', foldName(agentId), `WAITS#${thumbprint}`),
   /** a domain whose agents need no approval */
   approvedDomain: (domain: string): Key => key('agentList', 'domains', domain),
-  /** a place in the queue for approval */
-  waitingPlace: (place: number): Key => key('agentList', 'pending', String(place).padStart(4, '0')),
-  /** the number of requests for approval, which determines the next place */
+  /** a slot in the queue of agents that wait for approval */
+  waitingSlot: (slot: number): Key => key('agentList', 'pending', String(slot).padStart(4, '0')),
+  /** the number of requests for approval, which determines the next slot */
   waitingAgents: (): Key => key('agentList', '', 'WAITING'),
   limit: (thumbprint: string, counter: string): Key => key('limit', thumbprint, counter),
   /** @param caller - the holder's account */
   call: (caller: string, idempotencyKey: string): Key => key('call', caller, idempotencyKey),
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
-  /** a place in a queue; @param account - among the calls of a holder, or empty among all */
-  place: (queue: 'approval' | 'callQueue', account: string, place: number): Key => key(queue, account, String(place).padStart(4, '0')),
+  /** a slot in a queue of calls; @param account - holder whose own calls are numbered, or empty for all calls */
+  queueSlot: (queue: 'approval' | 'callQueue', account: string, slot: number): Key => key(queue, account, String(slot).padStart(4, '0')),
   /** a receipt that is not in the log yet: the random end of its execution's id spreads them */
   newReceipt: (executionId: string): Key => key('newReceipt', String(executionId.charCodeAt(25) % receiptShards), executionId),
   /** @param origin - name of the log */
@@ -117,8 +117,8 @@ export const keys = {
   receiptLog: (origin: string): Key => key('receiptLog', origin, 'HEAD'),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
-  /** a place among the answers that are held back: no origin is empty */
-  longPoll: (place: number): Key => key('slowCalls', '', `HOLD#${place}`),
+  /** a slot for a long poll; no origin is empty, so the key collides with no other */
+  longPoll: (slot: number): Key => key('slowCalls', '', `HOLD#${slot}`),
   /**
    * An execution that is counted: those of an hour share a partition for each shard
    * @param minuteMs - beginning of its minute

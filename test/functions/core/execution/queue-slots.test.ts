@@ -1,20 +1,20 @@
 import { expect, test } from '@jest/globals';
-import { leavePlaces, type Queue, requirePlace } from '../../../../functions/core/execution/waiting-places.ts';
+import { freeSlots, type Queue, requireSlots } from '../../../../functions/core/execution/queue-slots.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const nowMs = Date.UTC(2030, 0, 1);
 const untilMs = nowMs + 3_600_000;
 
-/** Calls of a holder, or of a holder each, that take places of a queue. */
+/** Calls of a holder, or of a holder each, that take slots of a queue. */
 function openQueue(queue: Queue) {
   const table = openMemoryTable();
   const ask = (executionId: string, account = executionId, on = queue) =>
-    requirePlace(table, on, { account, executionId, namespace: undefined, untilMs, nowMs });
+    requireSlots(table, on, { account, executionId, namespace: undefined, untilMs, nowMs });
   const take = async (...call: Parameters<typeof ask>) => {
-    const { place, writes } = await ask(...call);
+    const { slots, writes } = await ask(...call);
     expect(await table.transact(writes)).toBe(true);
-    return place;
+    return slots;
   };
   return { table, ask, take };
 }
@@ -30,14 +30,14 @@ const refused = (message: string) => ({
 test.each<[Queue, string]>([
   ['approval', '20 of your calls are waiting for approval, which is the maximum. Wait until some are decided.'],
   ['callQueue', '20 of your calls are being made in the background, which is the maximum. Wait until some have ended.'],
-])('a holder has 20 places in the queue %s, and what one call leaves another takes', async (queue, message) => {
+])('a holder has 20 slots in the queue %s, and what one call leaves another takes', async (queue, message) => {
   const { table, ask, take } = openQueue(queue);
-  const places = [];
-  for (let at = 0; at < 20; at++) places.push(await take(`call-${at}`, 'holder'));
+  const taken = [];
+  for (let at = 0; at < 20; at++) taken.push(await take(`call-${at}`, 'holder'));
   await expect(ask('more', 'holder')).rejects.toMatchObject(refused(message));
   await take('of-another');
-  await leavePlaces(table, queue, { account: 'holder', executionId: 'call-7', ...(places[7] && { place: places[7] }) });
-  expect(await take('more', 'holder')).toMatchObject({ among_own: places[7]?.among_own });
+  await freeSlots(table, queue, { account: 'holder', executionId: 'call-7', ...(taken[7] && { slots: taken[7] }) });
+  expect(await take('more', 'holder')).toMatchObject({ among_own: taken[7]?.among_own });
 });
 
 test.each<[Queue, Queue, string]>([
@@ -47,14 +47,14 @@ test.each<[Queue, Queue, string]>([
     'approval',
     'Too many calls are being made in the background. Try again later, or send this one without Prefer: respond-async.',
   ],
-])('the queue %s has 1,000 places, which %s does not take', async (queue, other, message) => {
+])('the queue %s has 1,000 slots, which %s does not take', async (queue, other, message) => {
   const { table, ask, take } = openQueue(queue);
   for (let at = 0; at < 1_000; at++) {
     const place = { among_all: at, among_own: 0 };
-    await table.put({ ...keys.place(queue, '', at), execution_id: `call-${at}`, account: `${at}`, place, until: untilMs });
+    await table.put({ ...keys.queueSlot(queue, '', at), execution_id: `call-${at}`, account: `${at}`, place, until: untilMs });
   }
   await expect(ask('more')).rejects.toMatchObject(refused(message));
   await take('more', 'more', other);
-  await table.update(keys.place(queue, '', 7), { set: { until: nowMs } });
+  await table.update(keys.queueSlot(queue, '', 7), { set: { until: nowMs } });
   expect(await take('more')).toMatchObject({ among_all: 7 });
 });

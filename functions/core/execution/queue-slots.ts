@@ -13,19 +13,20 @@ export const maxOfHolder = 20;
 /** Those that wait for approval, and those that need none and are made in the background. */
 export type Queue = 'approval' | 'callQueue';
 
-/** The places of a call in its queue and among its holder's calls there. Places are numbered, so no race can exceed their number. */
-export interface Place {
+/** The slots of a call in its queue and among its holder's calls there. Slots are numbered, so concurrent requests cannot exceed the maximum. */
+export interface Slots {
   among_all: number;
   among_own: number;
 }
 
-interface PlaceItem extends Item {
+interface SlotItem extends Item {
   execution_id: string;
   account: string;
   /** of the service; its admins decide */
   namespace?: string;
-  place: Place;
-  /** when the place becomes free, in milliseconds since the epoch */
+  /** the slots of the call, under the name that stored records have */
+  place: Slots;
+  /** when the slot becomes free, in milliseconds since the epoch */
   until: number;
 }
 
@@ -55,8 +56,8 @@ const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
 };
 
 /** Calls of a queue, oldest first. */
-export async function listQueue(table: Table, queue: Queue, nowMs: number): Promise<PlaceItem[]> {
-  const waiting = (await Array.fromAsync(pagesOf<PlaceItem>(table, partitions[queue].prefix))).flat();
+export async function listQueue(table: Table, queue: Queue, nowMs: number): Promise<SlotItem[]> {
+  const waiting = (await Array.fromAsync(pagesOf<SlotItem>(table, partitions[queue].prefix))).flat();
   // ids are in the order of time
   return waiting.filter(({ until }) => until > nowMs).sort((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
 }
@@ -68,45 +69,46 @@ function chooseFree(count: number, taken: ReadonlySet<number>): number {
 }
 
 /**
- * Chooses places for a call, and the writes that take them.
+ * Chooses free slots for a call.
+ * @returns the slots, and the writes that take them
  * @throws ApiError TOO_MANY_REQUESTS if none is free
  */
-export async function requirePlace(
+export async function requireSlots(
   table: Table,
   queue: Queue,
   { account, executionId, namespace, untilMs, nowMs }: Wanted,
-): Promise<{ place: Place; writes: Write[] }> {
+): Promise<{ slots: Slots; writes: Write[] }> {
   const waiting = await listQueue(table, queue, nowMs);
   const own = waiting.filter((item) => item.account === account);
   if (own.length >= maxOfHolder) throw tooMany(refusals[queue].ofHolder);
   if (waiting.length >= maxWaitingCalls) throw tooMany(refusals[queue].inAll);
-  const place = {
+  const slots = {
     among_all: chooseFree(maxWaitingCalls, new Set(waiting.map((item) => item.place.among_all))),
     among_own: chooseFree(maxOfHolder, new Set(own.map((item) => item.place.among_own))),
   };
-  const taken = { execution_id: executionId, account, namespace, place, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
+  const taken = { execution_id: executionId, account, namespace, place: slots, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
   const when: Condition[] = [['any', ['absent', 'pk'], ['<=', 'until', nowMs]]];
   return {
-    place,
+    slots,
     writes: [
-      { put: { ...keys.place(queue, '', place.among_all), ...taken }, when },
-      { put: { ...keys.place(queue, account, place.among_own), ...taken }, when },
+      { put: { ...keys.queueSlot(queue, '', slots.among_all), ...taken }, when },
+      { put: { ...keys.queueSlot(queue, account, slots.among_own), ...taken }, when },
     ],
   };
 }
 
 /**
- * Gives back the places of a call, if it still has them. If that fails, they become free when the call's time is up.
- * @param call - without places if it began under an earlier version
+ * Frees the slots of a call, if it still has them. If a write fails, the slots become free when the call expires.
+ * @param call - without slots if an earlier version queued it
  */
-export async function leavePlaces(
+export async function freeSlots(
   table: Table,
   queue: Queue,
-  { account, executionId, place }: { account: string; executionId: string; place?: Place },
+  { account, executionId, slots }: { account: string; executionId: string; slots?: Slots },
   of: 'deferred' | 'decided' = 'deferred',
 ): Promise<void> {
-  if (!place) return;
-  const taken = [keys.place(queue, '', place.among_all), keys.place(queue, account, place.among_own)];
+  if (!slots) return;
+  const taken = [keys.queueSlot(queue, '', slots.among_all), keys.queueSlot(queue, account, slots.among_own)];
   await Promise.all(taken.map((key) => table.delete(key, { when: [['=', 'execution_id', executionId]] }))).catch((error: unknown) =>
     log.warn(`places of a ${of} call kept`, { cause: describeCause(error) }),
   );
