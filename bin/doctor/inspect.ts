@@ -3,7 +3,7 @@ import { APIGatewayClient, GetAccountCommand } from '@aws-sdk/client-api-gateway
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { awsDomain, openSignedRequests } from '../../functions/core/signed-request.ts';
-import { readPolicy } from '../../lib/policy.ts';
+import { readPolicy, readTryPolicy } from '../../lib/policy.ts';
 import { describeUnknown, readSettings, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
 import { readOutputs } from '../outputs.ts';
 import { examineAdopted } from './adopted.ts';
@@ -12,12 +12,14 @@ import type { AccountFindings, Findings } from './examine.ts';
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 const cdk = 'node_modules/aws-cdk/package.json';
 
-function findSettings(given: Record<string, string>): Settings | string {
+/** @returns the settings, or what is wrong with them */
+export function findSettings(given: Record<string, string>): Settings | string {
   try {
     const settings = readSettings({ ...readJson('cdk.json').context, ...given });
     const mistake = describeUnknown(Object.keys(given));
     if (mistake !== undefined) return mistake;
     readPolicy(settings);
+    readTryPolicy(settings);
     return settings;
   } catch (error) {
     if (error instanceof SettingsError) return error.message;

@@ -14,6 +14,8 @@ const always = (name: string) => ({ path: [name], when: () => true });
 const isRootOverHttps = (domainName: unknown, publicBaseUrl: unknown): boolean =>
   typeof domainName === 'string' || (typeof publicBaseUrl === 'string' && isHttpsOrigin(publicBaseUrl));
 
+const isInZone = (domainName: string, zone: string): boolean => `.${domainName}`.endsWith(`.${zone.toLowerCase().replace(/\.$/, '')}`);
+
 /** The parts of adopted resources that the rules compare. */
 const comparable = z.object({ adopt: adoptedParts, signingKeys: z.array(z.string()) });
 
@@ -70,6 +72,10 @@ export const settingsSchema = settingsObject
   .refine(({ domainName, hostedZoneId, hostedZoneName }) => new Set([!domainName, !hostedZoneId, !hostedZoneName]).size === 1, {
     ...always('domainName'),
     error: 'needs hostedZoneId and hostedZoneName, and they need it',
+  })
+  .refine(({ domainName, hostedZoneName }) => !domainName || !hostedZoneName || isInZone(String(domainName), String(hostedZoneName)), {
+    ...always('domainName'),
+    error: 'must be in the zone hostedZoneName',
   })
   .refine(({ domainName, publicBaseUrl }) => !domainName || !publicBaseUrl, {
     ...always('publicBaseUrl'),

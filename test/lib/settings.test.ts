@@ -42,13 +42,16 @@ describe('parseSettings', () => {
     expect(parseSettings({ expectedIntents: 1_000_000, search: 'opensearch' }).expectedIntents).toBe(1_000_000);
   });
 
-  test('makes the public base URL of the domain name', () => {
-    const given = { domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com' };
-    expect(parseSettings(given)).toMatchObject({
-      publicBaseUrl: 'https://api.example.com',
-      domain: { name: 'api.example.com', zone: { hostedZoneId: 'Z1', zoneName: 'example.com' } },
-    });
-  });
+  test.each(['example.com', 'Example.com.', 'api.example.com'])(
+    'makes the public base URL of the domain name in the zone %s',
+    (zoneName) => {
+      const given = { domainName: 'api.example.com', hostedZoneId: 'Z1', hostedZoneName: zoneName };
+      expect(parseSettings(given)).toMatchObject({
+        publicBaseUrl: 'https://api.example.com',
+        domain: { name: 'api.example.com', zone: { hostedZoneId: 'Z1', zoneName } },
+      });
+    },
+  );
 
   test.each<[Record<string, unknown>, string]>([
     [{ stage: 'Dev' }, 'stage: must be 1 to 20 lower-case letters, digits and hyphens, a letter first'],
@@ -137,6 +140,10 @@ describe('parseSettings', () => {
     [{ vpc: { ...vpc, routes: [] } }, 'vpc.routes: is not a setting'],
     [{ domainName: 'a.example.com' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
     [{ hostedZoneId: 'Z1' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
+    ...['example.org', 'le.com', 'b.a.example.com'].map((hostedZoneName): [Record<string, unknown>, string] => [
+      { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName },
+      'domainName: must be in the zone hostedZoneName',
+    ]),
     [
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
       'publicBaseUrl: must be left out if domainName is given',

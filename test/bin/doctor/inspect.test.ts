@@ -1,0 +1,11 @@
+import { expect, test } from '@jest/globals';
+import { findSettings } from '../../../bin/doctor/inspect.ts';
+
+test.each([
+  [{ policyFile: 'none.json' }, 'policyFile: none.json cannot be read'],
+  [{ tryPolicyFile: 'none.json' }, 'tryPolicyFile: none.json cannot be read'],
+  [{ tryPolicyFile: 'package.json' }, expect.stringMatching(/^package\.json: the policy cannot be put into effect:\n/)],
+  [{ tryPolicyFile: 'policy.json' }, expect.objectContaining({ tryPolicyFile: 'policy.json' })],
+])('findSettings(%j)', (given, expected) => {
+  expect(findSettings(given)).toEqual(expected);
+});
