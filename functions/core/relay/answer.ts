@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { checkOutput } from '../parameters/compile.ts';
 import type { UpstreamAnswer } from './call.ts';
 import { type Content, readContent, redact, toBody } from './content.ts';
-import type { LostContent } from './content-coding.ts';
+import type { UnusableBody } from './content-coding.ts';
 import { narrowShownBody, selectAllowed } from './select-fields.ts';
 
 type Outputs = Pick<Intent, 'output_parameters' | 'fields' | 'strict'>;
@@ -25,7 +25,7 @@ const usualRetryAfterSeconds = 5;
  */
 export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): { body: JsonObject; issues: Issue[] } {
   if (answer.status < 200 || answer.status > 299) throw describeRefusal(answer, intent);
-  if (answer.lost !== undefined) throw describeLoss(answer, answer.lost);
+  if (answer.unusable !== undefined) throw describeUnusable(answer, answer.unusable);
   const content = read(answer, intent);
   const body = toBody(content, intent.output_parameters);
   const issues = [...checkOutput(intent.output_parameters, body), ...(content.kind === 'text' && content.isBrokenJson ? [brokenJson] : [])];
@@ -41,15 +41,15 @@ export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: 
 const read = ({ body, contentType, redactor }: UpstreamAnswer, { output_parameters }: Outputs): Content =>
   redact(readContent(body, contentType === undefined ? undefined : redactor.hide(contentType), output_parameters), redactor);
 
-const losses: Record<LostContent, string> = {
+const unusableBodies: Record<UnusableBody, string> = {
   answer_too_large: 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time',
   broken_answer: 'was incomplete or unreadable',
   encoded_answer: 'has an unsupported content coding',
   deadline: 'did not end in time',
 };
 
-const describeLoss = (answer: UpstreamAnswer, reason: LostContent): ApiError =>
-  executed(answer, losses[reason], { reason }, reason === 'deadline' ? 'GATEWAY_TIMEOUT' : 'INTENT_EXECUTION_FAILED');
+const describeUnusable = (answer: UpstreamAnswer, reason: UnusableBody): ApiError =>
+  executed(answer, unusableBodies[reason], { reason }, reason === 'deadline' ? 'GATEWAY_TIMEOUT' : 'INTENT_EXECUTION_FAILED');
 
 const executed = (answer: UpstreamAnswer, problem: string, details: Record<string, unknown>, code: ErrorCode = 'INTENT_EXECUTION_FAILED') =>
   refused(answer, code, `The call was executed, but the answer of the intent's endpoint ${problem}. Do not send the call again.`, {

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError, type Fault } from '../api-error.ts';
-import type { LostContent } from './content-coding.ts';
+import type { UnusableBody } from './content-coding.ts';
 import { DialError, type DialFailure } from './dial.ts';
 
-export type CallFailure = DialFailure | 'no_credential' | 'no_key' | 'resting' | 'crowded' | 'lost' | 'late' | LostContent;
+export type CallFailure = DialFailure | 'no_credential' | 'no_key' | 'resting' | 'crowded' | 'lost' | 'late' | UnusableBody;
 
 interface FailureRule {
   message: string;

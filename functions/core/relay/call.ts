@@ -3,7 +3,7 @@ import { bounded, currentSignal } from '../invocation.ts';
 import { type Breaker, openBreaker } from './breaker.ts';
 import { CallFailed, type CallFailure, describeCallError } from './call-failure.ts';
 import { type CallKey, type CallKeys, callKeysFromEnvironment } from './call-keys.ts';
-import type { LostContent } from './content-coding.ts';
+import type { UnusableBody } from './content-coding.ts';
 import { carriesCredential, withCredentialQuery } from './credential.ts';
 import { dial, type Resolve, resolveBySystem } from './dial.ts';
 import { checkOrigin, type EgressRules, egressRulesFromEnvironment, targetOf, withOwnHost } from './egress.ts';
@@ -23,7 +23,7 @@ export interface UpstreamAnswer {
   /** without the credential */
   url: string;
   body: Buffer;
-  lost?: LostContent;
+  unusable?: UnusableBody;
   /** removes the call's credential from what is passed on */
   redactor: Redactor;
   /** the upstream rejected the credential, and accepted its next values */
@@ -163,7 +163,7 @@ export function openRelay({
         status: answer.status,
         url: call.request.url,
         body: answer.body,
-        ...(answer.lost !== undefined && { lost: answer.lost }),
+        ...(answer.unusable !== undefined && { unusable: answer.unusable }),
         ...(retryAfter !== undefined && { retryAfter }),
         ...(contentType !== undefined && { contentType }),
         ...(location !== undefined && { location }),

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, constants, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
 
-/** Why an answer has no usable content although its head has arrived. */
-export type LostContent = 'answer_too_large' | 'broken_answer' | 'encoded_answer' | 'deadline';
+/** Why the body of an answer cannot be used, although its head has arrived. */
+export type UnusableBody = 'answer_too_large' | 'broken_answer' | 'encoded_answer' | 'deadline';
 
 type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
@@ -31,7 +31,7 @@ const maxCodings = 2;
  * @param field - `Content-Encoding`
  * @param maxBytes - largest content that is returned, also between two codings
  */
-export async function decodeContent(bytes: Buffer, field: string | undefined, maxBytes: number): Promise<Buffer | LostContent> {
+export async function decodeContent(bytes: Buffer, field: string | undefined, maxBytes: number): Promise<Buffer | UnusableBody> {
   const codings = (field ?? '')
     .toLowerCase()
     .split(',')

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { addAbortSignal } from 'node:stream';
 import { allowIdle, closeStale, isStale } from '../idle-connections.ts';
 import { CallFailed } from './call-failure.ts';
-import { decodeContent, type LostContent } from './content-coding.ts';
+import { decodeContent, type UnusableBody } from './content-coding.ts';
 import { DialError } from './dial.ts';
 import { type Target, targetOf } from './egress.ts';
 
@@ -17,10 +17,10 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** decoded; empty if it was lost */
+  /** decoded; empty if unusable */
   body: Buffer;
-  /** why there is no body, although the head has arrived */
-  lost?: LostContent;
+  /** why the body cannot be used, although the head has arrived */
+  unusable?: UnusableBody;
 }
 
 /** A request with a connection; nothing has been sent yet. */
@@ -47,7 +47,7 @@ export interface HttpClient {
   connect(request: HttpRequest, isNew?: boolean): Promise<ConnectedRequest>;
   /**
    * Sends a request once it has a connection, and reads all of its answer: {@link connect} and {@link ConnectedRequest.send}.
-   * @throws CallFailed also if the body was lost
+   * @throws CallFailed also if the body is unusable
    */
   send(request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer>;
   close(): void;
@@ -92,9 +92,9 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
     let isSent = false;
     let head: Omit<HttpAnswer, 'body'> | undefined;
     // what comes before the request is sent is no answer to it
-    const lose = (lost: LostContent) => isSent && head && answered.resolve({ ...head, body: Buffer.alloc(0), lost });
+    const giveUpBody = (unusable: UnusableBody) => isSent && head && answered.resolve({ ...head, body: Buffer.alloc(0), unusable });
     const fail = (error?: Error) => {
-      lose('broken_answer');
+      giveUpBody('broken_answer');
       const failure = describeFailure(error, isSent);
       connected.reject(failure);
       answered.reject(failure);
@@ -121,14 +121,15 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
           .on('data', (chunk: Buffer) => {
             bytes += chunk.length;
             if (bytes <= maxAnswerBytes) return void chunks.push(chunk);
-            lose('answer_too_large');
+            giveUpBody('answer_too_large');
             response.destroy();
           })
           .on('error', fail)
           .on('end', () => {
             allowIdle(socket, idleMs(String(answerHeaders['keep-alive'])));
             decodeContent(Buffer.concat(chunks, bytes), answerHeaders['content-encoding'], maxAnswerBytes).then(
-              (content) => (Buffer.isBuffer(content) ? answered.resolve({ status, headers: answerHeaders, body: content }) : lose(content)),
+              (content) =>
+                Buffer.isBuffer(content) ? answered.resolve({ status, headers: answerHeaders, body: content }) : giveUpBody(content),
               fail,
             );
           });
@@ -138,21 +139,21 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
       .on('close', () => answer?.complete || fail());
     const drop = () => void call.destroy();
     call.once('socket', (socket) => {
-      const loseEarly = () => {
+      const failUnsent = () => {
         fail();
         drop();
       };
-      socket.once('data', loseEarly);
+      socket.once('data', failUnsent);
       connected.resolve({
         isReused: call.reusedSocket,
         send: async (signal) => {
           if (signal.aborted) drop();
           signal.throwIfAborted();
-          if (call.reusedSocket && isStale(socket)) loseEarly();
-          socket.off('data', loseEarly);
+          if (call.reusedSocket && isStale(socket)) failUnsent();
+          socket.off('data', failUnsent);
           if (call.destroyed) return answered.promise;
           isSent = true;
-          signal.addEventListener('abort', () => lose('deadline'), { once: true });
+          signal.addEventListener('abort', () => giveUpBody('deadline'), { once: true });
           addAbortSignal(signal, call);
           // nothing of a request is written before it ends
           call.end(body);
@@ -169,7 +170,7 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
     send: async ({ signal, ...request }) => {
       signal.throwIfAborted();
       const answer = await (await connect(request)).send(signal);
-      if (answer.lost !== undefined) throw new CallFailed(answer.lost);
+      if (answer.unusable !== undefined) throw new CallFailed(answer.unusable);
       return answer;
     },
     close: () => {

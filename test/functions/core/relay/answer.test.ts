@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { mapAnswer, refuseMismatch } from '../../../../functions/core/relay/answer.ts';
 import type { UpstreamAnswer } from '../../../../functions/core/relay/call.ts';
-import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
+import type { UnusableBody } from '../../../../functions/core/relay/content-coding.ts';
 import { openRedactor } from '../../../../functions/core/relay/redact.ts';
 import { type ErrorCode, errorTable } from '../../../../schemas/errors.ts';
 import type { Intent } from '../../../../schemas/intent.ts';
@@ -161,20 +161,20 @@ describe('an answer in the 200s is passed on', () => {
   });
 
   const failed = ['INTENT_EXECUTION_FAILED', 502] as const;
-  test.each<[LostContent, ErrorCode, number, string]>([
+  test.each<[UnusableBody, ErrorCode, number, string]>([
     ['answer_too_large', ...failed, 'has more than 1048576 bytes. If the intent has a parameter for it, ask for less next time'],
     ['broken_answer', ...failed, 'was incomplete or unreadable'],
     ['encoded_answer', ...failed, 'has an unsupported content coding'],
     ['deadline', 'GATEWAY_TIMEOUT', 504, 'did not end in time'],
-  ])('unless it was lost, which does not mean that the call failed: %s', (lost, code, status, problem) => {
-    expect(show(refusal(() => map(200, '', [total], { lost })))).toEqual({
+  ])('unless its body is unusable, which does not mean that the call failed: %s', (unusable, code, status, problem) => {
+    expect(show(refusal(() => map(200, '', [total], { unusable })))).toEqual({
       code,
       status,
       message: `The call was executed, but the answer of the intent's endpoint ${problem}. Do not send the call again.`,
-      details: { upstream_status: 200, outcome: 'executed', reason: lost },
+      details: { upstream_status: 200, outcome: 'executed', reason: unusable },
       headers: {},
     });
-    expect(refusal(() => map(404, '', [total], { lost })).details).toEqual({ upstream_status: 404 });
+    expect(refusal(() => map(404, '', [total], { unusable })).details).toEqual({ upstream_status: 404 });
   });
 });
 

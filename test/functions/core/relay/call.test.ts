@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { type ConnectedCall, openRelay, type RelayOptions, type Resend } from '../../../../functions/core/relay/call.ts';
-import type { LostContent } from '../../../../functions/core/relay/content-coding.ts';
+import type { UnusableBody } from '../../../../functions/core/relay/content-coding.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import type { UpstreamCall } from '../../../../functions/core/relay/request.ts';
 import { makeCallKeys } from '../../../support/call-keys.ts';
@@ -411,7 +411,7 @@ describe('an upstream that', () => {
   });
 
   // once the head has come, it is known that the call was executed
-  test.each<[string, (socket: Socket) => void, LostContent]>([
+  test.each<[string, (socket: Socket) => void, UnusableBody]>([
     ['resets in mid-body', (socket) => socket.write(`${head}Content-Length: 10\r\n\r\n{`, () => socket.resetAndDestroy()), 'broken_answer'],
     ['ends in mid-body', (socket) => socket.end(`${head}Content-Length: 10\r\n\r\n{`), 'broken_answer'],
     ['ends in mid-chunk', (socket) => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{`), 'broken_answer'],
@@ -428,8 +428,8 @@ describe('an upstream that', () => {
       'deadline',
     ],
     ['drips its body', (socket) => drip(socket, 'x', `${head}Content-Length: 100000\r\n\r\n`), 'deadline'],
-  ])('has executed the call, and %s', async (_, behave, lost) => {
-    expect(await callRaw(behave, lost === 'deadline')).toMatchObject({ status: 200, lost });
+  ])('has executed the call, and %s', async (_, behave, unusable) => {
+    expect(await callRaw(behave, unusable === 'deadline')).toMatchObject({ status: 200, unusable });
   });
 
   const body = '{"ok":true}';
@@ -448,7 +448,7 @@ describe('an upstream that', () => {
       await startUpstream((_, response) => response.writeHead(200, { 'Content-Encoding': coding }).end(codings[coding]?.(body))),
     );
     const answer = await relay().call(at(upstream));
-    expect([answer.status, answer.lost, String(answer.body)]).toEqual([200, undefined, body]);
+    expect([answer.status, answer.unusable, String(answer.body)]).toEqual([200, undefined, body]);
   });
 
   const bomb = 'x'.repeat(5_000_000);
@@ -462,11 +462,11 @@ describe('an upstream that', () => {
     ['a coding that nobody knows', 'constructor', () => Buffer.from(body), 'encoded_answer'],
     ['what is not in that coding', 'gzip', () => Buffer.from(body), 'broken_answer'],
     ['half of it', 'br', () => brotliCompressSync(body).subarray(0, 5), 'broken_answer'],
-  ])('answers with %s has executed the call', async (_, coding, encode, lost) => {
+  ])('answers with %s has executed the call', async (_, coding, encode, unusable) => {
     const encoded = encode();
     const upstream = keep(await startUpstream((_, response) => response.writeHead(201, { 'Content-Encoding': coding }).end(encoded)));
     const answer = await relay().call(at(upstream));
-    expect([answer.status, answer.lost, answer.body.length]).toEqual([201, lost, 0]);
+    expect([answer.status, answer.unusable, answer.body.length]).toEqual([201, unusable, 0]);
   });
 
   test.each([0, -5, 0.05])('is called with %d ms left', async (deadlineMs) => {
