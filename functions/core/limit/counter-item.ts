@@ -3,7 +3,7 @@ import type { Charge } from '../policy/limits.ts';
 import type { Condition, Path, Update } from '../table/expression.ts';
 import type { Key } from '../table/keys.ts';
 import type { Item, Table } from '../table/table.ts';
-import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from './packed-counts.ts';
+import { digitsFor, digitsIn, packCounts, positionOf, unpackCounts } from './packed-counts.ts';
 import { clearAtMs, liveBuckets, slotOf, stillCounts, type Window } from './window.ts';
 
 export interface CountedWindow extends Window {
@@ -107,7 +107,7 @@ function toAdd(charge: Charge, to: number | undefined, from: number | undefined)
   const sums = new Map<number, number>();
   const add = (bucket: number | undefined, amount: number): void => {
     if (bucket === undefined) return void sums.set(totalAt, -amount);
-    const { at, unit } = placeOf(slotOf(bucket), digits);
+    const { at, unit } = positionOf(slotOf(bucket), digits);
     sums.set(firstPacked + at, (sums.get(firstPacked + at) ?? 0) + amount * unit);
   };
   add(to, cost);

@@ -14,7 +14,7 @@ export const digitsIn = (packed: readonly number[]): number =>
   widths.find((digits) => Math.ceil(liveBuckets / countsIn(digits)) === packed.length) ?? 16;
 
 /** The position of a slot in a packed list: the number that holds it, and the value of one there. */
-export function placeOf(slot: number, digits: number): { at: number; unit: number } {
+export function positionOf(slot: number, digits: number): { at: number; unit: number } {
   const several = countsIn(digits);
   return { at: Math.floor(slot / several), unit: 10 ** (digits * (slot % several)) };
 }
@@ -26,7 +26,7 @@ export function placeOf(slot: number, digits: number): { at: number; unit: numbe
 export function packCounts(counts: readonly number[], digits: number): number[] {
   const packed = new Array<number>(Math.ceil(counts.length / countsIn(digits))).fill(0);
   for (const [slot, count] of counts.entries()) {
-    const { at, unit } = placeOf(slot, digits);
+    const { at, unit } = positionOf(slot, digits);
     packed[at] = (packed[at] ?? 0) + count * unit;
   }
   return packed;
@@ -35,7 +35,7 @@ export function packCounts(counts: readonly number[], digits: number): number[] 
 export function unpackCounts(packed: readonly number[]): number[] {
   const digits = digitsIn(packed);
   return Array.from({ length: liveBuckets }, (_, slot) => {
-    const { at, unit } = placeOf(slot, digits);
+    const { at, unit } = positionOf(slot, digits);
     const above = Math.floor((packed[at] ?? 0) / unit);
     return digits === 16 ? above : above % 10 ** digits;
   });

@@ -90,7 +90,7 @@ function checkUrl(url: string, inputs: readonly Parameter[], rules: EgressRules)
   if (!urlCharacters.test(url)) return ['must contain only characters that RFC 3986 allows; percent-encode the others'];
   const template = parseUrlTemplate(url);
   if (typeof template === 'string') return [template];
-  return [...checkOrigin(template.origin, rules), ...checkPath(template), ...checkPlaces(template, inputs)];
+  return [...checkOrigin(template.origin, rules), ...checkPath(template), ...checkPlaceholders(template, inputs)];
 }
 
 function checkPath({ parts }: UrlTemplate): string[] {
@@ -101,7 +101,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
   return new URL(`https://host.example${written}`).pathname !== (path || '/') ? ['must not contain . or .. segments in its path'] : [];
 }
 
-function checkPlaces(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
+function checkPlaceholders(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
   const known = new Map(inputs.map((input) => [input.name, input]));
   const names = [...placeholderNames(template)];
   if (!names.every((name) => known.has(name))) return ['must name an input parameter in each of its places'];

@@ -12,10 +12,10 @@ const segmentsOf = (pointer: string): string[] =>
  * What pointers lead to, in the places where it stands. In an array, a pointer goes on in the element that it numbers; one that continues
  * with a name goes on in every element. What is not there is left out.
  * @param pointers - JSON pointers; undefined for the whole
- * @param keepsPlaces - elements that numbers pass over become null, so that the same pointers select the same from the result
+ * @param keepsIndexes - elements that numbers pass over become null, so that the same pointers select the same from the result
  */
-export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsPlaces = false): JsonValue =>
-  pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsPlaces) ?? (Array.isArray(value) ? [] : {}));
+export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsIndexes = false): JsonValue =>
+  pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsIndexes) ?? (Array.isArray(value) ? [] : {}));
 
 /** Selects what may leave the gate. Idempotent: stored answers may be narrowed again. */
 export const selectAllowed = (value: JsonValue, { fields }: Pick<Intent, 'fields'>): JsonValue => selectFields(value, fields, true);
@@ -65,7 +65,7 @@ function namedOf(tree: Tree): Tree {
   return tree.named;
 }
 
-function select(value: JsonValue, trees: readonly Tree[], keepsPlaces: boolean): JsonValue | undefined {
+function select(value: JsonValue, trees: readonly Tree[], keepsIndexes: boolean): JsonValue | undefined {
   if (trees.some(({ isWhole }) => isWhole)) return value;
   const membersOf = (name: string) => trees.flatMap(({ members }) => members.get(name) ?? []);
   if (Array.isArray(value)) {
@@ -73,9 +73,9 @@ function select(value: JsonValue, trees: readonly Tree[], keepsPlaces: boolean):
     const isNumbered = trees.some((tree) => tree.members.size > namedOf(tree).members.size);
     const chosen = value.map((element, at) => {
       const further = isNumbered ? [...named, ...membersOf(String(at))] : named;
-      return further.length === 0 ? undefined : select(element, further, keepsPlaces);
+      return further.length === 0 ? undefined : select(element, further, keepsIndexes);
     });
-    if (keepsPlaces && isNumbered) {
+    if (keepsIndexes && isNumbered) {
       const last = chosen.findLastIndex((element) => element !== undefined);
       return last < 0 ? undefined : chosen.slice(0, last + 1).map((element) => element ?? null);
     }
@@ -84,7 +84,7 @@ function select(value: JsonValue, trees: readonly Tree[], keepsPlaces: boolean):
   if (!isObject(value)) return undefined;
   const members = Object.entries(value).flatMap(([name, member]): [string, JsonValue][] => {
     const further = membersOf(name);
-    const chosen = further.length === 0 ? undefined : select(member, further, keepsPlaces);
+    const chosen = further.length === 0 ? undefined : select(member, further, keepsIndexes);
     return chosen === undefined ? [] : [[name, chosen]];
   });
   return members.length > 0 ? Object.fromEntries(members) : undefined;

@@ -61,7 +61,7 @@ export function openPostings(blobs: Blobs) {
   let ends = new Uint32Array(blobs.read('ends'));
   let ids = new Int32Array(blobs.read('ids'));
   let weights = new Uint16Array(blobs.read('weights'));
-  let places = numberWords(ends.length > 0 ? new TextDecoder().decode(blobs.read('words')).split('\n') : []);
+  let termNumbers = numberWords(ends.length > 0 ? new TextDecoder().decode(blobs.read('words')).split('\n') : []);
 
   const added = new Map<string, PostingList>();
   /** removed entries that are still listed, and how many of them each term has */
@@ -76,8 +76,8 @@ export function openPostings(blobs: Blobs) {
   let [leastId, greatestId] = [0, 0];
 
   function rangeOf(word: string): [start: number, end: number] {
-    const place = places.get(word);
-    return place === undefined ? [0, 0] : [ends[place - 1] ?? 0, ends[place] as number];
+    const number = termNumbers.get(word);
+    return number === undefined ? [0, 0] : [ends[number - 1] ?? 0, ends[number] as number];
   }
 
   for (const id of ids.subarray(...rangeOf(everyEntry))) noteId(id);
@@ -93,9 +93,9 @@ export function openPostings(blobs: Blobs) {
   }
 
   function merge(): void {
-    const words = [...new Set([...places.keys(), ...added.keys()])].filter((word) => count(word) > 0);
+    const words = [...new Set([...termNumbers.keys(), ...added.keys()])].filter((word) => count(word) > 0);
     const nextEnds = new Uint32Array(words.length);
-    for (const [place, word] of words.entries()) nextEnds[place] = (nextEnds[place - 1] ?? 0) + count(word);
+    for (const [number, word] of words.entries()) nextEnds[number] = (nextEnds[number - 1] ?? 0) + count(word);
     const nextIds = new Int32Array(nextEnds.at(-1) ?? 0);
     const nextWeights = new Uint16Array(nextIds.length);
     let at = 0;
@@ -110,7 +110,7 @@ export function openPostings(blobs: Blobs) {
       const more = added.get(word);
       for (const [index, id] of more?.ids.entries() ?? []) take(id, more?.weights[index] as number);
     }
-    places = numberWords(words);
+    termNumbers = numberWords(words);
     ends = nextEnds;
     ids = nextIds;
     weights = nextWeights;
@@ -159,10 +159,10 @@ export function openPostings(blobs: Blobs) {
       }
       for (const id of gone) sums[id - leastId] = 0;
       let listed = 0;
-      for (let place = 0; place < size; place++) {
-        const score = sums[place] as number;
-        if (score === 0 || !isWanted(place + leastId)) continue;
-        listedIds[listed] = place + leastId;
+      for (let offset = 0; offset < size; offset++) {
+        const score = sums[offset] as number;
+        if (score === 0 || !isWanted(offset + leastId)) continue;
+        listedIds[listed] = offset + leastId;
         listedScores[listed++] = score;
       }
       return {
@@ -178,7 +178,7 @@ export function openPostings(blobs: Blobs) {
     },
     save(): void {
       merge();
-      blobs.write('words', new TextEncoder().encode([...places.keys()].join('\n')));
+      blobs.write('words', new TextEncoder().encode([...termNumbers.keys()].join('\n')));
       blobs.write('ends', ends);
       blobs.write('ids', ids);
       blobs.write('weights', weights);
@@ -188,11 +188,11 @@ export function openPostings(blobs: Blobs) {
 
 export type Postings = ReturnType<typeof openPostings>;
 
-const numberWords = (words: readonly string[]) => new Map(words.map((word, place) => [word, place]));
+const numberWords = (words: readonly string[]) => new Map(words.map((word, number) => [word, number]));
 
 function addUp(sums: Float32Array, ids: ArrayLike<number>, weights: ArrayLike<number>, factor: number, leastId: number): void {
   for (let at = 0; at < ids.length; at++) {
-    const place = (ids[at] as number) - leastId;
-    sums[place] = (sums[place] as number) + (weights[at] as number) * factor;
+    const offset = (ids[at] as number) - leastId;
+    sums[offset] = (sums[offset] as number) + (weights[at] as number) * factor;
   }
 }

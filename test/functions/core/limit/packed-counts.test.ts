@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { digitsFor, digitsIn, packCounts, placeOf, unpackCounts } from '../../../../functions/core/limit/packed-counts.ts';
+import { digitsFor, digitsIn, packCounts, positionOf, unpackCounts } from '../../../../functions/core/limit/packed-counts.ts';
 import { liveBuckets } from '../../../../functions/core/limit/window.ts';
 
 const mosts = [1, 9, 10, 100_000, Number.MAX_SAFE_INTEGER];
@@ -14,7 +14,7 @@ test.each(mosts)('counts of at most %d are packed without loss, and each can be 
       expect(digitsIn(packed)).toBe(digits);
       expect(packed.every(Number.isSafeInteger)).toBe(true);
       expect(unpackCounts(packed)).toEqual(list);
-      const { at, unit } = placeOf(slot, digits);
+      const { at, unit } = positionOf(slot, digits);
       packed[at] = (packed[at] ?? 0) + unit;
       expect(unpackCounts(packed)).toEqual(list.with(slot, (list[slot] ?? 0) + 1));
     }),
