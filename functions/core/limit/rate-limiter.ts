@@ -120,12 +120,14 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
 
   /** @param outdated - where a call is counted that was not made in time */
   async function count(request: LimitRequest, outdated?: Buckets): Promise<LimitDecision> {
-    const counted = { buckets: outdated };
+    let charged = outdated;
     try {
-      return await countInto(request, counted);
+      return await countInto(request, outdated, (buckets) => {
+        charged = buckets;
+      });
     } catch (error) {
       // the call is not made; what cannot be given back either stays charged
-      await Promise.allSettled([giveBack(request, counted)]);
+      await Promise.allSettled([giveBack(request, { buckets: charged })]);
       throw error;
     }
   }
@@ -133,16 +135,21 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   /**
    * Decides by the item as it is known, and writes it if nothing has changed; until the write has taken effect, or the call is refused. A call that
    * may not be made any more, because its write took too long, is counted anew.
-   * @param counted - where the call is known to be counted: nowhere during a write that may change it
+   * @param firstOutdated - where the call is already counted, if it is
+   * @param noteCharged - learns where the call is known to be counted; undefined during a write that may change it
    */
-  async function countInto(request: LimitRequest, counted: { buckets: Buckets | undefined }): Promise<LimitDecision> {
+  async function countInto(
+    request: LimitRequest,
+    firstOutdated: Buckets | undefined,
+    noteCharged: (buckets: Buckets | undefined) => void,
+  ): Promise<LimitDecision> {
     const { charges } = request;
-    let outdated = counted.buckets;
+    let outdated = firstOutdated;
     const key = keyOf(request);
     let token = newToken();
     const startedMs = now();
     let item = await findItem(request);
-    let isCounted: boolean | undefined = true;
+    let wasOvertaken = false;
     for (let attempt = 0; ; attempt++) {
       for (const { period } of charges) readToCount(period);
       const windows = windowsWithout(outdated, item, charges);
@@ -155,7 +162,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       }
       if (!decision.isWithinLimits) return decision;
       // not before the decision: a limit that others have used up meanwhile is a refusal; a call that waits keeps an environment
-      if (attempt === maxAttempts || (!isCounted && now() - startedMs > maxCountingMs)) {
+      if (attempt === maxAttempts || (wasOvertaken && now() - startedMs > maxCountingMs)) {
         throw unavailable('The call could not be counted in time. Try again after Retry-After.');
       }
       const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
@@ -165,7 +172,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
         return [charge.id, { ...window, ...addCall(window, charge.cost) }];
       });
       const next = nextItem(item, Object.fromEntries(added), token);
-      counted.buckets = undefined;
+      noteCharged(undefined);
       const written = needsNoNewBucket
         ? await counters.count(key, { charges, buckets, token, movedFrom: outdated })
         : (await counters.replace(key, item, next)) && next;
@@ -174,8 +181,9 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       const latest = recall(request);
       item = written || (latest !== item ? latest : await read(request));
       // the token also recognises a write that took effect and whose answer was lost
-      isCounted = item?.last.includes(token);
-      counted.buckets = isCounted ? buckets : outdated;
+      const isCounted = item?.last.includes(token);
+      wasOvertaken = !isCounted;
+      noteCharged(isCounted ? buckets : outdated);
       if (!isCounted) continue;
       if (isInTime(request, buckets)) return { ...decideBy(request, item), isWithinLimits: true, buckets };
       outdated = buckets;
