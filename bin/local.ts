@@ -27,7 +27,6 @@ const options = {
   policy: { type: 'string' },
   'allow-host': { type: 'string', multiple: true },
   context: { type: 'string', short: 'c', multiple: true },
-  help: { type: 'boolean', short: 'h' },
 } as const;
 
 function requireHost(text: string): void {
@@ -79,8 +78,7 @@ function requireWritable(): void {
 async function run(): Promise<void> {
   const { PORT, HOST } = process.env;
   const given = readOptions(options, usage);
-  const { port = PORT || '8080', host = HOST, 'allow-host': allowHosts = [], data, policy, context: settings = [], help } = given;
-  if (help) return console.log(usage);
+  const { port = PORT || '8080', host = HOST, 'allow-host': allowHosts = [], data, policy, context: settings = [] } = given;
   const context = Object.fromEntries(settings.map(readSetting));
   for (const name of allowHosts) requireHost(name);
   await requireSettings(Object.keys(context));

@@ -6,8 +6,12 @@ export const readPairs = (texts: readonly (string | boolean)[]): Record<string, 
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** Parses the options; on an error prints it with the usage and exits with 1. */
+/** Parses the options. With `--help` it prints the usage and exits; on an error it prints both and exits with 1. */
 export function readOptions<const T extends Options>(options: T, usage: string) {
+  if (process.argv.some((word) => word === '--help' || word === '-h')) {
+    console.log(usage);
+    return process.exit();
+  }
   try {
     return parseArgs({ options }).values;
   } catch (error) {

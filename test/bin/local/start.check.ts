@@ -96,6 +96,15 @@ describe('refuses in one sentence', () => {
     expect(complaint).not.toContain('    at ');
   });
 
+  test.each([
+    ['bin/local.ts', '--help', usage],
+    ['bin/doctor.ts', '-h', 'npm run doctor -- '],
+  ])('%s %s', async (program, word, expected) => {
+    const child = start([word], {}, program);
+    const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    expect([output.slice(0, expected.length), complaint, code]).toEqual([expected, '', 0]);
+  });
+
   test('settings that cannot be, all at once', async () => {
     const child = start(['-c', 'protocol=U I M', '--context', 'agentIds=mine']);
     const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
