@@ -258,7 +258,9 @@ export async function verifyReceipt(
   const logKey = trusted.logKey ?? file.log_key;
   const [parametersSalt = '', answerSalt = '', ...more] = salts.split('.');
   const claims = await check('signature of the receipt', true, () =>
-    jwks && receipt ? verifySignature(receipt, jwks) : misfit('The file lacks receipt or jwks.'),
+    jwks && receipt
+      ? verifySignature(receipt, jwks)
+      : misfit('The file lacks receipt or jwks: complete it with "intent-gate receipt save".'),
   );
   await check('parameters', parameters !== undefined && claims !== undefined, async () => {
     if (more.length > 0) misfit('salts are not two texts in base64url, with a dot between them.');

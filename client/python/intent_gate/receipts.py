@@ -282,7 +282,9 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
     salts = (file.get("salts") or "").split(".")
 
     def verify_signature() -> Dict[str, Any]:
-        return _verify_signature(receipt, jwks["keys"]) if receipt and jwks else _misfit("The file lacks receipt or jwks.")
+        if not (receipt and jwks):
+            _misfit('The file lacks receipt or jwks: complete it with "intent-gate receipt save".')
+        return _verify_signature(receipt, jwks["keys"])
 
     claims: Optional[Dict[str, Any]] = check("signature of the receipt", True, verify_signature)
     said: Dict[str, Any] = claims or {}
