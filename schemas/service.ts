@@ -17,7 +17,7 @@ const maxPeriod = 366 * 86_400;
 /** The body that registers or replaces a service (specification section 2.5). */
 export const serviceInput = z
   .strictObject({
-    service_name: name(200),
+    service_name: name(200).overwrite((text) => text.trim()),
     service_url: webAddress,
     description,
     policy_url: webAddress.optional(),

@@ -69,6 +69,7 @@ export const description = z
 /** An absolute http or https address without user information, at most 2,048 characters. It is shown, never called. */
 export const webAddress = z
   .string()
+  .trim()
   .max(2048)
   .refine((text) => {
     if (describeHidden(text, false) !== undefined || !URL.canParse(text)) return false;

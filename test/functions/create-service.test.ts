@@ -31,6 +31,12 @@ test('registers a service with all its members, and answers with its address', a
   });
 });
 
+test('keeps no white space around a name or an address', async () => {
+  const { service_url } = serviceNamed('Dusk');
+  const { body } = await create({ ...serviceNamed(' Dusk\u00a0'), service_url: ` ${service_url} ` });
+  expect(body).toMatchObject({ service_name: 'Dusk', service_url });
+});
+
 test('refuses a name that another service has, and says which', async () => {
   const { body } = await create(serviceNamed('Weather'));
   expect(refusalOf(await create(serviceNamed(' wEATHER ')))).toEqual({
