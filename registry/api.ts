@@ -5,18 +5,18 @@ import { parseExact } from '../schemas/number.ts';
 import { CliFailure } from './failure.ts';
 
 export interface Tokens {
-  /** The admin's access token, renewed if it is about to expire or `renew` is set. */
+  /** Returns the admin's access token, renewed if it is about to expire or `renew` is set. */
   get(renew?: boolean): Promise<string>;
 }
 
 export interface ApiCallOptions extends ExchangeOptions {
-  /** Sends the admin's token. `if signed in` repeats a refused read without it. */
+  /** Sends the admin's token. With `if signed in`, a read that is refused with the token is repeated without it. */
   isAdmin?: boolean | 'if signed in';
 }
 
 export type Api = ReturnType<typeof openApi>;
 
-/** Large changes wait for the gate rather than fail. */
+/** Retries long enough for large changes to get past rate limits. */
 const patience = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
 
 export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) => Promise<unknown>) {
@@ -25,7 +25,7 @@ export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) =>
     baseUrl,
     http,
     /**
-     * Calls the gate, and retries 429, 503, 504 and broken connections after the time that the gate gives.
+     * Calls the gate. Retries 429, 503, 504 and broken connections, after the delay in Retry-After if there is one.
      * @throws IntentGateError
      */
     async call(method: string, path: string, { isAdmin = false, ...options }: ApiCallOptions = {}): Promise<Exchange> {
@@ -53,7 +53,7 @@ export interface Progress {
 
 export interface RegistryContext {
   readonly api: Api;
-  /** how to compare again, as the beginning of a message's last sentence; default: `Run the command again` */
+  /** start of a message's last sentence, saying how to compare again; default: `Run the command again` */
   readonly again?: string;
   terminal: {
     progress(what: string, total: number): Progress;

@@ -35,7 +35,7 @@ type Step = { uid: string; etag: string | undefined } & (
 
 const countOf = { create: 'created', replace: 'updated', delete: 'removed' } as const;
 
-/** The gate accepts 256 KiB, including uids and entity tags. */
+/** Below the gate's limit of 256 KiB, which includes uids and entity tags. */
 const maxBatchBytes = 240 * 1024;
 
 const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
@@ -52,10 +52,10 @@ const racedMessages = (again: string) => ({
 });
 
 /**
- * Brings a service into the wanted state; removes intents only if `isPruning`. Intents are changed in batches, each all or nothing; intents that the gate
- * refuses are left out, and the rest is sent again. Running it again completes an interrupted run and recognises batches whose response was lost.
- * @throws Refusal CONFLICT if the name of a new service has been taken; nothing is changed then
- * @throws CliFailure or IntentGateError if it is interrupted, the token is refused, nothing answers, or the service itself cannot be saved
+ * Brings a service into the wanted state; removes intents only if `isPruning`. Intents are changed in atomic batches; a batch that the gate refuses is
+ * sent again without the intents at fault. Repeating the call completes an interrupted run and recognises batches whose response was lost.
+ * @throws Refusal CONFLICT if the name of a new service is taken; nothing has been changed then
+ * @throws CliFailure or IntentGateError if interrupted, the token is refused, the gate does not answer, or the service itself cannot be saved
  */
 export async function applyChanges(context: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
   const { api, terminal } = context;
@@ -86,7 +86,7 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
     } else if (refusal.status === 404) throw refusal;
     else if (batch.length === 1 || refusal.status >= 500) for (const step of batch) finishStep(step, refusal);
     else {
-      // the batch is refused as a whole, but some of its steps may be accepted
+      // the refusal names no step, so halve the batch to find the steps at fault
       const middle = Math.ceil(batch.length / 2);
       await send(batch.slice(0, middle));
       await send(batch.slice(middle));
@@ -123,8 +123,8 @@ async function saveService(context: RegistryContext, { serviceId, service }: Ser
 }
 
 /**
- * Never changes a service that the plan has not shown. A service without intents that matches the input is taken as created here: the response to an earlier
- * attempt was lost.
+ * Never changes a service that the plan has not shown. A service without intents that equals the input counts as created by an earlier attempt whose
+ * response was lost.
  */
 async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput): Promise<string> {
   try {
@@ -170,7 +170,7 @@ function toBody(batch: readonly Step[]) {
 
 const stepPattern = /^\/(create|replace|delete)\/(\d+)(.*)$/s;
 
-/** @throws errors that affect all other intents as well, such as a refused token */
+/** @throws errors that would affect every other intent, such as a refused token */
 async function findRefusal(attempt: () => Promise<unknown>): Promise<Refusal | undefined> {
   try {
     await attempt();
@@ -182,7 +182,7 @@ async function findRefusal(attempt: () => Promise<unknown>): Promise<Refusal | u
   }
 }
 
-/** The steps that a refusal names, with the places inside their intents. */
+/** The steps that a refusal names, with the issues located inside their intents. */
 function refusedBy({ issues }: Refusal, batch: readonly Step[]): Map<Step, Issue[]> {
   const refused = new Map<Step, Issue[]>();
   for (const { path, problem } of issues) {
@@ -193,7 +193,7 @@ function refusedBy({ issues }: Refusal, batch: readonly Step[]): Map<Step, Issue
   return refused;
 }
 
-/** Why a change failed; undefined if its result is already in place, for example because the response to an earlier request was lost. */
+/** Why a change failed; undefined if its result is already in place, for example after a lost response. */
 async function explain(
   { api, again = runAgain }: RegistryContext,
   serviceId: string,

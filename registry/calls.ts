@@ -1,6 +1,6 @@
 import type { FullIntent } from '../schemas/intent.ts';
 
-/** The call that an intent makes, whatever its path parameters are called. */
+/** The method and URL template of an intent, without query variables and with path variables unnamed. */
 export const callOf = ({ endpoint: { method, url } }: Pick<FullIntent, 'endpoint'>): string =>
   `${method} ${url.replace(/\{[?&][^{}]*\}/g, '').replace(/\{[^{}]*\}/g, '{}')}`;
 

@@ -11,7 +11,7 @@ export interface DocumentChoices {
   headers?: Record<string, string>;
   /** as requested; see {@link keepUids} */
   version?: string | undefined;
-  /** the name was given by the admin, and overrides the document's */
+  /** whether the admin gave the name, which then overrides the registered one */
   isNamed?: boolean;
   isDraft?: boolean | undefined;
   isDeprecating?: boolean | undefined;
@@ -21,8 +21,8 @@ export interface DocumentChoices {
 }
 
 /**
- * Compares what a document describes with the registry. Nothing is changed.
- * @param planWith - plans the document with these header fields in every call
+ * Compares a document with the registry. Changes nothing.
+ * @param planWith - plans the document, with these header fields sent with every call
  */
 export async function compareDocument<Plan extends ImportPlan>(
   context: RegistryContext,

@@ -15,9 +15,9 @@ export interface Wanted {
   intents: readonly IntentInput[];
   /** import into this service without changing its record */
   into?: Service | undefined;
-  /** from a document, whose omissions change nothing; a registry file is complete */
+  /** whether the wanted state is from a document, whose omissions change nothing; a registry file is complete */
   isOfDocument?: boolean;
-  /** the name was given by the admin, and overrides the document's */
+  /** whether the admin gave the name, which then overrides the registered one */
   isNamed?: boolean;
 }
 
@@ -39,13 +39,13 @@ export interface ServiceChanges {
   tags: ReadonlyMap<string, string>;
   /** wanted uids that belong to another service */
   foreign: string[];
-  /** differences that stay, because the document does not decide them */
+  /** differences that are kept because the document does not decide them */
   kept: Kept;
   /** origins of wanted intents other than that of service_url */
   otherOrigins: string[];
 }
 
-/** JSON pointers to members that stay. */
+/** JSON pointers to members that keep their registered values. */
 export interface Kept {
   service: string[];
   intents: { intent_uid: string; members: string[] }[];
@@ -53,7 +53,7 @@ export interface Kept {
 
 const maxProbes = 20;
 
-/** Finds a service by its name, else by a majority of its intents with the same calls: another API at the same host may share a few uids. */
+/** Finds a service by name, else by whether most of its intents make the same calls: another API at the same host may share a few uids. */
 async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);
@@ -74,7 +74,7 @@ export interface Registered {
   intents: ReadonlyMap<string, Found<FullIntent>>;
 }
 
-/** @throws CliFailure if a document describes another API than the service with its name */
+/** @throws CliFailure if the service with the document's name is a different API */
 export async function readRegistered({ api, terminal }: RegistryContext, wanted: Wanted, concurrency: number): Promise<Registered> {
   const service = await findWanted(api, wanted);
   const listed = service === undefined ? [] : await listAllIntents(api, service.record.service_id);
@@ -88,7 +88,7 @@ export async function readRegistered({ api, terminal }: RegistryContext, wanted:
   return registered;
 }
 
-/** Titles such as "API" are common: another origin with other calls is another API. */
+/** Guards against common titles such as "API": a service with a different origin and different calls is a different API. */
 function requireSameApi({ service, intents }: Wanted, { service: found, intents: registered }: Registered): void {
   if (found === undefined || registered.size === 0) return;
   if (new URL(service.service_url).origin === new URL(found.record.service_url).origin) return;
@@ -102,9 +102,9 @@ function requireSameApi({ service, intents }: Wanted, { service: found, intents:
 }
 
 /**
- * Compares the wanted state with the registry. Nothing is changed.
- * @param known - the current state, if it has been read
- * @param isThorough - also checks whether new uids belong to other services, instead of finding out when they are created
+ * Compares the wanted state with the registry. Changes nothing.
+ * @param known - the current state, if already read
+ * @param isThorough - whether to check now if new uids belong to other services, rather than fail when they are created
  */
 export async function compareService(
   { api, terminal }: RegistryContext,
@@ -147,8 +147,8 @@ export async function compareService(
 }
 
 /**
- * The namespace of a service never changes once it is set, so a registry file may leave it out. A service stays paused unless the file says otherwise: a
- * pipeline that applies a file must not resume it.
+ * The namespace of a service cannot change, so a registry file may omit it. A service stays paused unless the file says otherwise, so that a pipeline
+ * that applies a file does not resume it.
  */
 function chooseService({ service, into, isOfDocument, isNamed }: Wanted, record: Service): ServiceInput {
   const registered = normalizeService(record);

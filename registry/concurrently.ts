@@ -2,7 +2,7 @@ import type { RegistryContext } from './api.ts';
 
 /** Processes items, up to `concurrency` at a time, in no particular order. After the first failure, no further item is started. */
 export async function concurrently<T>(items: Iterable<T>, concurrency: number, work: (item: T) => Promise<void>): Promise<void> {
-  // shared by all workers: a failure ends the loop of one, which closes the queue
+  // shared by all workers: a failure ends one worker's loop, which closes the iterator for all
   const queue = Iterator.from(items).map((item) => item);
   const outcomes = await Promise.allSettled(
     Array.from({ length: concurrency }, async () => {

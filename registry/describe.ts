@@ -5,9 +5,9 @@ export const changedMembers = ({ service }: Pick<ServiceChanges, 'service'>): st
 ];
 
 /**
- * The sentence before the uids of intents that are no longer in the source, in the words of both command line and console.
+ * The sentence that introduces uids of intents no longer in the source, for the command line and the console.
  * @param source - such as "the document"
- * @param hint - how they can be removed
+ * @param hint - how to remove them
  */
 export function describeUnwanted(count: number, what: 'kept' | 'to remove' | 'removed', source = 'the document', hint = ''): string {
   const [noun, are, were] = count === 1 ? ['intent', 'is', 'was'] : ['intents', 'are', 'were'];
@@ -21,7 +21,7 @@ export function describeUnwanted(count: number, what: 'kept' | 'to remove' | 're
 
 const maxNamed = 3;
 
-/** A line for each kept member, in the words of both command line and console. */
+/** A line for each kept member, for the command line and the console. */
 export function describeKept({ service, intents }: Kept): string[] {
   const byMember = Map.groupBy(
     intents.flatMap(({ intent_uid, members }) => members.map((member) => ({ intent_uid, member }))),

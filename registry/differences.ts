@@ -2,11 +2,11 @@ import { isObject, pointer } from '../functions/core/json.ts';
 import { canonicalText } from '../schemas/canonical.ts';
 
 export interface Difference {
-  /** JSON pointer with parameters by name instead of number */
+  /** JSON pointer that refers to parameters by name instead of index */
   path: string;
-  /** undefined if it is new */
+  /** undefined if added */
   before?: unknown;
-  /** undefined if it is removed */
+  /** undefined if removed */
   after?: unknown;
 }
 

@@ -3,11 +3,11 @@ import type { IntentInput } from '../schemas/intent.ts';
 import type { ServiceInput } from '../schemas/service.ts';
 
 /*
- * Whose a member of a record is when its document is imported again:
+ * Which value a member of a record gets when its document is imported again:
  *
- * - What the document states is the document's. The endpoint and the parameters of an intent are stated as wholes, and so is its name.
- * - What the document leaves out stays as it is: somebody may have set it by hand. A description that is the name is left out: the import has made it.
- * - What people decide is theirs once it is set, whatever the document says. Whether an intent is a draft is theirs from the beginning.
+ * - Members that the document sets are replaced. The endpoint, the parameters and the name of an intent are always replaced as a whole.
+ * - Members that it omits keep their value, which may have been set by hand. A description equal to the name was made by the import and counts as omitted.
+ * - Members for people to decide keep their value once set, whatever the document says. `draft` always keeps its value.
  */
 
 const decidedOfService = ['namespace', 'limit'] as const;
@@ -29,7 +29,7 @@ export function combineService(stated: ServiceInput, registered: ServiceInput, i
   return Object.keys(headers).length > 0 ? { ...combined, headers } : combined;
 }
 
-/** Header fields of a service that the document does not set. */
+/** Registered header fields of a service that the document does not set. */
 export function openHeaders(stated: ServiceInput, registered: Pick<ServiceInput, 'headers'> | undefined): Record<string, string> {
   const names = new Set(Object.keys(stated.headers ?? {}).map(foldHeaderName));
   return Object.fromEntries(Object.entries(registered?.headers ?? {}).filter(([name]) => !names.has(foldHeaderName(name))));

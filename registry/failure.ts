@@ -12,7 +12,7 @@ export const exitCodes = {
 
 export type ExitReason = keyof typeof exitCodes;
 
-/** Ends a command with a message for people. */
+/** Ends a command with a message for the user. */
 export class CliFailure extends Error {
   override readonly name = 'CliFailure';
   readonly reason: ExitReason;

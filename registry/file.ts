@@ -43,10 +43,10 @@ export interface ReadService {
 
 type Write = (services: AsyncIterable<ReadService> | Iterable<ReadService>) => AsyncGenerator<string>;
 
-/** Without the flag `m`, because other characters such as U+2028 begin a line for it. */
+/** Avoids the flag `m`, which treats characters such as U+2028 as line breaks. */
 const indent = (text: string, spaces: number): string => text.replace(/(^|\n)(?=[^\n])/g, `$1${' '.repeat(spaces)}`);
 
-/** Does not fold lines, so that one changed line is one line in a review; quotes what YAML 1.1 would read differently. */
+/** Does not fold lines, to keep diffs small; quotes strings that YAML 1.1 would read differently. */
 function toYaml(value: unknown): string {
   const options = { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1', customTags: withExactNumbers } as const;
   const written = stringify(value, options);
@@ -61,7 +61,7 @@ function toYaml(value: unknown): string {
   return replaceHidden(document.toString(options), (one) => `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`);
 }
 
-/** Write a registry file in pieces. Equal registries give equal files. */
+/** Write a registry file piece by piece. Equal registries give identical files. */
 export const writers = {
   async *yaml(services) {
     yield '# The registry of an Intent Gate, written by "intent-gate export". Change it and run "intent-gate apply".\nregistry: 1\nservices:\n';

@@ -7,7 +7,7 @@ import { makeFileName } from './import/naming.ts';
 import { readInput } from './input.ts';
 
 /**
- * Writes a file completely or not at all.
+ * Writes a file atomically.
  * @throws CliFailure if it cannot be written
  */
 export async function writeWhole(path: string, content: AsyncIterable<string>): Promise<void> {
@@ -28,8 +28,8 @@ const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'path' in error && 'code' in error;
 
 /**
- * Writes one file per service, and leaves other files in the folder.
- * @param names - names of services, by the name or id that the caller gave
+ * Writes one file per service, and leaves other files in the folder alone.
+ * @param names - service names, by the name or id that the caller gave
  */
 export async function exportToFolder(
   folder: string,

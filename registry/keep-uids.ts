@@ -1,7 +1,7 @@
 /**
- * What an import does to intents that are registered already. An operation that was renamed keeps its uid: it is recognised by method and address
- * ({@link keepUids}). Intents of other versions stay ({@link keepOlder}), as do those of operations that this import skips ({@link keepSkipped}). Which
- * members of a record change is decided in `document-rule.ts`.
+ * How an import treats registered intents. A renamed operation keeps its uid, because it is recognised by method and address ({@link keepUids}).
+ * Intents of other versions ({@link keepOlder}) and of skipped operations ({@link keepSkipped}) are kept. `document-rule.ts` decides which members of a
+ * record change.
  */
 import { originOf } from '../functions/core/relay/url-template.ts';
 import type { FullIntent, IntentInput } from '../schemas/intent.ts';
@@ -18,8 +18,8 @@ type Intents = Registered['intents'];
 type Candidate = Pick<FullIntent, 'intent_uid' | 'endpoint'>;
 
 /**
- * The plan with the uids of existing intents: an operation whose method and address are those of an intent keeps its uid, whatever its operationId is now.
- * @param version - as requested; by default, a new release of an API changes its intents instead of creating others
+ * The plan with uids of existing intents: an operation keeps the uid of the intent with the same method and address, even if its operationId has changed.
+ * @param version - requested by the admin; by default, a new release of an API updates its intents instead of creating others
  */
 export function keepUids(planned: ImportPlan, registered: Intents, version?: string): ImportPlan {
   if (planned.version === undefined) return planned;
@@ -39,7 +39,7 @@ export function keepUids(planned: ImportPlan, registered: Intents, version?: str
     used.add(uid);
     return uid;
   };
-  // operations with an intent first, surest match first, so that new operations cannot use their uids
+  // match existing intents first, surest match first, so that new operations cannot take their uids
   const existing = new Array<string | undefined>(planned.intents.length);
   const matchBy = (find: (intent: IntentInput) => Candidate[]) => {
     for (const [at, intent] of planned.intents.entries()) {
@@ -66,7 +66,7 @@ export function keepUids(planned: ImportPlan, registered: Intents, version?: str
 }
 
 /**
- * The version that most of the operations have already, ignoring deprecated intents. In a tie, the version of the document, else the latest; undefined if no
+ * The registered version of most operations, ignoring deprecated intents. In a tie, the version of the document, else the latest; undefined if no
  * operation is registered.
  */
 function registeredVersion({ intents, version = '' }: ImportPlan, registered: readonly FullIntent[]): string | undefined {
@@ -89,7 +89,7 @@ const versionOf = (uid: string): string => splitIntentUid(uid).version;
 /** The call of an intent on any host, ignoring a version in its path. */
 const unversionedCallOf = (intent: Candidate): string => pathCallOf(intent).replace(/\/v\d+(\.\d+)*(?=[/?#]|$)/gi, '');
 
-/** Keeps other versions of wanted intents, found by slug or by call, from being removed, and optionally deprecates older ones. */
+/** Keeps other versions of wanted intents, matched by slug or call, from being removed, and optionally deprecates older ones. */
 export function keepOlder(
   changes: ServiceChanges,
   wanted: readonly IntentInput[],
@@ -118,7 +118,7 @@ export function keepOlder(
   return { ...changes, intents, unwanted: changes.unwanted.filter((uid) => !isOtherVersion(uid)) };
 }
 
-/** Keeps intents from being removed whose operations are in the document, but could not be read or imported; found by uid, or by method and path. */
+/** Keeps intents of skipped operations from being removed, matched by uid, or by method and path. */
 export function keepSkipped(changes: ServiceChanges, { skipped, service }: Pick<ImportPlan, 'skipped' | 'service'>, registered: Intents) {
   const base = new URL(service.service_url).pathname.replace(/\/$/, '');
   const isSkipped = (uid: string): boolean => {
@@ -129,8 +129,8 @@ export function keepSkipped(changes: ServiceChanges, { skipped, service }: Pick<
 }
 
 /**
- * @param operation - such as `GET /orders/{id}`; a path alone stands for all of its operations
- * @param base - the path of the API's address. Operations with an address of their own are recognised by the end of their path
+ * @param operation - such as `GET /orders/{id}`; a path alone means all of its operations
+ * @param base - the path of the API's address. Operations with their own server are matched by the end of their path
  */
 function isCalledBy(operation: string, intent: Candidate, base: string): boolean {
   const written = operation.slice(operation.indexOf('/')).replace(/[?#].*$/, '');

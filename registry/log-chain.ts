@@ -9,7 +9,7 @@ export interface Misfit {
 export interface ChainReport {
   misfits: Misfit[];
   count: number;
-  /** 1 unless older entries have expired */
+  /** entry 1 unless older entries have expired */
   oldest?: Pick<LogEntry, 'seq' | 'at'>;
 }
 
@@ -17,9 +17,9 @@ export interface ChainReport {
 export const digestEntry = (entry: LogEntry): string => `sha-256=${canonicalDigest(entry)}`;
 
 /**
- * Checks the log from its newest entry to its oldest: no gaps, and each entry has the digest that its successor holds.
- * @param head - from the first page; newer entries may precede its own
- * @param expected - the head that an earlier check printed
+ * Checks the log from newest entry to oldest: no gaps, and the digest of each entry is the `previous` of its successor.
+ * @param head - from the first page, which may start with newer entries
+ * @param expected - the head printed by an earlier check
  */
 export function openChainCheck(head: LogHead, expected?: LogHead) {
   const misfits: Misfit[] = [];

@@ -2,7 +2,7 @@ import type { FullIntent, IntentInput } from '../schemas/intent.ts';
 import { type Parameter, parameter } from '../schemas/parameter.ts';
 import { type Service, type ServiceInput, serviceInput } from '../schemas/service.ts';
 
-/** The defined members of a schema, in its order, so that equal records have equal texts. */
+/** The defined members of a schema, in its order, so that equal records serialise identically. */
 const pick = <T extends object>(shape: { readonly [Name in keyof T]: unknown }, given: T): T =>
   Object.fromEntries(
     (Object.keys(shape) as (keyof T)[]).map((name) => [name, given[name]]).filter(([, value]) => value !== undefined),
@@ -10,7 +10,7 @@ const pick = <T extends object>(shape: { readonly [Name in keyof T]: unknown }, 
 
 const normalizeParameter = (given: Parameter): Parameter => pick(parameter.shape, { ...given, required: given.required || undefined });
 
-/** An intent as its owner would write it: ordered, without empty members or those that the registry adds. */
+/** An intent as its owner would write it: members in order, without empty ones and those that the registry adds. */
 export const normalizeIntent = (given: IntentInput | FullIntent): IntentInput => ({
   intent_uid: given.intent_uid,
   intent_name: given.intent_name,

@@ -9,7 +9,7 @@ import { CliFailure } from './failure.ts';
 
 const pageSize = 100;
 
-/** The query of the next page (RFC 8288). Its link may have another address of the gate. */
+/** The query of the next page (RFC 8288). Only the query is used, because the link may have another address of the gate. */
 export function nextQuery(headers: Headers): Record<string, string> | undefined {
   const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
   const url = URL.parse(target);
@@ -34,18 +34,18 @@ export async function* readPages<T extends z.ZodType>(
 export const intentPath = (uid: string) => `/api/intents/${encodeURIComponent(uid)}`;
 export const servicePath = (serviceId: string) => `/api/services/${encodeURIComponent(serviceId)}`;
 
-/** The intents of a service by uid, including deprecated ones and, for its admins, drafts. */
+/** The intents of a service ordered by uid, including deprecated ones and, for its admins, drafts. */
 export const listIntents = (api: Api, serviceId: string) =>
   readPages(api, `${servicePath(serviceId)}/intents`, {}, intentList, 'if signed in');
 
 export const listAllIntents = async (api: Api, serviceId: string) =>
   (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
 
-/** Executions that ended since a time, as they were recorded. */
+/** Recorded executions that ended since a time, in milliseconds since the epoch. */
 export async function readExecutions(api: Api, sinceMs: number): Promise<RecordedExecution[]> {
   const query = { from: new Date(sinceMs).toISOString() };
   const pages = await Array.fromAsync(readPages(api, '/api/executions', query, executionPage, true, maxExecutionsOfPage));
-  // a page that is read while calls end may repeat some
+  // pages may overlap while calls end
   return [...new Map(pages.flatMap(({ executions }) => executions.map((one) => [one.execution_id, one]))).values()];
 }
 
@@ -73,7 +73,7 @@ export const findIntent = (api: Api, uid: string) =>
   find(api, intentPath(uid), fullIntent, { query: { view: 'full' }, isAdmin: 'if signed in' });
 export const findService = (api: Api, serviceId: string) => find(api, servicePath(serviceId), service);
 
-/** Services by name, with the number of their intents; with `name`, those whose names contain all its words. */
+/** Services ordered by name, with their numbers of intents; with `name`, those whose names contain all its words. */
 export async function* listServices(api: Api, name = '') {
   for await (const { services } of readPages(api, '/api/services', { name }, serviceList)) yield* services;
 }

@@ -3,8 +3,8 @@ import type { ReceiptFile } from '../client/receipts.ts';
 import { CliFailure } from './failure.ts';
 
 /**
- * Adds what verifying a receipt offline takes, if the file lacks it: its place in the log, and the keys of the gate.
- * @throws CliFailure if it is no receipt; Refusal with the reason `waiting` if it is not in the log yet; UnexpectedAnswer
+ * Adds to a receipt, if missing, what offline verification needs: its inclusion proof and the gate's keys.
+ * @throws CliFailure if it is not a receipt; Refusal with the reason `waiting` if it is not in the log yet; UnexpectedAnswer
  */
 export async function completeReceipt(
   kept: ReceiptFile,
@@ -23,7 +23,7 @@ export async function completeReceipt(
   return { ...kept, proof, log_key, jwks };
 }
 
-/** The id in a receipt, whose signature is verified later. */
+/** The execution id in a receipt; its signature is verified later. */
 function idIn({ receipt }: ReceiptFile): string {
   try {
     const [, claims = ''] = receipt.split('.');
@@ -33,7 +33,7 @@ function idIn({ receipt }: ReceiptFile): string {
   throw new CliFailure('usage', 'The member receipt is not a receipt: take the header Execution-Receipt as it was answered.');
 }
 
-/** @throws CliFailure if the text holds no receipt */
+/** @throws CliFailure if the text contains no receipt */
 export function parseReceipt(text: string, name: string): ReceiptFile {
   try {
     const read: unknown = JSON.parse(text);

@@ -1,5 +1,5 @@
-/** A word of a POSIX shell, or of zsh, in which a word that begins with = is a program. */
+/** Quotes a word for POSIX shells and zsh, where a leading = expands to the path of a program. */
 export const quote = (text: string): string => (/^(?!=)[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-/** What a command is about, as its last word: one that begins with a dash is no option. */
+/** The last argument of a command, quoted; `--` keeps a leading dash from being read as an option. */
 export const operand = (text: string): string => `${text.startsWith('-') ? '-- ' : ''}${quote(text)}`;

@@ -9,7 +9,7 @@ import { servicePath } from './read.ts';
 
 type Versions = NonNullable<ChangeDetails['versions']>[number];
 
-/** A record of a change, with its members that differ: those of a new record are not kept. */
+/** A record of a change, with its differences if both versions were kept. */
 export type ChangedRecord = LoggedChange & { differences?: Difference[] };
 
 /** @throws Refusal NOT_FOUND if there is no such entry, or it has expired */
@@ -45,8 +45,8 @@ export function findObstacle({ entry, versions = [] }: ChangeDetails): string | 
 }
 
 /**
- * Undoes a change as one new change, if its records have not been changed since.
- * @throws CliFailure if it cannot be undone, or a record has been changed since
+ * Undoes a change with one new change, if its records have not changed since.
+ * @throws CliFailure if it cannot be undone, or a record has changed since
  */
 export async function undoChange(api: Api, details: ChangeDetails): Promise<void> {
   const obstacle = findObstacle(details);
@@ -61,7 +61,7 @@ export async function undoChange(api: Api, details: ChangeDetails): Promise<void
   }
 }
 
-/** Whether a record is another, is gone, or exists again. */
+/** Whether a refusal means that a record was changed, deleted or created again. */
 const saysChanged = ({ status, details, issues }: Refusal): boolean =>
   status === 404 || details.reason === 'etag_mismatch' || (status === 409 && issues.some(({ path }) => path.startsWith('/create')));
 

@@ -1,6 +1,6 @@
 import type { ServiceStats, StatsNumbers } from '../schemas/stats.ts';
 
-/** Columns of usage after the name, for the command line and the console. */
+/** Usage columns after the name, for the command line and the console. */
 export const usageHeads = ['Calls', 'Refused', 'Upstream failures', 'Mean latency'] as const;
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);

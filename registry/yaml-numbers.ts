@@ -1,7 +1,7 @@
 import type { ScalarTag, Tags } from 'yaml';
 import { isRawNumber, type RawNumber, toNumeric } from '../schemas/number.ts';
 
-/** A YAML 1.2 number in JSON syntax, without a plus sign or zeros or a dot at either end. */
+/** Converts a YAML 1.2 number to JSON syntax: no plus sign, leading zeros, or leading or trailing dot. */
 const asJson = (source: string): string =>
   source
     .replace(/^\+/, '')
@@ -20,8 +20,8 @@ const exactNumber: ScalarTag = {
   stringify: ({ value }) => (value as RawNumber).rawJSON,
 };
 
-/** Names of members stay as written. */
+/** Keeps member names as written. */
 const exactName: ScalarTag = { tag: 'tag:yaml.org,2002:str', default: 'key', test: number, resolve: (source) => source };
 
-/** Custom tags with which YAML readers and writers keep every digit of numbers. */
+/** Custom tags with which YAML parsers and writers keep every digit of numbers. */
 export const withExactNumbers = (tags: Tags): Tags => [exactName, exactNumber, ...tags];

@@ -6,7 +6,7 @@ export interface Unnamed {
   method: IntentEndpoint['method'];
   path: string;
   operationId?: string | undefined;
-  /** whether the path also has PATCH, so that PUT replaces */
+  /** whether the path also has PATCH, in which case PUT is named "replace" */
   hasPatch?: boolean;
 }
 
@@ -36,7 +36,7 @@ const readingVerbs =
 const prepositions =
   /^(by|for|of|in|into|from|to|on|onto|with|without|as|at|and|or|via|within|per|using|across|between|before|after|under|over)$/;
 
-/** Nouns when they precede a plural noun: report runs, login links, check items. */
+/** Verbs that are nouns before a plural noun: report runs, login links, check items. */
 const nouns = new Set(
   `block book build change check checkout claim commit copy count download exchange export extract filter fork import index issue label link load lock
   login logout look match merge open order pin ping play post preview purchase query queue refund release reply report request retry review run
@@ -71,7 +71,7 @@ const isSeveral = (noun: string): boolean => pluralize.isPlural(noun) && !plural
 const isVersion = (text: string): boolean => /^v?\d+([._]\d+)*((alpha|beta|rc|p)\d*)?$/i.test(text);
 const isVerb = (word: string | undefined): word is string => word !== undefined && verbs.has(word.toLowerCase());
 
-/** Acronyms are spelt out: an SMS, a URL. A long u is no vowel: a user, a unit. */
+/** Acronyms go by their first letter's name: an SMS, a URL. An initial "yoo" sound takes "a": a user, a unit. */
 const needsAn = (word: string): boolean =>
   /^\p{Lu}{2}/u.test(word) ? /^[AEFHILMNORSX]/.test(word) : /^(?:[aeio](?!ne\b|ne-)|u(?!ni|s[aeiu]|r[aeiu]|t[aeiu]|rl|pc|kr))/i.test(word);
 
@@ -99,13 +99,13 @@ const toPlural = (words: readonly string[]): string[] =>
 const toSingular = (words: readonly string[]): string[] =>
   inflectHead(words, (word) => (/^[A-Z]+s$/.test(word) ? word.slice(0, -1) : pluralize.singular(word)));
 
-/** The literal words of a part of a path; `isItem` if a parameter follows. */
+/** The literal words of one part of a path; `isItem` if a path parameter follows. */
 interface Resource {
   words: string[];
   isItem: boolean;
 }
 
-/** The resources of a path, outermost first, without versions and other noise. */
+/** The resources of a path, outermost first, without noise such as versions. */
 function readResources(path: string): Resource[] {
   const resources: Resource[] = [];
   let words: string[][] = [];
@@ -149,7 +149,7 @@ const links: Record<string, string> = {
   unassign: 'from',
 };
 
-/** @param verb - from an operationId that says nothing else */
+/** @param verb - from an operationId that adds nothing else */
 function nameByPath({ method, path, hasPatch }: Unnamed, verb: string | undefined): string {
   const resources = readResources(path);
   const last = resources.at(-1);
@@ -161,7 +161,7 @@ function nameByPath({ method, path, hasPatch }: Unnamed, verb: string | undefine
   const isNoun = lastPart.length > 1 && nouns.has(act ?? '') && isSeveral(lastPart.at(-1) ?? '');
   const canAct =
     !last.isItem && isVerb(act) && !isNoun && (lastPart.length < last.words.length || owners.length > 0 || lastPart.length > 1);
-  // list and get are nouns below a single item: the list of a card
+  // a lone "list" or "get" is a noun: the list of a card
   const isAct = /^(list|get)$/.test(act ?? '') ? last.words.length > 1 : readingVerbs.test(act ?? '') || !nouns.has(act ?? '');
   if (canAct && (method !== 'GET' || lastPart.length > 1 || isAct)) {
     const [, ...rest] = lastPart;
@@ -216,7 +216,7 @@ function readId(operationId: string, operation: Unnamed): { verb: string; rest: 
 const methodNames = /^(get|post|put|patch|delete)$/;
 const vague = /^(all|one|many|by|id|index|handler|api|v?\d+)$/;
 
-/** Whether words repeat the path, as in generated operationIds. */
+/** Whether the words only repeat the path, as in generated operationIds. */
 function isFromPath(rest: readonly string[], path: string): boolean {
   const squash = (words: readonly string[]) => words.map((word) => pluralize.singular(word.toLowerCase())).join('');
   const read = (text: string) =>
@@ -230,7 +230,7 @@ function isFromPath(rest: readonly string[], path: string): boolean {
   return [literal, read(path.replace(/[{}]/g, ' ')), [...literal, ...places]].some((words) => squash(words) === said);
 }
 
-/** A name such as "Delete a coupon" from the operationId, unless that only repeats the path, which says more. */
+/** A name such as "Delete a coupon", from the operationId unless that only repeats the path, which is then more precise. */
 export function nameAction(operation: Unnamed): string {
   const id = (operation.operationId ?? '').replace(/controller(?=[._\-/])/i, '');
   const read = isFromPath(readWords(id), operation.path) ? undefined : readId(id, operation);
@@ -256,7 +256,7 @@ const segmentsOf = (path: string): string[] => path.split('/').filter(Boolean);
 const inWords = (segments: readonly string[]): string =>
   segments.flatMap((segment) => (isVersion(segment) ? [segment] : readWords(segment))).join(' ');
 
-/** Labels that tell apart operations with the same name, shortest first; a label may be empty. */
+/** Labels that distinguish operations of the same name, shortest first; a label may be empty. */
 const labels: ((one: Named, group: readonly Named[]) => string)[] = [
   ({ path }, group) =>
     inWords(segmentsOf(path).filter((part) => !part.includes('{') && !group.every((other) => segmentsOf(other.path).includes(part)))),

@@ -9,7 +9,7 @@ export interface Input {
   name: string;
   in: 'path' | 'query' | 'header' | 'body';
   isRequired: boolean;
-  /** how a list or object is serialised, if not in the usual way */
+  /** how a list or object is serialised, if not in the default style */
   style?: Parameter['style'];
   /** of a part of a multipart form */
   contentType?: string;
@@ -19,10 +19,10 @@ export interface Input {
 
 export interface BodyInputs {
   contentType: string;
-  /** no body, made of its members, or one input as a whole */
+  /** no body, one input per member, or one input for the whole body */
   kind: 'none' | 'members' | 'whole';
   inputs: Input[];
-  /** the body as one input, if its members cannot be inputs */
+  /** alternative: the whole body as one input, if its members cannot be inputs */
   asWhole?: () => BodyInputs;
 }
 
@@ -36,7 +36,7 @@ const isText = (mediaType: string): boolean =>
 const isBytes = (mediaType: string): boolean => !isJsonType(mediaType) && !isText(mediaType) && !isForm(mediaType);
 const isForm = (mediaType: string): boolean => isFormType(mediaType) || isMultipartType(mediaType);
 
-/** Content types by preference. JSON Patch comes late, because other types show what is changed. */
+/** Content types by preference. JSON Patch comes late, because other types describe the members that change. */
 const sendable: ((mediaType: string) => boolean)[] = [
   (mediaType) => mediaType === json,
   (mediaType) => mediaType === 'application/merge-patch+json',
@@ -99,7 +99,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   if (isForm(contentType) && !types.includes('object')) throw new Unfit(path, `takes a form that is not an object (${types.join(' or ')})`);
   if (!isForm(contentType) && !isOneObject && facts.properties.size === 0) return whole(facts);
   if (!isForm(contentType) && types.length > 1) return whole(facts);
-  // required members of an optional body are not required themselves
+  // as separate inputs, the required members of an optional body could not be required
   if (!isForm(contentType) && !isRequired && facts.types?.has('null') && facts.required.size > 0) return whole(facts);
   const object: Facts = { ...facts, types: new Set(['object']) };
   if (facts.properties.size === 0)
@@ -111,7 +111,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   return { contentType, kind: 'members', inputs, ...(!isForm(contentType) && { asWhole: () => whole(object) }) };
 }
 
-/** Whether a schema allows no members, rather than not describing them. */
+/** Whether a schema allows no members, as opposed to not describing them. */
 function isEmpty(schema: unknown): boolean {
   const found = follow(schema);
   return isNode(found) && (isNode(found.properties) || found.additionalProperties === false || found.maxProperties === 0);
@@ -124,7 +124,7 @@ const readMembers = (facts: Facts, path: string): Input[] =>
     return [{ name, in: 'body' as const, isRequired: facts.required.has(name), facts: member, path }];
   });
 
-/** As `encoding` says, else lists repeated and objects in brackets, or JSON in parts. */
+/** Serialises as `encoding` says. By default, forms repeat keys of lists and bracket members of objects; multipart bodies use JSON. */
 function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['content_type'], addNote: AddNote): Input[] {
   const path = input.facts.path ?? input.path;
   const isMultipart = isMultipartType(contentType);
@@ -151,7 +151,7 @@ function withContentType(input: Input, { contentType }: Node, path: string, addN
   return input;
 }
 
-/** The constraints on the bytes do not apply to their base64. */
+/** Drops constraints on the bytes, which do not apply to their base64 form. */
 function asFile(input: Input): Input {
   const { description, types, items } = input.facts;
   const isList = types?.has('array') === true;
@@ -170,15 +170,15 @@ function isBinary(facts: Facts, encoding: Node): boolean {
   return facts.isBinary === true || facts.items?.().isBinary === true || (type !== '' && isBytes(type));
 }
 
-/** Whether a value may contain objects, whose members repeated keys could not tell apart. */
+/** Whether a value may contain objects, whose members could not be told apart with repeated keys. */
 const hasObjects = ({ types, items }: Facts): boolean => types?.has('object') === true || isCompound(items?.() ?? anything);
 
 export const joinedOtherwise = 'its values are serialised in an unsupported way';
 
-/** Whether a value may be a list or object; one that may be anything usually is neither. */
+/** Whether a value may be a list or object. Values of any type count as neither, which they usually are. */
 export const isCompound = ({ types }: Facts): boolean => types !== undefined && (types.has('array') || types.has('object'));
 
-/** The `style` and `explode` of OpenAPI as the style of a parameter; empty if usual. */
+/** Converts OpenAPI's `style` and `explode` to the style of a parameter; empty for the default. */
 export function readStyle({ style, explode }: Node, usual: 'form' | 'simple'): { style?: NonNullable<Parameter['style']> } | 'other' {
   const said = text(style) ?? usual;
   if (said === 'form') return explode === false ? { style: 'commas' } : {};

@@ -27,12 +27,12 @@ function describeScheme(given: Node): string {
 }
 
 /**
- * The places of the credential: all in the first usual requirement of the document, else the first usable scheme, else headers that can only be a credential.
+ * The places of the credential: all of the document's first usable requirement, else the first usable scheme, else headers that only carry credentials.
  */
 export function findCredentialPlaces(schemes: Node, security: unknown, headers: ReadonlySet<string>): CredentialPlace[] {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
   const names = Object.keys(schemes);
-  // several keys in the query do no harm, and documents often list as alternatives keys that belong together
+  // query keys that belong together are often listed as alternatives, and sending all of them is harmless
   const keys = [...new Set(required.flat())];
   const isInQuery = ({ type, in: place }: Node): boolean => type === 'apiKey' && place === 'query';
   const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
@@ -53,7 +53,7 @@ function placeOf({ type, in: kind, name = '', scheme }: Node): CredentialPlace |
   return kind === 'query' && /^[\x21-\x7e]{1,100}$/.test(String(name)) ? { kind, name: String(name) } : undefined;
 }
 
-/** The option of `services credential set`. */
+/** The matching option of `services credential set`. */
 export const credentialOption = ({ kind, name, scheme }: CredentialPlace): string => (scheme ? `--${scheme}` : `--${kind} ${quote(name)}`);
 
 const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

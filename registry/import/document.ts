@@ -20,8 +20,8 @@ export function decodeText(bytes: Uint8Array): string {
 }
 
 /**
- * Reads JSON or YAML 1.2, keeping every digit. Texts that begin with a brace or bracket are read as JSON first, which is much faster.
- * @throws DocumentError that names the line
+ * Parses JSON or YAML 1.2, keeping every digit. Text that begins with a brace or bracket is parsed as JSON first, which is much faster.
+ * @throws DocumentError naming the line
  */
 export function readDocument(text: string): unknown {
   const content = text.replace(/^\ufeff/, '');
@@ -29,12 +29,12 @@ export function readDocument(text: string): unknown {
   return /^\s*[{[]/.test(content) ? readJson(content) : readYaml(content);
 }
 
-/** YAML has braces as well, so invalid JSON may be YAML. */
+/** Falls back to YAML, which allows braces, too. */
 function readJson(text: string): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    // too deep for reading number by number; refused later
+    // too deep for the exact parser; refused later
     if (error instanceof RangeError) return JSON.parse(text);
     if (text.length > 1_000_000) throw new DocumentError(`The document is not JSON: ${(error as Error).message}`);
     return readYaml(text);
@@ -50,7 +50,7 @@ function readYaml(text: string): unknown {
   if (error) throw new DocumentError(`The document is neither JSON nor YAML: ${error.message.trim()}`);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 1000 });
-    // an alias may refer to its own ancestor, which has no JSON form
+    // throws if an alias refers to its own ancestor
     if (text.includes('*')) JSON.stringify(value);
     return value;
   } catch (error) {
@@ -60,13 +60,13 @@ function readYaml(text: string): unknown {
 
 function parseYaml(text: string) {
   try {
-    // the parser's own check compares each key with all before it: a minute for 40,000 keys
+    // the parser's own uniqueness check is quadratic: a minute for 40,000 keys
     const options = { merge: true, prettyErrors: true, logLevel: 'error', uniqueKeys: false, customTags: withExactNumbers } as const;
     const document = parseDocument(text, options);
     visit(document, { Map: (_, { items }) => requireUnique(items, text) });
     return document;
   } catch (error) {
-    // the parser is recursive
+    // the recursive parser ran out of stack
     if (error instanceof RangeError) throw new DocumentError(tooDeep);
     throw error;
   }

@@ -7,7 +7,7 @@ export type Constraints = { [Name in KeywordName]?: KeywordValue<Name> | undefin
 
 /** The constraints on a value, with references and combinations resolved. */
 export interface Facts extends Constraints {
-  /** undefined: any */
+  /** undefined: any type */
   types?: ReadonlySet<string> | undefined;
   default?: unknown;
   description?: string | undefined;
@@ -16,7 +16,7 @@ export interface Facts extends Constraints {
   /** bytes rather than text */
   isBinary?: true | undefined;
   items?: (() => Facts) | undefined;
-  /** of members that are not named */
+  /** constraints on unnamed members */
   values?: (() => Facts) | undefined;
   exclusiveMinimum?: Numeric | undefined;
   exclusiveMaximum?: Numeric | undefined;
@@ -24,14 +24,14 @@ export interface Facts extends Constraints {
   minItems?: number | undefined;
   maxItems?: number | undefined;
   path?: string | undefined;
-  /** read on demand, since a schema may contain itself */
+  /** read lazily, because a schema may contain itself */
   properties: ReadonlyMap<string, () => Facts>;
   required: ReadonlySet<string>;
 }
 
 export const anything: Facts = { properties: new Map(), required: new Set() };
 
-/** @param isSure - whether all schemas apply (`allOf`); if only one does, the result is what certainly applies */
+/** @param isSure - whether all schemas apply (`allOf`). Otherwise only one does, and the result is what holds for each of them */
 type Combine<Value> = (values: Value[], isSure: boolean) => Value | undefined;
 
 const sameJson = (left: unknown, right: unknown): boolean => canonicalText(left) === canonicalText(right);
@@ -41,7 +41,7 @@ const commonValues = (left: readonly unknown[], right: readonly unknown[]) =>
 const union = (sets: ReadonlySet<string>[]): ReadonlySet<string> => new Set(sets.flatMap((set) => [...set]));
 const intersection = (left: ReadonlySet<string>, right: ReadonlySet<string>) => new Set([...left].filter((item) => right.has(item)));
 
-/** If only one schema applies, the value on which all agree. */
+/** The first value if all schemas apply; otherwise the value that all share, if any. */
 const agreed = <T>(values: T[], isSure: boolean): T | undefined =>
   isSure || values.every((value) => value === values[0] || sameJson(value, values[0])) ? values[0] : undefined;
 
@@ -118,5 +118,5 @@ function combineAll(all: readonly Facts[], isSure: boolean): Facts {
 
 export const allOf = (parts: readonly Facts[]): Facts => combineAll(parts, true);
 
-/** `oneOf` and `anyOf`: what certainly applies. */
+/** The facts that hold for every branch of `oneOf` or `anyOf`. */
 export const oneOf = (branches: readonly Facts[]): Facts => combineAll(branches, false);

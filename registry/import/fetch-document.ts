@@ -17,7 +17,7 @@ const complaints: Record<DialError['failure'], string> = {
 export function openFetcher(rules: EgressRules) {
   const client = openHttpClient((target) => dial(target, { rules, resolve: resolveBySystem, connectTimeoutMs }), maxBytes);
   return {
-    /** Fetches a file under the rules for calls: https, public addresses checked on the connection, no redirects. */
+    /** Fetches a file under the rules for calls: https, public addresses checked when connecting, no redirects. */
     async fetch(address: string): Promise<Uint8Array> {
       const url = URL.parse(address);
       const problems = url === null ? ['must be an absolute URL'] : checkOrigin(originOf(address), rules);

@@ -7,7 +7,7 @@ import { anything, type Facts } from './facts.ts';
 import { type AddNote, follow, list, type Node, node, pathOf, Unfit, written } from './node.ts';
 import { type Operation, readParameters } from './operation.ts';
 
-/** Headers that the gate sends itself, or that no API needs from callers. */
+/** Headers that the gate sets itself, or that APIs do not need from callers. */
 const suppliedHeaders = [
   'accept',
   'content-type',
@@ -32,13 +32,13 @@ export interface CredentialNames {
 
 export interface HeaderRules {
   credentials: CredentialNames;
-  /** sent with every call, by name in lower case */
+  /** header fields sent with every call, by lower-case name */
   fixed: ReadonlyMap<string, { name: string; value: string }>;
-  /** left out, in lower case */
+  /** lower-case names of header fields to leave out */
   ignored: ReadonlySet<string>;
 }
 
-/** Callers may not choose headers that steer the connection or identify the caller. */
+/** Whether callers may set a header field: not those that control the connection or identify the caller. */
 const mayBeField = (name: string): boolean => publicHeaderName.safeParse(name).success;
 
 const lower = (parameter: Node): string => String(parameter.name).toLowerCase();
@@ -55,7 +55,7 @@ function headersOf(operations: readonly Operation[]): Node[] {
   });
 }
 
-/** The only value of a header parameter; the default of a version counts. */
+/** The only allowed value of a header parameter; for version headers, the default counts. */
 function constantOf(parameter: Node): string | Numeric | undefined {
   const schema = node(follow(parameter.schema ?? parameter));
   const allowed = list(schema.enum);
@@ -64,8 +64,8 @@ function constantOf(parameter: Node): string | Numeric | undefined {
 }
 
 /**
- * Header fields that most operations have, always with the same value.
- * @param given - by the admin, which take precedence
+ * Header fields that at least half of the operations have, always with the same value.
+ * @param given - header fields set by the admin, which take precedence
  */
 export function findFixedHeaders(
   operations: readonly Operation[],
@@ -101,7 +101,7 @@ export function readCredentialNames(schemes: Node, operations: readonly Operatio
   };
 }
 
-/** Some APIs accept the credential in the query or body as well as in a header. */
+/** Whether a query or body field carries the credential: some APIs accept it there as well as in a header. */
 export const isCredentialField = (name: string, { header, query }: CredentialNames): boolean =>
   query.has(name) || (header.has(name.toLowerCase()) && /token|key|secret/i.test(name));
 

@@ -22,10 +22,10 @@ export interface RequestContext extends Reading {
   headers: HeaderRules;
 }
 
-/** @throws Unfit if a call cannot carry what the operation needs */
+/** @throws Unfit if a call cannot carry something that the operation needs */
 export function makeRequest(operation: Operation, context: RequestContext): Request {
   const { asWhole, ...body } = readBodyInputs(operation, context);
-  // notes on an attempt matter only if it succeeds
+  // notes on a failed attempt are discarded
   const attempt = (tried: BodyInputs): Request => {
     const notes: Note[] = [];
     const request = assemble(operation, tried, { ...context, addNote: (path, note) => notes.push({ path, note }) });
@@ -78,7 +78,7 @@ function assemble(operation: Operation, body: BodyInputs, context: RequestContex
   };
 }
 
-/** The document has no name for the body as a whole. */
+/** Names the body, which has no name in the document. */
 const nameWhole = (inputs: readonly Input[], others: readonly Input[]): Input[] =>
   inputs.map((input) => ({ ...input, name: others.some(({ name }) => name === 'body') ? 'request_body' : 'body' }));
 
@@ -170,7 +170,7 @@ function rename(name: string, taken: Set<string>): string {
   for (let candidate = plain; ; candidate = `path_${candidate}`) if (!taken.has(candidate) && candidate !== '__proto__') return candidate;
 }
 
-/** Percent-encodes what a path may not have as it is. */
+/** Percent-encodes characters that are not allowed in a path. */
 export const encodeLiteral = (text: string): string =>
   text.replace(/%(?![0-9a-f]{2})|[^\w\-.~:/?#[\]@!$&'()*+,;=%]/giu, (character) => encodeURIComponent(character));
 

@@ -3,27 +3,27 @@ import { DocumentError, decodeText, readDocument } from './document.ts';
 import { type Home, homeOf, isNode, locate, lookUp, type Node, type Note, node, pathOf, text, unreadMember } from './node.ts';
 
 export interface Loaded {
-  /** its objects know the files that they refer to */
+  /** its objects resolve their own references to other files */
   document: unknown;
   /** files that could not be read */
   notes: Note[];
   /** all files that were read, the document first */
   files: string[];
-  /** references out of the library, which were not followed */
+  /** references that lead out of the library and were not followed */
   left: string[];
 }
 
 export interface Library {
-  /** path or address of the document */
+  /** path or URL of the document */
   origin: string;
   /** resolves a reference without its fragment; undefined if it leads out of the library */
   find(reference: string, from: string): string | undefined;
   read(path: string): Promise<Uint8Array> | Uint8Array;
-  /** the path below the folder of the document */
+  /** path relative to the folder of the document */
   nameOf(path: string): string;
 }
 
-/** Whether a file may be a part: JSON or YAML, without hidden files and folders in its path. */
+/** Whether a file may be part of a document: JSON or YAML, neither hidden nor in a hidden folder. */
 export const isPartName = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|[\\/])\./.test(path);
 
 /** Reads a document and the files of the library that it refers to, wherever OpenAPI allows references. */
@@ -66,7 +66,7 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
       else if (!read.has(address) && !parts.has(address)) parts.set(address, readPart(address));
     }
     for (const [address, part] of parts) add(address, await part);
-    // look only through what is referred to
+    // next, search only the targets of references
     wave = references.map((reference) => lookUp(reference, String(reference.$ref))).filter(isNode);
   }
   return { document: main.root, notes, files, left: [...left].sort() };
@@ -74,7 +74,7 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
 
 const fileOf = ({ $ref }: Node): string => (text($ref) ?? '').split('#')[0] ?? '';
 
-/** Members whose own members have free names. */
+/** Members that are maps with arbitrary keys. */
 const maps = new Set(
   'paths properties patternProperties definitions $defs dependentSchemas schemas responses parameters requestBodies headers securitySchemes securityDefinitions pathItems content encoding'.split(
     ' ',
@@ -88,7 +88,7 @@ const opaque = new Set(
 
 const prose = new Set(['description', 'title', 'summary']);
 
-/** The objects with a reference, where OpenAPI allows one; notes references elsewhere. */
+/** Objects with a reference where OpenAPI allows one. Adds notes on references elsewhere. */
 function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap = false): Generator<Node> {
   if (typeof value !== 'object' || value === null || seen.has(value)) return;
   seen.add(value);
@@ -110,7 +110,7 @@ const isUsual = (path: string): boolean => /(^|\/)(openapi|swagger)\.\w+$/i.test
 const depthOf = (path: string): number => path.split('/').length;
 
 /**
- * The documents in the topmost folder that has any, likeliest first.
+ * The documents in the topmost folder that contains any, likeliest first.
  * @throws DocumentError if there are none
  */
 export async function findDocuments(names: readonly string[], read: (name: string) => Promise<Uint8Array> | Uint8Array): Promise<string[]> {

@@ -14,7 +14,7 @@ const maxFetches = 5_000;
 const maxFiles = 10_000;
 
 /**
- * Reads the document in a file or folder, with the JSON and YAML files that it refers to in that folder or in `parts`. Nothing else is read or fetched.
+ * Reads the document in a file or folder, with the JSON and YAML files in that folder or in `parts` that it refers to. Reads and fetches nothing else.
  * @throws CliFailure
  */
 export async function loadFile(source: string, parts?: string): Promise<Loaded> {
@@ -28,7 +28,7 @@ export async function loadFile(source: string, parts?: string): Promise<Loaded> 
     find: (reference, from) => {
       if (root === undefined || /^[a-z][a-z0-9+.-]+:/i.test(reference)) return undefined;
       try {
-        // resolve links first, so that none leads out of the folder or to a hidden file
+        // resolve symbolic links first, so that none leads out of the folder or to a hidden file
         const path = realpathSync.native(resolve(dirname(from), reference));
         return path.startsWith(root.replace(/[\\/]?$/, sep)) && isPartName(relative(root, path)) && statSync(path).isFile()
           ? path
@@ -66,7 +66,7 @@ async function chooseDocument(folder: string): Promise<string> {
 }
 
 /**
- * Fetches a document, under the rules for calls, with the files below the address `parts` that it refers to.
+ * Fetches a document under the rules for calls, with the files below the URL `parts` that it refers to.
  * @throws DocumentError
  */
 export async function loadAddress(address: string, rules: EgressRules, parts?: string): Promise<Loaded> {

@@ -4,7 +4,7 @@ import type { AddNote } from './node.ts';
 import { toPlainText } from './plain-text.ts';
 import { fitName } from './text.ts';
 
-/** Keeps uids with long namespaces below 200 characters. */
+/** Keeps uids below 200 characters even with long namespaces. */
 const maxSlugLength = 100;
 const maxNamespaceLength = 80;
 
@@ -18,14 +18,14 @@ export function makeSlug(text: string): string {
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
-/** Does not split words at capitals. */
+/** A slug that does not split words at capitals. */
 export const makeFileName = (name: string): string => makeSlug(name.replace(/['\u2019]/g, '').toLowerCase());
 
 /** `GET /orders/{orderId}/lines` becomes `get-orders-by-order-id-lines`. */
 export function makePathSlug(method: string, path: string): string {
   const words = path.replace(/\{([^}]*)\}/g, (_, name: string) => `/by ${name}/`);
   const slug = makeSlug(`${method} ${words}`);
-  // a path in another script leaves only the method
+  // a path in a non-Latin script would leave only the method
   const isTelling = /[^\p{ASCII}]/u.test(path) === false;
   return isTelling ? slug : `${slug}-${digest(path)}`;
 }
@@ -36,16 +36,16 @@ const maxNameLength = 80;
 const firstSentence = (text: string): string =>
   (/^.*?(?<!\b(?:e\.g|i\.e|etc|vs|cf|no|approx))[.!?](?=\s+\p{Lu}|\s*$)/su.exec(text)?.[0] ?? text).replace(/[.:\s]+$/, '');
 
-/** Names of functions: `getActionsById()`, `list_all_orders`. */
+/** Function names: `getActionsById()`, `list_all_orders`. */
 const isIdentifier = (text: string): boolean => /^[A-Za-z]\w*(\(\)|_\w*)$|^[a-z]+([A-Z][a-z0-9]+){2,}$/.test(text);
 
-/** Sentences that address the reader or describe the endpoint, rather than say what it does; and addresses. */
+/** Sentences that address the reader or describe the endpoint instead of its action, and URLs. */
 const isTalk = (text: string): boolean =>
   /\?$|[{}]|^\/|^[A-Z]+ \/|^https?:|^(this|these|you|your|we|it|with|use this|the following|if|when|note|warning|deprecated|an? (api )?(method|endpoint|operation))\b/i.test(
     text,
   );
 
-/** The title in a summary; undefined if it is too long or no title. */
+/** The title in a summary; undefined if it is too long or not a title. */
 export function readTitle(summary: string | undefined, path: string, addNote: AddNote): string | undefined {
   const title = fitName(firstSentence(toPlainText(summary ?? '').split(/\n\s*\n/)[0] ?? ''), path, addNote, Infinity);
   if (title === undefined || [...title].length > maxNameLength || isTalk(title) || isIdentifier(title)) return undefined;
@@ -59,7 +59,7 @@ const versionOf = (segment: string, isFirst: boolean): string | undefined =>
   isFirst || /[v.]/i.test(segment) ? smallMajor.exec(segment)?.[1] : undefined;
 
 /**
- * The version in all addresses, else that of the document. Ignores dates, large numbers and 0.
+ * The version that all addresses share, else that of the document. Ignores dates, large numbers and 0.
  * @param addresses - paths of the servers with those of their operations
  */
 export function majorVersion(document: string, addresses: readonly string[]): string | undefined {

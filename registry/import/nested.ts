@@ -4,13 +4,13 @@ import type { Facts } from './facts.ts';
 import type { AddNote } from './node.ts';
 import { fitDescription } from './text.ts';
 
-/** An intent has at most 32 levels of JSON, and each level of a schema takes two. */
+/** An intent may have 32 levels of JSON, and each schema level takes two. */
 const maxLevels = 12;
 
-/** Bounds the work on schemas that branch a lot. */
+/** Bounds the work on heavily branching schemas. */
 const maxSchemas = 3_000;
 
-/** Longest description of a member, in UTF-16 units; the first that fits is used. */
+/** Maximum lengths of member descriptions to try in turn, in UTF-16 units. */
 const descriptionLengths = [400, 120, 0];
 
 const cutComment = 'truncated: what is inside is not described here';
@@ -19,12 +19,12 @@ const loopComment = 'truncated: recursive, inside is the same again';
 export interface Described {
   parameter: Parameter;
   facts: Facts;
-  /** whether null is a value, rather than a way to leave the parameter out */
+  /** whether null is sent as a value instead of omitting the parameter */
   isNullSent: boolean;
 }
 
 /**
- * Adds schemas of nested values, at most 16 KB per intent; deeper levels that do not fit are left out.
+ * Adds schemas of nested values, up to 16 KB per intent, and omits deeper levels that do not fit.
  * @param path - JSON pointer to the operation
  */
 export function describeInside(described: readonly Described[], path: string, addNote: AddNote): Parameter[] {
@@ -36,7 +36,7 @@ export function describeInside(described: readonly Described[], path: string, ad
       fitting = written;
       if (!written.some(({ isCut }) => isCut)) break;
     }
-    // shorter descriptions are worth one more level while there are few
+    // with few levels, shorten descriptions to gain another level
     if (fitting && (at > 0 || levelsOf(fitting) > 2 || !fitting.some(({ isCut }) => isCut))) break;
   }
   if (fitting === undefined) addNote(path, 'the inside of its inputs is not described: it would take more than 16 KB');
@@ -49,7 +49,7 @@ export function describeInside(described: readonly Described[], path: string, ad
 }
 
 interface Written {
-  /** undefined if the parameter itself says everything */
+  /** undefined if the parameter itself is complete */
   schema: NestedSchema | undefined;
   bytes: number;
   levels: number;
@@ -91,7 +91,7 @@ function write({ facts, isNullSent }: Described, levels: number, descriptionLeng
   return { schema, bytes, levels, isCut };
 }
 
-/** Constraints that a parameter itself cannot express. */
+/** Constraints that only a nested schema can express. */
 const nestedOnly = ['exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems'] as const;
 
 function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
@@ -102,7 +102,7 @@ function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
   return { type: others.length === 0 ? first : [first, ...others] };
 }
 
-/** Longer enumerations are left to the service. */
+/** Longer enumerations are omitted; the service checks such values. */
 const maxValues = 100;
 
 function constraintsOf(facts: Facts, isWhole: boolean): NestedSchema {

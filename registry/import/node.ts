@@ -2,7 +2,7 @@ import { isObject, pointer } from '../../functions/core/json.ts';
 import { isNumeric, isRawNumber, type Numeric, numberText, toDouble } from '../../schemas/number.ts';
 import { DocumentError } from './document.ts';
 
-/** The JSON pointer (RFC 6901) to an object, preceded by its file if there are several. */
+/** Key of an object's JSON pointer (RFC 6901), prefixed with its file if there are several. */
 export const place = Symbol('place');
 
 const home = Symbol('home');
@@ -25,16 +25,16 @@ export const texts = (value: unknown): string[] => list(value).filter((item) => 
 export const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 export const numeric = (value: unknown): Numeric | undefined => (isNumeric(value) ? value : undefined);
 export const number = (value: unknown): number | undefined => (isNumeric(value) ? toDouble(value) : undefined);
-/** A text, or a number as written: an unquoted version such as 1.10 is a number in YAML. */
+/** A string, or a number as written: an unquoted version such as 1.10 is a number in YAML. */
 export const written = (value: unknown): string | undefined => (isNumeric(value) ? numberText(value) : text(value));
 
-/** Marks a file that could not be read; its value ends the sentence "the reference ...". */
+/** Member that marks a file that could not be read; its value completes the sentence "the reference ...". */
 export const unreadMember = 'x-unread';
 
 const maxDepth = 500;
 
 /**
- * Copies a parsed file so that every object knows its place and file.
+ * Copies a parsed file and gives every object its place and file.
  * @param name - prefix of the places
  * @throws DocumentError if it is nested too deeply
  */
@@ -68,14 +68,14 @@ export class Unfit extends Error {
   override readonly name = 'Unfit';
   readonly path: string;
 
-  /** @param reason - ends the sentence "the operation ..." */
+  /** @param reason - completes the sentence "the operation ..." */
   constructor(path: string, reason: string) {
     super(reason);
     this.path = path;
   }
 }
 
-/** The target of a chain of references, or the reason if there is none, which ends the sentence "the reference ...". */
+/** The target of a chain of references, or why there is none, completing the sentence "the reference ...". */
 export function follow(value: unknown): Node | string {
   const seen = new Set<Node>();
   let here = node(value);
@@ -89,12 +89,12 @@ export function follow(value: unknown): Node | string {
   return here;
 }
 
-/** Undefined for objects that the import has made. */
+/** The file of an object; undefined for objects that the import created. */
 export const homeOf = (value: Node): Home | undefined => value[home] as Home | undefined;
 
 const circular = 'leads back to itself';
 
-/** Most references inside one pointer; more count as a circle. */
+/** Maximum number of references resolved within one pointer; beyond that it counts as circular. */
 const maxSteps = 20;
 
 export function lookUp(from: Node, reference: string, steps = 0): Node | string {

@@ -9,8 +9,8 @@ import { keepMost, makeParameter } from './parameter.ts';
 const isJson = (mediaType: string): boolean => isJsonType(mediaType) || mediaType === '*/*' || mediaType === 'application/*';
 
 /**
- * The members of the success response; a list or single value becomes `items` or `value`, as the gate returns it. Of several responses, only what all contain is
- * required.
+ * The members of the success response; a list or single value becomes `items` or `value`, as the gate returns it. A member is required only if
+ * every success response requires it.
  */
 export function makeOutputs({ node: operation }: Operation, { readSchema, addNote }: Reading): Parameter[] {
   const answers = readSuccesses(operation).map(([status, response]) => (status === '204' ? [] : readForms(response)));
@@ -22,7 +22,7 @@ export function makeOutputs({ node: operation }: Operation, { readSchema, addNot
   return describe(facts, isAlwaysThere, pathOf(usable[0]?.schema) || pathOf(operation), addNote);
 }
 
-/** Text that is too long for `value` is returned as `base64`, so neither is required. */
+/** Describes responses that are not JSON. Text too long for `value` is returned as `base64`, so neither is required. */
 function describeContent(mediaTypes: readonly string[]): Parameter[] {
   if (mediaTypes.length === 0) return [];
   const known = [...new Set(mediaTypes.flatMap((mediaType) => essenceOf(mediaType) ?? []))];

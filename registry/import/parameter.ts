@@ -7,7 +7,7 @@ import { fitDescription } from './text.ts';
 
 export const maxParameters = 100;
 
-/** Keeps required parameters first, in order. @param note - follows the number of parameters that are dropped */
+/** Keeps as many items as are allowed, preferring required ones, in order. @param note - follows the number of dropped items */
 export function keepMost<T>(items: readonly T[], isRequired: (item: T) => boolean, note: string, path: string, addNote: AddNote): T[] {
   const ranked = [...items.filter(isRequired), ...items.filter((item) => !isRequired(item))];
   if (items.length > maxParameters) addNote(path, `${items.length - maxParameters} ${note} ${maxParameters}`);
@@ -32,9 +32,9 @@ const present = <T extends object>(members: T): Partial<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 /**
- * Leaves out and notes what the registry would refuse.
- * @param parent - JSON pointer to its parent
- * @param carrier - for header fields, which have rules of their own
+ * Makes a parameter, leaving out and noting what the registry would refuse.
+ * @param parent - JSON pointer to the parameter's parent
+ * @param carrier - set for header fields, which have their own rules
  * @returns undefined if the name is not allowed
  */
 export function makeParameter(
@@ -48,7 +48,7 @@ export function makeParameter(
   const path = facts.path ?? parent;
   const type = chooseType(facts, path, addNote);
   const description = fitDescription(facts.description, path, addNote);
-  // the type says nothing about null: the value may be left out, or its schema says that it may be null
+  // drop null, which the type excludes: optional values are omitted, and nullable ones say so in their schema
   const allowed = type === 'any' || type === 'null' ? facts.enum : facts.enum?.filter((value) => value !== null);
   const constraints = Object.fromEntries(keywordNames.map((name) => [name, facts[name]]));
   const candidate: Parameter = {

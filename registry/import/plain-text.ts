@@ -22,10 +22,10 @@ function decodeEntity(whole: string, name: string): string {
   return code > 31 && code <= 0x10ffff ? String.fromCodePoint(code) : ' ';
 }
 
-/** More than a description can have with markup; some patterns below are slow on long texts. */
+/** Longer than any usable description with markup; some patterns below are slow on long input. */
 const maxLength = 12_000;
 
-/** Removes HTML and Markdown markup. Words in angle brackets that are no HTML stay. */
+/** Removes HTML and Markdown markup, but keeps words in angle brackets that are not HTML. */
 export function toPlainText(text: string): string {
   const plain = text
     .slice(0, maxLength)

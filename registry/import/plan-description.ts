@@ -9,14 +9,14 @@ import { checkPlanned, distinct, type ImportOptions, type ImportPlan, planOne } 
 import { makeService } from './service.ts';
 import { fitDescription, fitName } from './text.ts';
 
-/** As in section 2.6, with an underscore, and in the overview form. */
+/** Spellings: as in section 2.6, with an underscore, and of the overview form. */
 const infoNames = ['service-info', 'service_info', 'service'];
 
 const infoIn = (members: Node): string | undefined => infoNames.find((name) => isNode(members[name]));
 
 export const isServiceDescription = (members: Node): boolean => infoIn(members) !== undefined && members.intents !== undefined;
 
-/** Members that the gate provides itself; the prefix is the name of the protocol. */
+/** Members that the gate provides itself; their prefix is the protocol's name. */
 const ownToGate = /^security$|-(public-key|policy-file|api-discovery|api-execute)$/;
 
 const assigned = ['intent_id', 'service_id', 'service_name', 'match', 'digest'];
@@ -79,7 +79,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
   return { ...plan, notes: distinct(notes) };
 }
 
-/** The origin of an endpoint on a subdomain of the service: many services are found at `shop.example` and called at `api.shop.example`. */
+/** The origin of an endpoint on a subdomain of the service, such as `api.shop.example` for `shop.example`. */
 function originBelow(endpoint: unknown, serviceUrl: string): string | undefined {
   const there = URL.parse(originOf(text(endpoint) ?? text(node(endpoint).url) ?? '') ?? '');
   const home = URL.parse(serviceUrl);
@@ -139,7 +139,7 @@ function fitUid(given: unknown, path: string, addNote: AddNote): unknown {
   return uid ?? given;
 }
 
-/** Other gates percent-encode the braces of path parameters. */
+/** Makes an endpoint of an address. Other gates percent-encode the braces of path parameters. */
 function fitEndpoint(address: string, { input_parameters }: Node, path: string, addNote: AddNote): string {
   addNote(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
   const names = list(input_parameters).map((input) => node(input).name);
@@ -150,7 +150,7 @@ function fitEndpoint(address: string, { input_parameters }: Node, path: string, 
 function fitParameters(given: unknown, path: string, addNote: AddNote): unknown {
   if (Array.isArray(given)) return given.map((one, at) => (isNode(one) ? fitParameter(one, `${path}/${at}`, addNote) : one));
   if (!isNode(given)) return given;
-  // a schema, rather than parameters of which one is called properties
+  // a schema, as opposed to parameters of which one is named "properties"
   const isSchema = isNode(given.properties) && Object.values(given.properties).every(isNode);
   const [members, required] = isSchema ? [node(given.properties), texts(given.required)] : [given, []];
   if (!Object.values(members).every(isNode)) return given;

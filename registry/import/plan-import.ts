@@ -5,7 +5,7 @@ import { isServiceDescription, planDescription } from './plan-description.ts';
 import { planOpenApi } from './plan-openapi.ts';
 
 /**
- * Plans the import of OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description (specification section 2.6). Every planned intent passes the checks of the registry.
+ * Plans the import of OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description (specification section 2.6). Planned intents pass the registry's checks.
  * @throws DocumentError if it is none of these, or if a required option is missing
  */
 export function planImport(document: unknown, options: ImportOptions): ImportPlan {

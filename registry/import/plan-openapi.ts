@@ -25,7 +25,7 @@ interface Listed extends Operation {
   slug: string;
 }
 
-/** Each operation becomes an intent, or is skipped with a reason. */
+/** Plans an intent for each operation, or skips it with a reason. */
 export function planOpenApi(document: unknown, options: ImportOptions): ImportPlan {
   const given = rootOf(document);
   const isSwagger = given.swagger !== undefined;
@@ -51,7 +51,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
 
   const intents: { intent: IntentInput; operation: Operation }[] = [];
   for (const operation of operations) {
-    // notes matter only if the operation is imported
+    // notes on skipped operations are discarded
     const ownNotes: Note[] = [];
     const planned = planOne(operation.title, skipped, () => {
       const uid = `${namespace}:${operation.slug}:${version}`;
@@ -89,7 +89,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   };
 }
 
-/** The document's requirement, else that of most operations. */
+/** The document's security requirement, else that of most operations. */
 function securityOf(root: Node, operations: readonly Operation[]): unknown {
   if (root.security !== undefined) return root.security;
   const groups = Map.groupBy(
@@ -151,19 +151,19 @@ function* listOperations(root: Node, skipped: Skipped[]): Generator<Listed> {
   }
 }
 
-/** A path item may have members beside its reference. */
+/** Resolves a path item, which may have members beside its reference. */
 function resolvePathItem(item: unknown): Node {
   const target = resolve(item);
   return text(node(item).$ref) === undefined ? target : { ...target, ...node(item), $ref: undefined };
 }
 
-/** @throws Unfit if nothing is described */
+/** @throws Unfit if the operation is not described */
 function resolveOperation(given: unknown, pathItem: Node): Node {
   if (!isNode(given)) throw new Unfit(pathOf(pathItem), 'is not described');
   return resolve(given);
 }
 
-/** Operations whose ids give the same slug are all named by method and path, whatever their order. Any that still collide are skipped. */
+/** Renames all operations that share a slug by method and path, so that their order does not matter. Skips any that still collide. */
 function resolveCollisions(operations: Iterable<Listed>, skipped: Skipped[], addNote: AddNote): Listed[] {
   const listed = [...operations];
   const bySlug = Map.groupBy(listed, ({ slug }) => slug);
@@ -222,7 +222,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
       ...(body !== undefined && { body }),
     },
     ...(tags.length > 0 && { tags }),
-    // true or false, the document decides; left out, it does not
+    // if the document sets it, true or false, it overrides the record
     ...(typeof given.deprecated === 'boolean' && { deprecated: isDeprecated }),
   };
 }

@@ -12,7 +12,7 @@ import type { Addresses } from './server.ts';
 export interface Skipped {
   operation: string;
   path: string;
-  /** ends the sentence "the operation ..." */
+  /** completes the sentence "the operation ..." */
   reason: string;
 }
 
@@ -23,9 +23,9 @@ export interface ImportPlan {
   intents: IntentInput[];
   skipped: Skipped[];
   notes: Note[];
-  /** credentials that the API requires, in words */
+  /** descriptions of the credentials that the API requires */
   credentials: string[];
-  /** those that a service's credential can hold */
+  /** places of those that a service's credential can fill */
   credentialPlaces: CredentialPlace[];
 }
 
@@ -33,7 +33,7 @@ export interface CredentialPlace {
   /** named like the options of `services credential set` */
   kind: 'header' | 'query';
   name: string;
-  /** of Authorization, if it has an option of its own */
+  /** scheme of Authorization, if it has its own option */
   scheme?: 'bearer' | 'basic';
 }
 
@@ -43,12 +43,12 @@ export interface ImportOptions extends Addresses {
   version?: string | undefined;
   serviceName?: string | undefined;
   headers?: Record<string, string> | undefined;
-  /** whether header fields common to all calls become those of the service */
+  /** whether header fields common to most calls become header fields of the service */
   findsHeaders?: boolean;
   /** header parameters to leave out */
   ignoreHeaders?: readonly string[] | undefined;
   keepDeprecated?: boolean;
-  /** address of the target service; default: that of the document */
+  /** address of the service; default: the document's */
   serviceUrl?: string | undefined;
   /** further origins that intents may call */
   allowedOrigins?: readonly string[];
@@ -80,7 +80,7 @@ export function checkPlanned(candidate: unknown, place: string, serviceUrl: stri
   }
 }
 
-/** Reports what is unfit and returns undefined. */
+/** Runs `work`; if it throws Unfit, records the operation as skipped and returns undefined. */
 export function planOne<T>(operation: string, skipped: Skipped[], work: () => T): T | undefined {
   try {
     return work();

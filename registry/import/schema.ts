@@ -13,7 +13,7 @@ const readers: { readonly [Name in KeywordName]: Reader<KeywordValue<Name>> } = 
   minLength: ({ minLength }) => number(minLength),
   maxLength: ({ maxLength }) => number(maxLength),
   pattern: ({ pattern }) => text(pattern),
-  // others mostly say how a value is stored, not what it looks like
+  // other formats mostly say how a value is stored, not how it is written
   format: ({ format }) => parameterFormats.find((known) => known === format),
 };
 
@@ -30,7 +30,7 @@ const inexpressible = [
   'dependentSchemas',
 ].filter((keyword) => !(keyword in readers));
 
-/** Resolves a JSON schema. One that cannot be resolved allows anything, and is noted. */
+/** Resolves a JSON schema. An unresolvable schema allows anything and adds a note. */
 export type ReadSchema = (schema: unknown) => Facts;
 
 const maxOpen = 500;
@@ -57,7 +57,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     return isNullable(schema) ? orNull(facts) : facts;
   }
 
-  /** A branch that is only nullable is how some documents before 3.1 write null. */
+  /** Some documents before 3.1 write null as a branch with only `nullable`. */
   function readBranch(branch: unknown): Facts {
     const facts = read(branch);
     const isOnlyNull = isNullable(node(branch)) && node(branch).$ref === undefined && facts.types === undefined;
@@ -79,7 +79,7 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
   function readOwn(schema: Node): Facts {
     const note = (words: string) => addNote(pathOf(schema), words);
     for (const keyword of inexpressible) if (schema[keyword] !== undefined) note(`${keyword} was left out: a parameter cannot express it`);
-    // members are read on demand, when their parent is no longer open, so a schema may contain itself
+    // members are read lazily, after their parent, so a schema may contain itself
     const properties = Object.entries(node(schema.properties)).map(([name, member]) => [name, memoize(() => read(member))] as const);
     return {
       types: readTypes(schema),
@@ -118,7 +118,7 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
   return real.length < branches.length ? orNull(united) : united;
 }
 
-/** Before OpenAPI 3.1. */
+/** How documents before OpenAPI 3.1 allow null. */
 const isNullable = (schema: Node): boolean => schema.nullable === true || schema['x-nullable'] === true;
 
 const orNull = (facts: Facts): Facts => (facts.types?.size ? { ...facts, types: new Set([...facts.types, 'null']) } : facts);
@@ -128,7 +128,7 @@ const isBytes = ({ type, format, contentMediaType, contentEncoding }: Node): boo
   format === 'binary' ||
   (contentEncoding === undefined && text(contentMediaType) !== undefined && !/^text\/|json$|xml$/i.test(String(contentMediaType)));
 
-/** `type` may be a list, or follow from other keywords. Before 3.1, the format `binary` means any bytes. */
+/** `type` may be a list, or implied by other keywords. Before 3.1, the format `binary` means any bytes. */
 function readTypes(schema: Node): Set<string> | undefined {
   const listed = texts([schema.type].flat());
   const types = listed.length > 0 ? listed : impliedTypes(schema);
@@ -172,7 +172,7 @@ function count(value: unknown): number | undefined {
 
 const positive = (value: unknown): Numeric | undefined => (isNumeric(value) && compareNumbers(value, 0) > 0 ? value : undefined);
 
-/** Parameters have inclusive bounds only, so integers use the next one. */
+/** Parameters support only inclusive bounds, so exclusive bounds of integers become the next integer. */
 function readBound(schema: Node, keyword: Bound): Numeric | undefined {
   const isLower = keyword === 'minimum';
   const exclusive = readExclusive(schema, keyword);

@@ -1,15 +1,15 @@
 import { list, type Node, node, pathOf, text, Unfit, written } from './node.ts';
 
 export interface Addresses {
-  /** replaces the document's servers */
+  /** overrides the document's servers */
   baseUrl?: string | undefined;
   /** base of relative servers */
   documentUrl?: string | undefined;
 }
 
 /**
- * The address before the paths, without a trailing slash; https is preferred.
- * @param levels - the operation, its path and its document
+ * The base URL of the paths, without a trailing slash. Prefers https.
+ * @param levels - the operation, its path item and the document; the first with servers counts
  */
 export function chooseServer(levels: readonly Node[], { baseUrl, documentUrl }: Addresses): string {
   if (baseUrl !== undefined) return trim(baseUrl);

@@ -6,7 +6,7 @@ const addresses = ['policy_url', 'service_logo_url', 'service_terms_of_service_u
 
 export type ServiceText = { service_url: string } & { [Member in keyof ServiceInput]?: string | undefined };
 
-/** Leaves out and notes addresses that the registry would refuse. */
+/** Makes a service, leaving out and noting addresses that the registry would refuse. */
 export function makeService(given: ServiceText, headers: Record<string, string>, path: string, addNote: AddNote): ServiceInput {
   const name = fitName(given.service_name, path, addNote) ?? new URL(given.service_url).host;
   const description = fitDescription(given.description, path, addNote) ?? name;

@@ -1,7 +1,7 @@
 import { type Node, place, text, texts } from './node.ts';
 import { type Operation, readParameters, readSuccesses } from './operation.ts';
 
-/** Servers as in OpenAPI 3; https if no scheme is given. */
+/** Converts to OpenAPI 3 servers; https if no scheme is given. */
 export function readServers(root: Node, parent: Node = root) {
   const [host, basePath = ''] = [text(root.host), text(root.basePath)];
   return inherit('schemes', parent, root, 'https').map((scheme) => ({
@@ -9,7 +9,7 @@ export function readServers(root: Node, parent: Node = root) {
   }));
 }
 
-/** An operation as in OpenAPI 3, with its schemas unchanged. */
+/** Converts to an OpenAPI 3 operation, with schemas unchanged. */
 export function modernize({ node: operation, pathItem, ...named }: Operation, root: Node): Operation {
   const parameters = readParameters(pathItem, operation).map(modernizeParameter);
   const produces = inherit('produces', operation, root, 'application/json');
@@ -34,7 +34,7 @@ function inherit(keyword: 'consumes' | 'produces' | 'schemes', operation: Node, 
 
 const contentOf = (mediaTypes: readonly string[], form: Node): Node => Object.fromEntries(mediaTypes.map((type) => [type, form]));
 
-/** Outside the body, a parameter is its own schema. Lists are comma-separated by default. */
+/** Converts a parameter, which outside the body is its own schema. Lists are comma-separated by default. */
 function modernizeParameter(parameter: Node): Node {
   const joined = parameter.type === 'array' ? (text(parameter.collectionFormat) ?? 'csv') : 'multi';
   const usual = parameter.in === 'path' || parameter.in === 'header' ? 'simple' : 'form';

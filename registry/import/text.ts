@@ -19,7 +19,7 @@ function clean(text: string, what: string, path: string, addNote: AddNote): stri
   return cleaned;
 }
 
-/** Without hidden characters, at most 4,000 characters; undefined if nothing is left. */
+/** A description without hidden characters, at most 4,000 characters; undefined if nothing is left. */
 export function fitDescription(text: string | undefined, path: string, addNote: AddNote): string | undefined {
   const given = toPlainText((text ?? '').replace(/[\u0085\u2028\u2029]/g, '\n')).toWellFormed();
   const cleaned = clean(given, 'the description', path, addNote).trim();
@@ -29,7 +29,7 @@ export function fitDescription(text: string | undefined, path: string, addNote: 
   return fitted;
 }
 
-/** One line, at most 200 characters; undefined if nothing is left. */
+/** A name on one line, at most 200 characters by default; undefined if nothing is left. */
 export function fitName(text: string | undefined, path: string, addNote: AddNote, maximum = maxNameLength): string | undefined {
   const given = text?.toWellFormed().normalize('NFC').replace(/\s+/g, ' ') ?? '';
   const cleaned = clean(given, 'the name', path, addNote).replace(/\s+/g, ' ').trim();
