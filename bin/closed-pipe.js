@@ -1,4 +1,4 @@
-// Imported by whatever starts a program of the project. `program | head` is no error: when nobody reads on, the program ends with 0. A full disk is one.
+// Imported by every entry point. In `program | head`, a closed pipe is not an error: the program exits with 0. Other write errors exit with 1.
 let isClosed = false;
 
 function end(error) {
@@ -8,7 +8,7 @@ function end(error) {
   }
   if (isClosed) return;
   isClosed = true;
-  // a program that has something to put away first listens for the signal to end
+  // programs that need to clean up listen for SIGTERM
   if (!process.emit('SIGTERM')) process.exit(0);
 }
 

@@ -1,6 +1,6 @@
 /**
- * For what starts a local stack or runs the command line: keeps compiled code from one start to the next, where the threads and processes of the stack find it too.
- * With it, code loads in half the time, and what strips types from it is not loaded at all.
+ * Caches compiled code of the local stack and the command line between starts, shared with the stack's threads and processes.
+ * It halves the loading time, and the type stripper need not be loaded.
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** `npm run deploy [-- <stage>] [options of cdk deploy]`: examines and deploys a stage, and saves its outputs to a file. */
+/** `npm run deploy [-- <stage>] [options of cdk deploy]`: checks and deploys a stage, and saves its outputs to a file. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { outputsFile } from './outputs.ts';
 
 const usage = 'npm run deploy -- [<stage>] [options of cdk deploy]    for example: npm run deploy -- test';
 
-/** The command for `cdk`, or a mistake in the given words. */
+/** The arguments for `cdk`, or a mistake in the given ones. */
 function commandFor(words: readonly string[]): string[] | { mistake: string } {
   const [first = 'production', ...others] = words;
   const isStage = !first.startsWith('-');
@@ -38,8 +38,8 @@ function run(words: string[]): number {
 }
 
 /**
- * Deploys unless the doctor has found why that would fail. A stage that is not deployed yet is created without protection, so that
- * CloudFormation can roll back to nothing, and protected by a second deployment.
+ * Deploys unless the doctor finds that it would fail. A new stage is created without protection, so that CloudFormation can roll back
+ * completely, and protected by a second deployment.
  * @returns the exit code
  */
 async function deploy(words: string[]): Promise<number> {

@@ -1,4 +1,4 @@
-/** `npm run doctor [-- -c name=value]`: lists what is missing for a deployment, with the command that fixes it. */
+/** `npm run doctor [-- -c name=value]`: lists unmet requirements of a deployment, with the commands that fix them. */
 import { conclude, describe, diagnose, isReady } from './doctor/examine.ts';
 import { inspect } from './doctor/inspect.ts';
 import { readOptions, readPairs } from './options.ts';

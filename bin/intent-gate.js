@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs on any Node, and hands over to one that can run the command line: this one, or the one that "npm ci" has installed.
+// Runs on any Node, and starts the command line with one that is new enough: this one, or the one installed by "npm ci".
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findBroughtNode, isNewEnough, refuseNode } from './check-node.js';
@@ -9,7 +9,7 @@ if (isNewEnough) {
   await import('./compile-cache.js');
   await import('./cli.ts');
 } else {
-  // Ctrl-C reaches the other one, too, which may have something to finish
+  // Ctrl-C also reaches the child process, which may need to clean up
   process.on('SIGINT', () => {});
   const { status, signal } = spawnSync(findBroughtNode() ?? refuseNode(), [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',

@@ -40,7 +40,7 @@ function readSetting(text: string): [name: string, value: string] {
   return [name, value];
 }
 
-/** @throws StartError for an unknown setting, which the app itself would ignore */
+/** @throws StartError for unknown settings, which the app would ignore */
 async function requireSettings(names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const { describeUnknown } = await import('../lib/settings.ts');
@@ -53,7 +53,7 @@ function readPort(text: string): number {
   return Number(text);
 }
 
-/** Waits for Ctrl-C, another signal, or the end of npm: npm signals the shell in between, which does not forward signals. */
+/** Waits for Ctrl-C, another signal, or the exit of npm, whose signals do not get past the shell in between. */
 function waitForEnd(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
@@ -62,7 +62,7 @@ function waitForEnd(): Promise<void> {
   });
 }
 
-/** @throws StartError if the stack file cannot be written; checked before the stack starts */
+/** @throws StartError if the stack file cannot be written */
 function requireWritable(): void {
   const folder = dirname(stackFile());
   try {

@@ -1,12 +1,12 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
-/** The names and values of options such as `-c name=value`. */
+/** Parses values of options such as `-c name=value`. */
 export const readPairs = (texts: readonly (string | boolean)[]): Record<string, string> =>
   Object.fromEntries(texts.map((text) => String(text).split(/=(.*)/s).slice(0, 2)));
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** Parses the options. With `--help` it prints the usage and exits; on an error it prints both and exits with 1. */
+/** Parses the options. With `--help`, prints the usage and exits. On an error, prints both and exits with 1. */
 export function readOptions<const T extends Options>(options: T, usage: string) {
   if (process.argv.some((word) => word === '--help' || word === '-h')) {
     console.log(usage);
@@ -15,7 +15,7 @@ export function readOptions<const T extends Options>(options: T, usage: string) 
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    // the rest of the message does not apply here
+    // keep only the first sentence; the rest does not apply here
     const [problem] = (error as Error).message.split(/[.\n]/);
     console.error(`${problem}.\n\n${usage}`);
     return process.exit(1);

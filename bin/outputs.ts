@@ -8,7 +8,7 @@ export const outputsFile = (stage: string): string => `cdk-outputs.${stage}.json
 
 const readFile = (file: string): Outputs => Object.assign({}, ...Object.values(JSON.parse(readFileSync(file, 'utf8'))));
 
-/** Undefined if the stage was not deployed from this folder. */
+/** The outputs of a stage; undefined if it was not deployed from this folder. */
 export function readOutputs(stage: string): Outputs | undefined {
   try {
     return readFile(outputsFile(stage));

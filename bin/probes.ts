@@ -12,7 +12,7 @@ import { errorBody } from '../schemas/error-body.ts';
 
 export const readError = (answer: Exchange): z.output<typeof errorBody>['error'] => readAnswer(errorBody, answer).error;
 
-/** @throws CliFailure with the response if it has another status */
+/** @throws CliFailure describing the response if its status differs */
 export function expectStatus(answer: Exchange, status: number): Exchange {
   if (answer.status === status) return answer;
   const { code, message } = answer.status < 400 ? {} : readError(answer);
@@ -21,8 +21,8 @@ export function expectStatus(answer: Exchange, status: number): Exchange {
 }
 
 /**
- * A PAT request of a new agent for the policy in force, or `document` instead. It is signed for the address that the policy names, with a new key that is
- * thrown away, so a gate gains nothing by naming the address of another one.
+ * A new agent's PAT request for the policy in force, or for `document`. It is signed for the address in the policy, with a new throw-away key, so a gate
+ * gains nothing by naming another gate's address.
  */
 export async function signPolicy(http: Http, program: string, policy: Policy, document: unknown = policy) {
   const terms = { audience: addressIn(policy, http.url), nowMs: http.now() };
@@ -31,7 +31,7 @@ export async function signPolicy(http: Http, program: string, policy: Policy, do
 
 const decodeClaims = (pat: string): unknown => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
 
-/** The unverified claims of a PAT; undefined if it is no JWT. */
+/** The unverified claims of a PAT; undefined if it is not a JWT. */
 export function parseClaims(pat: string): unknown {
   try {
     return decodeClaims(pat);
@@ -40,7 +40,7 @@ export function parseClaims(pat: string): unknown {
   }
 }
 
-/** A PAT with more rights in its claims but the old signature. */
+/** A PAT with more rights in its claims and the original signature, which no longer matches. */
 export function tamper(pat: string): string {
   const [header, , signature] = pat.split('.');
   const claims = { ...(decodeClaims(pat) as object), sub: 'somebody-else', lmt: { rate: 1_000_000, period: 1 } };
@@ -58,7 +58,7 @@ export function findProhibited(policy: unknown): string | undefined {
   return uid && decodeURIComponent(uid);
 }
 
-/** Executes, ten calls at a time, until one fails or more than `rate` are admitted. */
+/** Makes calls, ten at a time, until one fails or more than `rate` are admitted. */
 export async function exhaust(
   execute: () => Promise<Exchange>,
   rate: number,

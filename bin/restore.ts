@@ -1,4 +1,4 @@
-/** `npm run restore -- --from <copy> (--intent <uid> | --service <id> | --all)`: exports a copy of the table Registry. */
+/** `npm run restore -- --from <copy> (--intent <uid> | --service <id> | --all)`: exports records from a copy of the Registry table. */
 import { pipeline } from 'node:stream/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';

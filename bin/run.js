@@ -1,4 +1,4 @@
-// `node bin/run.js <program> [options]`: runs a program of the project, or says that this Node is too old for it.
+// `node bin/run.js <program> [options]`: runs a program of the project, or reports that this Node is too old.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isNewEnough, refuseNode } from './check-node.js';

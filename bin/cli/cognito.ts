@@ -15,11 +15,11 @@ export interface IssuedTokens {
   expires_at: number;
 }
 
-/** Answers the challenges of Cognito. */
+/** Asks the user for answers to Cognito's challenges. */
 export interface Asker {
   newPassword(): Promise<string>;
   code(): Promise<string>;
-  /** Returns the first one-time password for a secret in the form of an `otpauth:` URI. */
+  /** Shows a secret as an `otpauth:` URI, and returns the first one-time password. */
   enrol(uri: string): Promise<string>;
 }
 
@@ -29,7 +29,7 @@ const open = ({ region, endpoint }: Identity) =>
   new CognitoIdentityProvider({
     region,
     ...(endpoint !== undefined && { endpoint }),
-    // without this, the SDK looks for AWS credentials, although these calls are not signed
+    // keeps the SDK from looking for AWS credentials, which these unsigned calls do not need
     credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
     maxAttempts: 3,
   });

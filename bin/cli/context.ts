@@ -9,16 +9,16 @@ import { openTerminal } from './terminal.ts';
 
 export type CliContext = ReturnType<typeof openContext>;
 
-/** Paths of the gate's own pages and endpoints, which people copy instead of its address. */
+/** Paths of the gate's pages and endpoints, which users paste instead of its base URL. */
 const ownPages = /\/(?:console|docs|mcp|openapi\.json|agents\.json|llms\.txt)(?:\/.*)?$/;
 
-/** `INTENT_GATE_URL`, else the running local stack, else the only gate that someone is signed in to. */
+/** `INTENT_GATE_URL`, else the running local stack, else the gate of the only session. */
 export function findBaseUrl(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   const [only, ...others] = listSessions(environment);
   return environment.INTENT_GATE_URL || (readDescription()?.base_url ?? (others.length === 0 ? only : undefined));
 }
 
-/** `--url`, else {@link findBaseUrl}; accepts addresses of pages. */
+/** `--url`, else {@link findBaseUrl}. Accepts URLs of the gate's pages. */
 export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
   const address = given ?? findBaseUrl(environment);
   if (address === undefined || address === '') {
@@ -37,7 +37,7 @@ export function openContext(command: Pick<CommandUnknownOpts, 'optsWithGlobals'>
   const { url, json = false } = command.optsWithGlobals() as { url?: string; json?: boolean };
   let api: Api | undefined;
   return {
-    /** opened on first use, because some commands need no gate */
+    /** opened on first use, because some commands do not need a gate */
     get api(): Api {
       if (api === undefined) {
         const baseUrl = chooseBaseUrl(url);
@@ -60,7 +60,7 @@ export const concurrencyOption = new Option('--concurrency <count>', 'number of 
     return count;
   });
 
-/** Header fields from options such as `Api-Version: 2`. */
+/** Parses header fields such as `Api-Version: 2`. */
 export function readHeaders(fields: readonly string[] = []): Record<string, string> {
   const read = fields.map((field): [string, string] => {
     const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*[^ \t])[ \t]*$/.exec(field) ?? [];
@@ -70,7 +70,7 @@ export function readHeaders(fields: readonly string[] = []): Record<string, stri
   return Object.fromEntries(read);
 }
 
-/** Values from options such as `name=value`. */
+/** Parses pairs such as `name=value`. */
 export function readPairs(pairs: readonly string[], read: (written: string, name: string) => unknown): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const [, name, written] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];

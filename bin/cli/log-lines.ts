@@ -3,10 +3,10 @@ import * as z from 'zod';
 import { usageFailure } from '../../registry/failure.ts';
 import { type RecordedExecution, recordedExecution } from '../../schemas/executions.ts';
 
-/** A line `executed` of the log, and when it was written. */
+/** An `executed` log line with the time when it was written. */
 const logLine = recordedExecution.extend({ message: z.literal('executed'), timestamp: z.iso.datetime() });
 
-/** The log lines in a value: itself, or what exports of CloudWatch Logs and of Logs Insights have around them. */
+/** The log lines in a value: the value itself, or lines wrapped in an export of CloudWatch Logs or Logs Insights. */
 function* linesIn(value: unknown): Generator<Record<string, unknown>> {
   if (Array.isArray(value)) {
     const fields = value.map((one) => z.object({ field: z.string(), value: z.string() }).safeParse(one).data);
@@ -23,7 +23,7 @@ function* linesIn(value: unknown): Generator<Record<string, unknown>> {
   for (const list of [events, results, logEvents]) if (Array.isArray(list)) yield* linesIn(list);
 }
 
-/** JSON, after what `aws logs tail` and exports to S3 put before each line. */
+/** Parses JSON after the prefix that `aws logs tail` and exports to S3 put before each line. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text.slice(Math.max(0, text.indexOf('{'))));
@@ -41,8 +41,8 @@ function parseFile(text: string): unknown {
 }
 
 /**
- * The executions in a file of log lines: JSON lines, or what `aws logs` or Logs Insights export as JSON. Other lines are passed over, and repetitions.
- * @returns malformed - how many lines `executed` cannot be read
+ * The executions in a log file: JSON lines, or JSON exports of `aws logs` or Logs Insights. Skips other lines and duplicates.
+ * @returns malformed - number of `executed` lines that cannot be parsed
  * @throws CliFailure if the file cannot be read
  */
 export function readLogFile(file: string): { executions: RecordedExecution[]; malformed: number } {

@@ -15,10 +15,10 @@ const toKnown = (intent: Described, service: { service_id?: string; service_name
 });
 
 /**
- * The names that a policy may use, from a registry file or else from the gate.
+ * The names that a policy may use, from a registry file or the gate.
  * @param registry - a file or folder, or true for the gate
  * @param uids - further intents to look up
- * @returns undefined without a gate, or if one that was not named does not answer
+ * @returns undefined if there is no gate, or if a gate that was not explicitly requested does not answer
  */
 export async function readNames(
   context: CliContext,
@@ -43,7 +43,7 @@ export async function readNames(
   }
 }
 
-/** Lists have tags and parameters of intents; the rest is read one by one where rules need it. */
+/** Reads lists, which include tags and parameters of intents, and reads an intent in full only if rules need more. */
 async function readFromGate({ api }: CliContext, rules: readonly Rule[], uids: readonly string[]): Promise<KnownNames> {
   const services = await Array.fromAsync(listServices(api));
   const intents = new Map<string, KnownIntent>();

@@ -21,7 +21,7 @@ export function checkNames({ terminal }: CliContext, rules: readonly Rule[], nam
   return [];
 }
 
-/** A rule with an unknown name has no effect: a misspelt prohibition would prohibit nothing. */
+/** Fails on unknown names: a rule with one has no effect, so a misspelt prohibition would prohibit nothing. */
 export function refuseUnknown(unknown: Issue[]): void {
   if (unknown.length > 0)
     throw new CliFailure('differences', 'The policy refers to names that do not exist in the registry:', { issues: unknown });

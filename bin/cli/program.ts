@@ -62,7 +62,7 @@ export function createProgram() {
 }
 
 /**
- * @param words - the command line without the program
+ * @param words - the arguments of the command line
  * @returns the exit code
  */
 export async function runCommand(words: readonly string[], program: Pick<Command, 'parseAsync'> = createProgram()): Promise<number> {
@@ -80,11 +80,11 @@ export async function runCommand(words: readonly string[], program: Pick<Command
   }
 }
 
-/** Whether signing in, or as another admin, would help; of an agent, the policy may refuse a call with 403, too. */
+/** Whether signing in, or as another admin, would help. Not for a 403 with which the policy refuses an agent's call. */
 const isOfAdmin = ({ status, details: { reason } }: Refusal): boolean =>
   status === 401 || (status === 403 && (reason === 'not_admin' || reason === 'namespace'));
 
-/** The error in the format of the gate; undefined for bugs. */
+/** The error in the gate's error format; undefined for bugs. */
 function toComplaint(error: unknown) {
   const complain = (reason: ExitReason, code: string, details: Record<string, unknown> = {}) => ({
     reason,

@@ -16,17 +16,17 @@ export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): str
 
 const sessionsFile = (environment?: NodeJS.ProcessEnv) => join(privateFolder(environment), 'sessions.json');
 
-/** The gates with a session; empty if the file cannot be read. */
+/** Base URLs of the gates with a session; empty if the file cannot be read. */
 export function listSessions(environment: NodeJS.ProcessEnv): string[] {
   try {
     return Object.keys((readJson(sessionsFile(environment)) ?? {}) as object);
   } catch {
-    // commands that need a token report the problem
+    // reported by commands that need a token
     return [];
   }
 }
 
-/** @throws CliFailure if others can read the file, or if it is damaged */
+/** @throws CliFailure if other users can read the file, or if it is damaged */
 async function readSessions(): Promise<Record<string, Session>> {
   const path = sessionsFile();
   try {
@@ -50,7 +50,7 @@ export async function forgetSession(baseUrl: string): Promise<boolean> {
   return found !== undefined;
 }
 
-/** Tokens are renewed in their last minute. */
+/** How long before expiry to renew tokens, in milliseconds. */
 const marginMs = 60_000;
 
 /** `INTENT_GATE_TOKEN`, else the tokens of the session. */

@@ -8,7 +8,7 @@ import { CliFailure, usageFailure } from '../../registry/failure.ts';
 const redrawMs = 100;
 const clearLine = '\r\x1b[K';
 
-/** Stands for ESC in our own colours until a line has been made printable; nobody can guess it. */
+/** An unguessable placeholder for ESC in our own colours until a line has been made printable. */
 const ownEscape = randomUUID();
 
 type Format = Parameters<typeof styleText>[0];
@@ -21,12 +21,12 @@ function colour(format: Format, text: string, stream: NodeJS.WritableStream): st
 /** All output passes through here, so that no text from elsewhere can control the terminal. */
 const print = (stream: NodeJS.WritableStream, text: string): void => void stream.write(toPrintable(text).replaceAll(ownEscape, '\x1b'));
 
-/** Coloured if output goes to a terminal and NO_COLOR is not set. */
+/** Formats text if stdout is a terminal and NO_COLOR is not set. */
 export const style = (format: Format, text: string): string => colour(format, text, process.stdout);
 
 export const printLine = (line = ''): void => print(process.stdout, `${line}\n`);
 
-/** Errors, questions and progress. */
+/** Prints a line to stderr, for errors, questions and progress. */
 export const printRemark = (line: string): void => print(process.stderr, `${line}\n`);
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -34,12 +34,12 @@ export const plural = (count: number, noun: string): string => `${count} ${noun}
 /** JSON on one line. */
 export const printJson = (value: unknown): void => printLine(toPrintableJson(value));
 
-/** Results go to stdout; questions, progress and errors to stderr. */
+/** Writes results to stdout; questions, progress and errors to stderr. */
 export type Terminal = ReturnType<typeof openTerminal>;
 
 export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = process) {
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true;
-  /** A line for people; nothing with --json. */
+  /** Prints a line to stdout, except with --json. */
   const say = (line = '') => {
     if (!isJson) print(stdout, `${line}\n`);
   };
@@ -61,7 +61,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     }
   }
 
-  /** Only with --json. */
+  /** Prints the result, only with --json. */
   const json = (result: unknown) => {
     if (isJson) print(stdout, `${toPrintableJson(result, 2)}\n`);
   };
@@ -82,10 +82,10 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     isInteractive,
     say,
     style,
-    /** A line on stderr. */
+    /** Prints a line to stderr. */
     remark: (line: string) => print(stderr, `${line}\n`),
     json,
-    /** JSON or a line for people. */
+    /** Prints the result with --json, else the line. */
     result: (result: unknown, line: string) => (isJson ? json(result) : say(line)),
     record(record: Record<string, unknown>) {
       table(
@@ -104,7 +104,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
     confirm,
     /**
      * Asks for confirmation unless `--yes` is given.
-     * @throws CliFailure if the answer is no, or without a terminal
+     * @throws CliFailure if the answer is no, or if there is no terminal
      */
     async requireConfirmation(question: string, isSure: boolean | undefined) {
       if (isSure) return;
@@ -122,7 +122,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
       process.once('SIGINT', interrupt);
       return { isInterrupted: () => isInterrupted, end: () => void process.off('SIGINT', interrupt) };
     },
-    /** A counter on one line, if stderr is a terminal. */
+    /** Shows a counter on one line if stderr is a terminal. */
     progress(what: string, total: number) {
       let done = 0;
       let drawnMs = 0;

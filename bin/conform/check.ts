@@ -14,8 +14,8 @@ export interface Check {
   /** needs an admin token */
   isAdmins?: true;
   /**
-   * Makes the check; what is wrong is recorded by `expect`.
-   * @throws Unmet if the check cannot be made
+   * Runs the check; `expect` records what is wrong.
+   * @throws Unmet if the check cannot be run
    */
   run(gate: Gate, expect: Expect): Promise<void>;
 }
@@ -47,7 +47,7 @@ export function openExpect(findings: string[]) {
     return findings.length === before ? data : undefined;
   }
 
-  /** A refusal: its status or class, its name (specification section 7.2), its form (7.1). */
+  /** Expects an error response: its status or class, its code (specification section 7.2) and its format (7.1). */
   function refusal(answer: Exchange, status: number | '4xx', code: string, label = ''): void {
     const isWanted = status === '4xx' ? answer.status >= 400 && answer.status < 500 : answer.status === status;
     if (!isWanted) findings.push(`${label}${describe(answer)}, but should be refused with ${status} ${code}`);
@@ -59,7 +59,7 @@ export function openExpect(findings: string[]) {
   return {
     that,
     refusal,
-    /** @param what - the mistake in the request, if requests differ only in that */
+    /** @param what - the mistake in the request, if several requests differ only in that */
     invalid: (answer: Exchange, what?: string) => refusal(answer, 400, 'INVALID_PARAMETER', what === undefined ? undefined : `${what}: `),
     notFound: (answer: Exchange) => refusal(answer, 404, 'NOT_FOUND'),
     /** @returns the body if it has the expected shape */

@@ -13,7 +13,7 @@ const search = ({ call }: Gate, query: Query): Promise<Exchange> => call('GET', 
 
 const uidsIn = ({ intents }: z.infer<typeof searchShape | typeof listShape>): string[] => intents.map(({ intent_uid }) => intent_uid);
 
-/** Requests a page, and checks its numbers. Returns its uids. */
+/** Requests a page and checks its pagination. @returns its uids */
 export async function expectPage(
   { call }: Gate,
   expect: Expect,
@@ -45,10 +45,10 @@ async function find(gate: Gate, expect: Expect, query: Query) {
   return body && { request: answer.request, uids: uidsIn(body), total: body.pagination.total_results };
 }
 
-/** A matching filter must let the intent through. */
+/** Checks that a search with a matching filter finds the intent. */
 async function expectFound(gate: Gate, expect: Expect, query: Query, uid: string) {
   const found = await find(gate, expect, { ...query, page_size: 100 });
-  // it may be on a later page
+  // with more than 100 results, it may be on a later page
   if (found) expect.that(found.uids.includes(uid) || found.total > 100, `${found.request} does not find ${uid}, which fits`);
   return found;
 }

@@ -5,7 +5,7 @@ import { exhaust, findProhibited, tamper } from '../probes.ts';
 import { adminOnly, type Check, check } from './check.ts';
 import { freshUid, type Gate, Unmet } from './gate.ts';
 
-/** Higher limits are not tried. */
+/** Higher rate limits are not tested. */
 const maxTriedRate = 300;
 
 const execute = ({ call }: Gate, body: unknown, bearer?: string): Promise<Exchange> =>

@@ -7,7 +7,7 @@ import { intentPath, servicePath } from '../../registry/read.ts';
 import { parseClaims, signPolicy } from '../probes.ts';
 import { claimsShape, searchShape } from './shapes.ts';
 
-/** Why a check is impossible here, through no fault of the gate. */
+/** A check cannot be run here, through no fault of the gate. */
 export class Unmet extends Error {
   override readonly name = 'Unmet';
 }
@@ -37,8 +37,8 @@ export const makeServiceBody = () => ({
 export const without = (body: Body, member: string): Body => Object.fromEntries(Object.entries(body).filter(([name]) => name !== member));
 
 /**
- * The id of what was just made.
- * @throws Unmet if there is none, because what needs it cannot be checked
+ * The id in the response to a creation.
+ * @throws Unmet if there is none, because the checks that need it cannot be run
  */
 export function idOf({ request, status, body }: Exchange, member: 'service_id' | 'intent_id'): string {
   const id = (body as Body | undefined)?.[member];
@@ -53,12 +53,12 @@ function require(answer: Exchange, status: number, purpose: string): Body {
 
 export type Gate = ReturnType<typeof openGate>;
 
-/** The gate under test, and records created there for checks. */
+/** Opens the gate under test; tracks the records that checks create there. */
 export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   const made: string[] = [];
   const nameless: string[] = [];
 
-  /** Sends a request. Created records are removed at the end, unless a check removes them first. */
+  /** Sends a request. Records that it creates are removed at the end, unless a check removes them first. */
   async function call(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
     const answer = await http.exchange(method, path, options);
     const { status, body, request } = answer;
@@ -74,10 +74,10 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     return call(method, path, { bearer: adminToken, ...options });
   }
   const register = (body: Body = makeServiceBody()) => asAdmin('POST', '/api/services', { body });
-  /** Creates an intent, by default in a service that exists throughout. */
+  /** Creates an intent, by default in a service shared by all checks. */
   const create = async (body: Body, serviceId?: string): Promise<Exchange> =>
     asAdmin('POST', intentsPath(serviceId ?? (await service()).id), { body });
-  /** The body of a new intent, which the demo upstream serves. */
+  /** The body of a new intent that the demo upstream can serve. */
   const intentBody = () => ({
     intent_uid: freshUid(),
     intent_name: 'Count the words of a text',
@@ -89,7 +89,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   });
 
   const policy = memoize(async () => require(await call('GET', '/api/policy'), 200, 'needs the policy') as unknown as Policy);
-  /** The body of a PAT request of a new agent, with the policy in force or `document` as a compact JWS, and the key as PEM. */
+  /** The body of a new agent's PAT request: the policy in force, or `document`, as a compact JWS, and the key as PEM. */
   const patRequest = async (document?: unknown): Promise<Record<string, string>> =>
     signPolicy(http, 'conformance', await policy(), document);
   const requestPat = (body: object) => call('POST', issuePath, { body });
@@ -137,7 +137,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     intentBody,
     register,
     create,
-    /** An intent that exists until the end: created, or found if there is no admin token. */
+    /** An intent that lasts for all checks: created, or found if there is no admin token. */
     intent: async (): Promise<{ intent_uid: string; service_name: string }> => (adminToken === undefined ? foundIntent() : madeIntent()),
     /** An intent that checks may execute, with valid parameters. */
     executable: async () => {
@@ -145,7 +145,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
       const { intent_uid } = await madeIntent();
       return { intent_uid, parameters: { text: 'three little words' }, outputs: ['words'] };
     },
-    /** Removes created records, and names those that cannot be removed. */
+    /** Removes created records, and returns those that it could not remove. */
     cleanUp: async (): Promise<string[]> => {
       const left = [...nameless];
       for (const path of made.toReversed()) {

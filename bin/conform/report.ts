@@ -3,7 +3,7 @@ import type { Check } from './check.ts';
 
 export interface CheckOutcome extends Pick<Check, 'id' | 'clause' | 'title'> {
   outcome: 'passed' | 'failed' | 'skipped';
-  /** findings, or why the check was skipped */
+  /** findings, or the reason for skipping the check */
   notes: string[];
 }
 
@@ -20,7 +20,7 @@ export interface Report {
 
 const marks = { passed: style('green', '✓'), failed: style('red', '✗'), skipped: style('yellow', '-') };
 
-/** Coloured if output goes to a terminal and NO_COLOR is not set. */
+/** Prints the outcome of a check. */
 export function showOutcome({ id, clause, title, outcome, notes }: CheckOutcome): void {
   printLine(`${marks[outcome]} ${title} ${style('dim', `section ${clause}, ${id}`)}`);
   for (const note of notes) printLine(`    ${note}`);

@@ -12,9 +12,9 @@ import { protocolChecks } from './protocol.ts';
 import type { CheckOutcome, Report } from './report.ts';
 
 export interface ConformanceOptions {
-  /** enables the checks of management and execution; what they write is removed at the end */
+  /** enables the checks of management and execution; the records that they create are removed at the end */
   adminToken?: string | undefined;
-  /** replaces `proto`; default: the name found in /agents.json */
+  /** protocol name instead of `proto`; default: the name found in /agents.json */
   protocol?: string | undefined;
   /** a demo upstream that the gate can reach; default: one is started if the gate runs on this machine */
   upstreamUrl?: string | undefined;
@@ -36,15 +36,15 @@ export const checks: readonly Check[] = [
 ].flat();
 
 /**
- * Checks whether the gate at `url` does what the specification says.
- * @param url - base URL, absolute
- * @throws Unreachable if nothing answers there, CliFailure if the admin token is refused
+ * Checks whether the gate at `url` conforms to the specification.
+ * @param url - absolute base URL
+ * @throws Unreachable if nothing answers there; CliFailure if the admin token is refused
  */
 export async function runConformance(url: string, options: ConformanceOptions = {}): Promise<Report> {
   const { adminToken, only, onOutcome } = options;
   const baseUrl = url.replace(/\/+$/, '');
   const http = openHttp({ url: baseUrl });
-  // something harmless: deleting what does not exist, if there is a token for that
+  // tests the token harmlessly, by deleting a service that does not exist
   const [method, path] = adminToken === undefined ? ['GET', '/api/policy'] : ['DELETE', `/api/services/${freshId()}`];
   const { status } = await http.exchange(method, path, { bearer: adminToken });
   if (adminToken !== undefined && [401, 403].includes(status))
@@ -74,7 +74,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   }
 }
 
-/** The protocol's name, from member names in the gate's own description; the specification does not say where it is. */
+/** The protocol's name, from member names in the gate's own description. The specification does not define where to find it. */
 async function findProtocol(http: Http): Promise<string | undefined> {
   const { status, body } = await http.exchange('GET', '/agents.json', { query: { page_size: 1 } });
   const names = status === 200 && typeof body === 'object' && body !== null ? Object.keys(body) : [];

@@ -6,7 +6,7 @@ import { parameterSummary } from '../../schemas/parameter.ts';
 import { billing, keyPatClaims, rateLimit } from '../../schemas/pat.ts';
 import { constraint, duty, obligation, permission, policy, prohibition } from '../../schemas/policy.ts';
 
-// The forms that the specification requires. All of them are open: members that it does not name are allowed.
+// Response formats of the specification. All are open: additional members are allowed.
 
 const uri = z.string().refine((text) => URL.canParse(text), 'must be a URI');
 
@@ -28,7 +28,7 @@ const parameterShape = parameterSummary.partial({ required: true }).loose();
 
 const intentUid = z.string().regex(intentUidPattern, 'must have the form <namespace>:<intent-slug>:v<version>');
 
-/** Section 2.2, as search results and details show an intent. */
+/** Section 2.2, as in search results and intent details. */
 export const intentShape = intentDetails
   .extend({
     intent_uid: intentUid,

@@ -12,7 +12,7 @@ import { expectStatus, readError, signPolicy, tamper } from '../probes.ts';
 export type Observation = [name: string, answer: Exchange, seen: string];
 
 export interface HandshakeOptions {
-  /** replaces `proto`; default: as the gate uses it */
+  /** protocol name instead of `proto`; default: as the gate uses it */
   protocol?: string | undefined;
   intentUid?: string | undefined;
   parameters: object;
@@ -20,11 +20,11 @@ export interface HandshakeOptions {
 
 const publicKeys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
-/** Shows that a PAT is accepted, without executing anything. */
+/** An unknown intent, with which a PAT can be tested without executing anything. */
 const nobodysIntent = 'smoke.example:nobody-has-this:v1';
 
 /**
- * Plays an agent against a deployment. Registers nothing, and executes nothing unless an intent is given.
+ * Acts as an agent against a deployment. Registers nothing, and executes nothing unless an intent is given.
  * @param url - without a trailing slash
  * @throws CliFailure or IntentGateError at the first failed check
  */
@@ -46,7 +46,7 @@ export async function* shakeHands(url: string, { protocol, intentUid, parameters
   const read = await get('/api/policy');
   yield ['policy', read, readAnswer(policy, read).uid];
 
-  // sign the policy as served, not a copy whose members are reordered
+  // sign the policy as served: parsing would reorder its members
   const body = await signPolicy(http, 'smoke', read.body as ReturnType<typeof policy.parse>);
   const issued = expectStatus(await http.exchange('POST', issuePath, { body }), 200);
   const { text: pat } = readPat(issued, http.now());

@@ -19,15 +19,15 @@ const meeting = { local_time: '2027-03-30T09:30', from_time_zone: 'Europe/Zurich
 
 const failure = (message: string) => new CliFailure('failure', message);
 
-/** Whether a limit can be reached with few calls before its period ends. */
+/** Whether few calls can reach a limit before its period ends. */
 const isShowable = ({ rate, period }: RateLimit): boolean => rate <= 300 && period >= 30;
 
 const preview = (body: unknown): string =>
   JSON.stringify(body, (_, value) => (typeof value === 'string' && value.length > 64 ? `${value.slice(0, 12).trimEnd()}...` : value));
 
 /**
- * Plays an agent that meets the gate for the first time.
- * @param url - of a gate with the demo intents, without a trailing slash
+ * Acts as an agent that uses the gate for the first time.
+ * @param url - address of a gate with the demo intents, without a trailing slash
  * @throws CliFailure or IntentGateError if the gate misbehaves
  */
 export async function* play(url: string): AsyncGenerator<Step, void, undefined> {
@@ -114,7 +114,7 @@ function describeRefusal(answer: Exchange): string[] {
 
 async function reachLimit(execute: () => Promise<Exchange>, { rate, period }: RateLimit): Promise<Step> {
   const { admitted, refused } = await exhaust(execute, rate);
-  // including the call in an earlier step
+  // an earlier step has made one call
   const count = admitted + 1;
   if (refused === undefined || count > rate)
     throw failure(`${count} calls were admitted, although the PAT allows only ${rate} in ${period} seconds.`);

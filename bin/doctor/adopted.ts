@@ -18,7 +18,7 @@ const problem = (detail: string, remedy: string): Problem[] => [{ detail, remedy
 
 const advice = (detail: string, remedy: string): Problem[] => [{ detail, remedy, canWait: true }];
 
-/** The result, or undefined if the resource does not exist. */
+/** The response, or undefined if the resource does not exist. */
 async function find<T>(question: Promise<T>): Promise<T | undefined> {
   try {
     return await question;
@@ -29,8 +29,8 @@ async function find<T>(question: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Checks the resources that a stack adopts: it does not create them, so it does not configure them either.
- * @param wantedPolicy - output SigningKeyPolicy of the deployment; undefined before the first deployment, when the signing roles are not known
+ * Checks the resources that a stack adopts, which it neither creates nor configures.
+ * @param wantedPolicy - output SigningKeyPolicy of the deployment; undefined before the first deployment, when the signing roles are unknown
  */
 export async function examineAdopted(
   { registryTable, activityTable, userPoolId, signingKeys = {} }: Adopted,
@@ -116,7 +116,7 @@ interface Statement {
   Principal: { AWS?: string | string[] };
 }
 
-/** The principals that a key policy allows to sign, sorted. KMS replaces deleted roles by their unique ids. */
+/** The principals that a key policy allows to sign, sorted. KMS replaces deleted roles with their unique ids. */
 export function signersOf(policy: string): string {
   const { Statement: statements = [] } = JSON.parse(policy) as { Statement?: Statement[] };
   const signing = statements.filter(

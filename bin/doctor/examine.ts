@@ -3,7 +3,7 @@ import { type Settings, totalReserved } from '../../lib/settings.ts';
 
 export interface Findings {
   nodeVersion: string;
-  /** of the installed command line; undefined if there is none */
+  /** of the installed CDK command line; undefined if not installed */
   cdkVersion: string | undefined;
   /** required by package.json */
   wantedCdkVersion: string;
@@ -13,7 +13,7 @@ export interface Findings {
   account: AccountFindings;
 }
 
-/** `unreachable`: AWS did not answer; `unknown`: these credentials may not ask. */
+/** `unreachable`: AWS did not answer; `unknown`: these credentials lack the permission. */
 export type AccountFindings =
   | { state: 'no credentials' | 'refused' | 'unreachable' }
   | {
@@ -27,7 +27,7 @@ export type AccountFindings =
     };
 
 export interface Problem extends AccountProblem {
-  /** it can be fixed after a deployment */
+  /** whether it can be fixed after a deployment */
   canWait?: boolean;
 }
 
@@ -35,9 +35,9 @@ export interface Diagnosis {
   subject: string;
   isWell: boolean;
   detail: string;
-  /** a command, if there is one */
+  /** the command that fixes it, if there is one */
   remedy?: string;
-  /** a deployment may succeed anyway */
+  /** whether a deployment may succeed anyway */
   canWait?: boolean;
 }
 
@@ -46,7 +46,7 @@ type Verdict = Omit<Diagnosis, 'subject'>;
 const well = (detail: string): Verdict => ({ isWell: true, detail });
 const ill = (detail: string, remedy: string): Verdict => ({ isWell: false, detail, remedy });
 
-/** What these credentials cannot read does not stop a deployment, whose own role may. */
+/** Does not stop a deployment, because its own role may have the permission that these credentials lack. */
 const unknown = (what: string, remedy: string): Verdict => ({
   ...ill(`unknown: these credentials are not allowed to ${what}`, remedy),
   canWait: true,
@@ -54,7 +54,7 @@ const unknown = (what: string, remedy: string): Verdict => ({
 
 const signIn = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 
-/** Requirements of a deployment, in the order in which to fix them. Irrelevant ones have no verdict. */
+/** Requirements of a deployment, in the order in which to fix them. Inapplicable ones return undefined. */
 const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] | undefined> = {
   Node: ({ nodeVersion }) =>
     Number(nodeVersion.split('.')[0]) >= 24 ? well(nodeVersion) : ill(`${nodeVersion} is too old; 24 or newer is required`, 'npm ci'),
@@ -91,7 +91,7 @@ const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] |
     if (reserved === 0) return well('reservedConcurrency reserves nothing');
     if (free === 'unknown') return unknown('read Lambda quotas', 'aws lambda get-account-settings');
     const problem = findConcurrencyProblem(reserved, free);
-    // What a deployed stack has reserved is missing from what is free.
+    // The free concurrency excludes what a deployed stack has reserved.
     return problem
       ? { ...ill(problem.detail, problem.remedy), canWait: stack === 'present' }
       : well(`${reserved} of ${free} concurrent executions are reserved`);

@@ -38,7 +38,7 @@ async function ask<T>(question: Promise<T>): Promise<T | 'unknown'> {
   }
 }
 
-/** Whether a stage is deployed. After a failed creation it is not: the next deployment creates it again. */
+/** Whether a stage is deployed. After a failed creation it counts as absent, because the next deployment creates it again. */
 async function findStack(client: S3Client, region: string, stage: string): Promise<'present' | 'absent' | 'unknown'> {
   const query = new URLSearchParams({ Action: 'DescribeStacks', Version: '2010-05-15', StackName: stackNameOf(stage) });
   const url = new URL(`${process.env.AWS_ENDPOINT_URL ?? `https://cloudformation.${region}.${awsDomain(region)}`}/?${query}`);
@@ -48,7 +48,7 @@ async function findStack(client: S3Client, region: string, stage: string): Promi
   return /<StackStatus>(ROLLBACK_|CREATE_FAILED|REVIEW_IN_PROGRESS|DELETE_)/.test(body) ? 'absent' : 'present';
 }
 
-/** Bootstrapping creates a bucket with a known name. */
+/** Examines the account. It is bootstrapped if a bucket with a known name exists. */
 async function examineAccount(client: S3Client, region: string, settings: Settings | string): Promise<AccountFindings> {
   try {
     await client.config.credentials();

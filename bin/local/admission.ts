@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { headerLines, hostsOf, originHost, readHost } from './guard.ts';
 
 export interface Refused {
-  /** of the gateway response that gives the answer its form */
+  /** type of the gateway response to answer with */
   type: string;
   status: number;
   message: string;
@@ -11,7 +11,7 @@ export interface Refused {
 
 export type Admission = ReturnType<typeof openAdmission>;
 
-/** The addresses of a gateway that listens on `host`, most readable first; `more` are hosts, possibly with a port. */
+/** The addresses of a gateway that listens on `host`, most readable first; `more` lists hosts, possibly with a port. */
 export function addressesOf(host: string | undefined, port: number, more: readonly string[]): string[] {
   const addresses = [...namesOf(host), ...more].flatMap((name) => {
     const called = readHost(/:\d+$/.test(name) ? name : `${name}:${port}`);
@@ -40,9 +40,9 @@ function namesOf(host = '127.0.0.1'): string[] {
 const reads = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
- * Lets requests through that name one of these addresses as their host, at whatever port (a forwarded one is another): a page whose name
- * leads here (DNS rebinding) is of the origin of that name. Of those that may change something, no page of another origin may have sent it.
- * @returns a check that returns the host that a request names, and its port, or what to answer
+ * Admits only requests to one of these hosts, to prevent DNS rebinding; the port may differ, because it may be forwarded. Refuses requests with
+ * side effects from pages of other origins.
+ * @returns a check that returns the request's host and port, or the refusal
  */
 export function openAdmission(addresses: readonly string[]) {
   const [first = ''] = addresses;
@@ -57,7 +57,7 @@ export function openAdmission(addresses: readonly string[]) {
       const message = `This stack does not serve that host. Call it at ${addresses.join(' or ')}, or restart it with: npm start -- --allow-host NAME`;
       return { type: 'DEFAULT_4XX', status: 421, message };
     }
-    // MCP has a rule of its own, which holds for reads, too
+    // MCP has its own origin check, which also covers reads
     if (reads.includes(request.method ?? '') || /^\/mcp(?:[/?]|$)/.test(request.url ?? '')) return called.host;
     const isAllowed = (origin: string) => originHost(origin) === called.host || allowedOrigins.includes(origin);
     if (allowedOrigins.includes('*') || headerLines(request, 'origin').every(isAllowed)) return called.host;

@@ -5,7 +5,7 @@ export type StaticAnswer = ReturnType<typeof toAnswer>;
 
 export type Integration =
   | { kind: 'lambda'; functionId: string }
-  /** @property mediaTypes - bodies of other types are refused with 415 */
+  /** @property mediaTypes - accepted media types; other bodies get 415 */
   | { kind: 'mock'; answer: StaticAnswer; mediaTypes: string[] };
 
 export interface Resource {
@@ -51,7 +51,7 @@ const apiProperties = z.object({
   MinimumCompressionSize: z.number().optional(),
 });
 
-/** Reads the REST API of a template: its paths, their functions, and the gateway's own responses. */
+/** Reads the REST API of a template: its paths, their functions, and the gateway responses. */
 export function readApi(template: Template) {
   const [[, api] = []] = resourcesOf(template, 'AWS::ApiGateway::RestApi', apiProperties);
   if (!api) throw new TypeError('the template has no REST API');
@@ -64,24 +64,24 @@ export function readApi(template: Template) {
   );
   const answers = Object.entries(api.Body['x-amazon-apigateway-gateway-responses']);
   return {
-    /** all media types are: functions get bodies in base64 */
+    /** whether functions get bodies in base64, because binary media types are declared */
     isBinary: api.Body['x-amazon-apigateway-binary-media-types'] !== undefined,
     /** minimum size of compressed responses; undefined if none are compressed */
     minimumCompressionBytes: api.MinimumCompressionSize,
-    /** static segments before variables: a brace sorts after letters */
+    /** static segments sort before variables, because a brace comes after letters */
     resources: resources.sort((one, other) => (one.path < other.path ? -1 : 1)),
     gatewayAnswers: new Map(answers.map(([type, answer]) => [type, toAnswer(answer)])),
   };
 }
 
-/** The logical id in an integration's address. */
+/** The logical id of the function in an integration's URI. */
 function functionBehind(uri: unknown): string {
   const id = /"Fn::GetAtt":\["(\w+)","Arn"\]/.exec(JSON.stringify(uri))?.[1];
   if (id === undefined) throw new TypeError('an integration of the template is not a function');
   return id;
 }
 
-/** A response of the gateway. Header values are mapping expressions: a quoted literal, or a context variable. */
+/** A gateway response. Header values are mapping expressions: a quoted literal, or a context variable. */
 function toAnswer({ statusCode, responseParameters, responseTemplates }: z.output<typeof answerProperties>) {
   const headers = Object.entries(responseParameters).map(([name, expression]) => [name.replace(/^.*?\.header\./, ''), expression] as const);
   return { status: statusCode, headers: Object.fromEntries(headers), body: responseTemplates['application/json'] ?? '' };
@@ -89,7 +89,7 @@ function toAnswer({ statusCode, responseParameters, responseTemplates }: z.outpu
 
 export interface Match<T extends Pick<Resource, 'path'> = Resource> {
   resource: T;
-  /** undecoded, like the gateway's */
+  /** not percent-decoded, as in API Gateway */
   pathParameters: Record<string, string>;
 }
 

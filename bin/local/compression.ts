@@ -8,7 +8,7 @@ interface Answer {
   body: string | Buffer;
 }
 
-/** Compresses an answer as API Gateway does: in a coding that the request names, unless the function has encoded it already. */
+/** Compresses a response as API Gateway does: with a content coding that the request accepts, unless the function has encoded it already. */
 export async function compress<T extends Answer>(answer: T, acceptEncoding: string, minimumBytes = Number.POSITIVE_INFINITY): Promise<T> {
   const accepted = acceptEncoding
     .toLowerCase()

@@ -10,8 +10,8 @@ export class StartError extends Error {
 }
 
 /**
- * Makes the folders in which one stack keeps what it has, and locks `path` for it: `kept` stays when the stack ends, `scratch` goes.
- * @throws StartError if another stack has it, or if it cannot be written to
+ * Creates a stack's folders: `kept` is `path`, which is locked, and `scratch` is deleted on release.
+ * @throws StartError if another stack uses `path`, or if it is not writable
  */
 export function openDataFolder(path?: string) {
   const kept = path === undefined ? undefined : resolve(path);
@@ -39,8 +39,8 @@ function lock(folder: string): () => void {
 }
 
 /**
- * Locks a folder for the caller by a transaction that never ends, so that the operating system releases the lock however the process ends.
- * @returns a function that releases it; undefined if another process has it
+ * Locks a folder with a SQLite transaction that stays open, so that the operating system releases the lock whenever the process ends.
+ * @returns a function that releases the lock; undefined if another process holds it
  */
 export function tryLock(folder: string): (() => void) | undefined {
   const database = new DatabaseSync(join(folder, 'lock'));

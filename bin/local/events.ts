@@ -5,8 +5,8 @@ const json = z.string().transform((text): unknown => JSON.parse(text));
 const input = z.object({ Entries: z.array(z.object({ DetailType: z.string(), Detail: json })) });
 
 /**
- * A stand-in for EventBridge on a loopback port that knows one operation, PutEvents.
- * @param onEvent - is passed each event: its type and its detail
+ * A stand-in for EventBridge on a loopback port with one operation, PutEvents.
+ * @param onEvent - receives the type and detail of each event
  */
 export const startEvents = (onEvent: (type: string, detail: unknown) => void) =>
   startJsonService({

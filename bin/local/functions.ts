@@ -4,7 +4,7 @@ import { type LambdaOptions, openLambdas } from './lambda.ts';
 import { localCredentials } from './parts.ts';
 import { type FunctionDefinition, type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
 
-/** Points SDK clients at the stand-ins, by the SDK's names for services. */
+/** Environment variables that point SDK clients at the stand-ins. @param endpoints - by the SDK's names of services */
 export function awsEnvironment(endpoints: Record<string, string>): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = localCredentials();
   return {
@@ -12,13 +12,13 @@ export function awsEnvironment(endpoints: Record<string, string>): Record<string
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: secretAccessKey,
     ...(sessionToken && { AWS_SESSION_TOKEN: sessionToken }),
-    // Whatever else a function might ask of AWS is refused at once instead of leaving this machine.
+    // Calls to any other AWS service fail immediately instead of leaving this machine.
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
     ...Object.fromEntries(Object.entries(endpoints).map(([service, endpoint]) => [`AWS_ENDPOINT_URL_${service}`, endpoint])),
   };
 }
 
-/** Named after its logical id, in lower case for S3. */
+/** A bucket's name: its logical id, in lower case as S3 requires. */
 const bucketName = (id: string): string => id.toLowerCase();
 
 export const bucketNames = (template: Template): string[] => resourceIds(template, 'AWS::S3::Bucket').map(bucketName);
@@ -39,7 +39,7 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
       case 'AWS::Cognito::UserPoolClient': {
         const has = (list: unknown, flow: string) => Array.isArray(list) && list.includes(flow);
         if (has(Properties.ExplicitAuthFlows, 'ALLOW_USER_PASSWORD_AUTH')) return { Ref: identity.clientId };
-        // Clients for machines have no counterpart: the stand-in for Cognito knows no client credentials.
+        // Machine clients have no counterpart, because the stand-in for Cognito does not support client credentials.
         if (!has(Properties.AllowedOAuthFlows, 'code')) return { Ref: 'no-such-client' };
         return { Ref: JSON.stringify(Properties.CallbackURLs).includes('/console"') ? identity.consoleClientId : identity.signInClientId };
       }

@@ -10,10 +10,10 @@ export function readGatewayRequest(incoming: IncomingMessage, requestId: string,
   const { rawHeaders } = incoming;
   return {
     method: incoming.method ?? 'GET',
-    /** undecoded, like the query */
+    /** not percent-decoded, like the query */
     path: questionMark === -1 ? target : target.slice(0, questionMark),
     query: questionMark === -1 ? '' : target.slice(questionMark + 1),
-    /** names as sent, in the order sent */
+    /** with names and order as sent */
     headers: rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as [string, string]] : [])),
     requestId,
     domainName,
@@ -22,7 +22,7 @@ export function readGatewayRequest(incoming: IncomingMessage, requestId: string,
   };
 }
 
-/** The event of API Gateway's Lambda proxy integration: query decoded, path parameters not. */
+/** The event of API Gateway's Lambda proxy integration: the query is decoded, path parameters are not. */
 export function toProxyEvent(
   request: ReturnType<typeof readGatewayRequest>,
   { resource, pathParameters }: Match<Pick<Resource, 'path'>>,

@@ -17,13 +17,13 @@ const integrationTimeoutMs = 29_000;
 
 export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
-  /** origins whose pages may call the API, or `*` for all; default: only its own */
+  /** origins whose pages may call the API, or `*` for all; default: only the gateway's own */
   allowedOrigins?: readonly string[];
 }
 
 export interface Answered {
   method: string;
-  /** undecoded, without the query */
+  /** not percent-decoded, without the query */
   path: string;
   status: number;
   durationMs: number;
@@ -35,7 +35,7 @@ export interface GatewayOptions {
   port?: number;
   /** further hosts, possibly with a port */
   allowHosts?: readonly string[];
-  /** requests that come before it is ready wait for it */
+  /** requests that arrive before it resolves wait for it */
   api: Promise<Api>;
   onAnswered?(answered: Answered): void;
 }
@@ -49,8 +49,7 @@ interface Answer {
 }
 
 /**
- * Serves a REST API as API Gateway does, at certain hosts only: a page whose host name leads here (DNS rebinding) would be of the same origin.
- * The stage is not part of the address.
+ * Serves a REST API as API Gateway does, without the stage in the path. Only certain hosts are served, to prevent DNS rebinding.
  * @throws Error of Node (EADDRINUSE and so on) if it cannot listen
  */
 export async function startGateway({ host, port, allowHosts = [], api, onAnswered = () => {} }: GatewayOptions) {
@@ -62,7 +61,7 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
     const requestId = randomUUID();
     const served = await api;
     const answer = await answerRequest(served, incoming, requestId, admit);
-    // of the answer to HEAD, a function does not say how long the content would be
+    // for HEAD, functions do not report the length that the content would have
     const hasNoBody = answer.status === 204 || answer.status === 304 || incoming.method === 'HEAD';
     const accepted = String(incoming.headers['accept-encoding'] ?? '');
     const { status, headers, body } = hasNoBody ? answer : await compress(answer, accepted, served.definition.minimumCompressionBytes);
@@ -72,7 +71,7 @@ export async function startGateway({ host, port, allowHosts = [], api, onAnswere
     onAnswered({ method: incoming.method ?? '', path, status, durationMs: performance.now() - startedMs });
   };
 
-  /** For input that is not HTTP, or has more headers than Node reads. */
+  /** Answers input that is not HTTP, or has more headers than Node accepts. */
   const refuseGarbage = async (code: string | undefined, socket: Socket): Promise<void> => {
     const { definition } = await api;
     const { status, headers, body } = gatewayAnswer(definition, 'DEFAULT_4XX', randomUUID(), code === 'HPE_HEADER_OVERFLOW' ? 431 : 400);
@@ -126,12 +125,12 @@ async function answerRequest(
     return toAnswer(proxyResult.parse(JSON.parse(result ?? 'null')));
   } catch (error) {
     if (error instanceof LambdaThrottled) return refuse('THROTTLED');
-    // API Gateway calls a function's own time-out a bad answer too; the real reason serves callers better.
+    // API Gateway would also report a function's own timeout as a bad response; the real reason is more useful.
     return error instanceof LambdaTimeout ? refuse('INTEGRATION_TIMEOUT') : refuse('DEFAULT_5XX', 502);
   }
 }
 
-/** The statuses of response types without a status of their own. */
+/** Default statuses of gateway responses without a configured status. */
 const ownStatus: Record<string, number> = {
   DEFAULT_5XX: 500,
   INTEGRATION_TIMEOUT: 504,
@@ -146,7 +145,7 @@ function gatewayAnswer({ gatewayAnswers }: ApiDefinition, type: string, requestI
   return fillAnswer({ headers: {}, body: '{}', ...answer, status: answer?.status ?? status }, { requestId });
 }
 
-/** Adds details to the gateway's own response. The rest of the request is not read. */
+/** Adds details to a gateway response. The rest of the request is not read. */
 function explain(answer: Answer, { status, message, reason }: Refused): Answer {
   const { error } = JSON.parse(String(answer.body)) as { error?: { details?: object } };
   const details = { ...error?.details, ...(reason !== undefined && { reason }) };
@@ -186,12 +185,12 @@ function toAnswer({ statusCode, headers, multiValueHeaders, body, isBase64Encode
   return {
     status: statusCode,
     headers: renameChallenge({ ...(!isTyped && { 'Content-Type': 'application/json' }), ...given }),
-    // Node sends a text together with the header fields, bytes by themselves.
+    // Strings stay strings, because Node writes them together with the headers, but bytes separately.
     body: isBase64Encoded ? Buffer.from(body ?? '', 'base64') : (body ?? ''),
   };
 }
 
-/** REST APIs rename the header WWW-Authenticate of functions. Here both are sent, so that clients for either work. */
+/** API Gateway renames WWW-Authenticate headers from functions. Sends both names, so that clients of either work. */
 function renameChallenge<T extends Answer['headers']>(headers: T): T {
   const [, challenge] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'www-authenticate') ?? [];
   return challenge === undefined ? headers : { ...headers, 'x-amzn-Remapped-WWW-Authenticate': challenge };

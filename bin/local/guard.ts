@@ -2,12 +2,12 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { listen } from './http.ts';
 
-/** A host name or address, possibly with a port. */
+/** A host name or IP address, possibly with a port. */
 const authority = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/i;
 
 /**
- * The host of an authority (RFC 3986 section 3.2) in one spelling: lower case, addresses as URLs have them, no dot at the end, no default port.
- * Undefined if the text is no host.
+ * The host of an authority (RFC 3986 section 3.2) in canonical spelling: lower case, IP addresses as in URLs, no trailing dot, no default port.
+ * Undefined if the text is not a host.
  */
 export function readHost(text: string, scheme = 'http'): { host: string; name: string; port: string } | undefined {
   const url = authority.test(text) ? URL.parse(`${scheme}://${text}`) : null;
@@ -17,17 +17,17 @@ export function readHost(text: string, scheme = 'http'): { host: string; name: s
   return { host: port === '' ? name : `${name}:${port}`, name, port };
 }
 
-/** The hosts of a request: in `Host`, and in an absolute target (RFC 9112 section 3.2.2), which comes first. */
+/** The hosts of a request: that of an absolute target first (RFC 9112 section 3.2.2), then those in `Host`. */
 export function hostsOf(request: IncomingMessage): string[] {
   const [, target] = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '') ?? [];
   return [...(target === undefined ? [] : [target]), ...headerLines(request, 'host')];
 }
 
-/** Every value of a header, as sent: Node keeps only one of several. */
+/** All values of a header as sent, because Node keeps only one of several. */
 export const headerLines = ({ rawHeaders }: IncomingMessage, name: string): string[] =>
   rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 
-/** The host of a page's origin, spelt like {@link readHost}; undefined for anything but an http or https origin. */
+/** The host of a page's origin, spelt as by {@link readHost}; undefined unless it is an http or https origin. */
 export function originHost(origin: string): string | undefined {
   const [, scheme, host = ''] = /^(https?):\/\/(.*)$/i.exec(origin) ?? [];
   return scheme === undefined ? undefined : readHost(host, scheme)?.host;
@@ -36,9 +36,9 @@ export function originHost(origin: string): string | undefined {
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Lets only requests through that programs of this stack send: their path begins with a random key, which is taken off, they name this machine
- * as their host, and no page has sent them. Pages of other origins cannot know the key, and get no answer to a preflight request either.
- * @returns the path of the key
+ * Admits only requests from programs of this stack: the path begins with a random key, which is removed, the host is this machine, and the sender is not
+ * a page. Pages of other origins do not know the key, and get no response to preflight requests.
+ * @returns the key as a path
  */
 function requireKey(server: Server): string {
   const key = `/${randomBytes(24).toString('base64url')}`;
@@ -52,7 +52,7 @@ function requireKey(server: Server): string {
       for (const listener of answer) listener.call(server, request, response);
       return;
     }
-    // What is left of the request is not read.
+    // The rest of the request is not read.
     response.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' }).end(JSON.stringify(stranger));
   });
   return key;
@@ -63,13 +63,13 @@ const stranger = {
   message: 'Only the local stack that started this service can call it. Its address, with the key for this run, is in .local/stack.json.',
 };
 
-/** Whether a request names this machine as its host, like the address of {@link listenForStack}. */
+/** Whether the host of a request is 127.0.0.1, as in addresses from {@link listenForStack}. */
 export const isCalledHere = (request: IncomingMessage): boolean => hostsOf(request).every((host) => readHost(host)?.name === '127.0.0.1');
 
-/** Whether a program sent a request, rather than a page: browsers send the origin of pages with all requests that may change something. */
+/** Whether a program sent a request, not a page: browsers add `Origin` to every request with side effects. */
 export const isFromProgram = (request: IncomingMessage): boolean => isCalledHere(request) && request.headers.origin === undefined;
 
-/** Listens on loopback for programs that know the key. @returns the address, with the key in its path */
+/** Listens on loopback for programs that know the key. @returns the address, including the key */
 export async function listenForStack(server: Server): Promise<string> {
   const key = requireKey(server);
   return `http://127.0.0.1:${await listen(server)}${key}`;

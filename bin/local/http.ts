@@ -16,7 +16,7 @@ export const close = (server: Server): Promise<void> =>
 
 /** The target of a request (RFC 9112 section 3.2); `/*` if it has no path. */
 export function targetOf({ url = '/' }: IncomingMessage): URL {
-  // a path that begins with two slashes names no host
+  // a leading double slash is part of the path, not a host
   return URL.parse(url.startsWith('/') ? `http://host${url}` : url) ?? new URL('http://host/*');
 }
 

@@ -8,10 +8,10 @@ export type Person = 'admin' | 'user';
 export type RunningIdentity = Awaited<ReturnType<typeof startIdentity>>;
 
 /**
- * A stand-in for Cognito that looks like a real user pool, with the real issuer's name and its own signing key: an admin, an ordinary user, a client
- * for signing in with a password, and two for signing in on the page, at `/oauth2/authorize`.
- * @param callbackUrls - redirect addresses of the gate
- * @param consoleUrls - redirect addresses of the console
+ * A stand-in for Cognito that resembles a real user pool, with a real issuer name and its own signing key. It has an admin, an ordinary user, a client
+ * for passwords, and two clients for the sign-in page at `/oauth2/authorize`.
+ * @param callbackUrls - redirect URIs of the gate
+ * @param consoleUrls - redirect URIs of the console
  */
 export async function startIdentity(folder: string, callbackUrls: readonly string[], consoleUrls: readonly string[]) {
   const pool = openUserPool(join(folder, 'identity.json'));
@@ -31,7 +31,7 @@ export async function startIdentity(folder: string, callbackUrls: readonly strin
     adminPassword: pool.passwordOf('admin'),
     userPassword: pool.passwordOf('user'),
     issuer: pool.issuer,
-    /** the pool's public keys, as an address that nobody has to serve */
+    /** the pool's public keys as a data URL, which needs no server */
     jwksUrl: `data:application/json;base64,${Buffer.from(JSON.stringify(pool.keySet)).toString('base64')}`,
     /** Issues a token; `admin` is in the group `admins`, `user` in none. */
     signIn: (person: Person) => ({ accessToken: pool.issue(person, pool.clientId).access_token }),

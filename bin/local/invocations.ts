@@ -5,8 +5,8 @@ import { close, readBody } from './http.ts';
 const maxEventBytes = 6 * 1024 * 1024;
 
 /**
- * A stand-in for Lambda on a loopback port that knows one operation, Invoke: with it, functions ask each other, or start one without waiting for it.
- * @param invoke - runs a function of the stack by its name, and gives what it returned as JSON
+ * A stand-in for Lambda on a loopback port with one operation, Invoke, with which functions call each other synchronously or asynchronously.
+ * @param invoke - runs a function of the stack by name, and returns its result as JSON
  */
 export async function startInvocations(invoke: (name: string, event: unknown) => Promise<string | undefined>) {
   const server = createServer(async (request, response) => {
@@ -20,7 +20,7 @@ export async function startInvocations(invoke: (name: string, event: unknown) =>
         return;
       }
       if (request.headers['x-amz-invocation-type'] === 'Event') {
-        // what fails is logged by the function, and tried no second time
+        // failures appear in the function's log and are not retried
         void invoke(decodeURIComponent(name), JSON.parse(event.toString())).catch(() => {});
         answer(202, '');
         return;

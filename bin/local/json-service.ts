@@ -21,8 +21,8 @@ export interface WireAnswer {
 }
 
 /**
- * Sees each call with its real answer and returns what is sent instead: it may wait, or alter or replace the answer.
- * If it throws, the connection is cut without an answer. Made for tests that inject faults.
+ * Injects faults for tests: gets each operation with its real response, and returns the response to send, possibly after a delay.
+ * If it throws, the connection is closed without a response.
  */
 export type Disturb = (operation: string, answer: WireAnswer) => WireAnswer | Promise<WireAnswer>;
 
@@ -43,9 +43,9 @@ export const operation = <T extends z.ZodType>(input: T, act: (input: z.output<T
 };
 
 /**
- * Serves a stand-in for a service of AWS on a loopback port in the protocol JSON 1.1, for the SDK's own client. Takes any credentials
+ * Serves a stand-in for an AWS service on a loopback port in the JSON 1.1 protocol, for the SDK's client. Accepts any credentials
  * at an address that only this stack knows.
- * @param operations - what is known, by name; anything else is answered with UnknownOperationException
+ * @param operations - the supported operations by name; others are answered with UnknownOperationException
  */
 export async function startJsonService(
   operations: Record<string, (input: unknown) => object>,

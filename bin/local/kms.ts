@@ -7,7 +7,7 @@ import { account, type Disturb, operation, region, ServiceError, startJsonServic
 
 export interface KmsKey {
   keyId: string;
-  /** the private scalar, the seed of Ed25519, or the key of HMACs, 32 bytes */
+  /** 32 bytes: the private scalar of P-256, the seed of Ed25519, or the HMAC key */
   secret: Uint8Array;
   /** default: ECC_NIST_P256 */
   spec?: KeySpec;
@@ -34,7 +34,7 @@ export const newKmsKey = (spec: KeySpec = 'ECC_NIST_P256'): KmsKey => {
 
 const keyFile = z.record(z.string(), z.object({ key_id: z.uuid(), secret: z.hex().length(64), spec: keySpec.optional() }));
 
-/** Reads named keys from a file, and adds missing ones. Only its owner can read the file. */
+/** Reads keys by name from a file readable only by its owner, and adds missing ones. */
 export function keepKeys(path: string, specs: ReadonlyMap<string, KeySpec>): Record<string, KmsKey> {
   const kept = keyFile.parse(readJson(path) ?? {});
   for (const [name, spec] of specs) {
@@ -73,8 +73,8 @@ const createInput = z.union([
 ]);
 
 /**
- * A stand-in for KMS on a loopback port: real keys behind the wire protocol of KMS.
- * Knows CreateKey, GetPublicKey, Sign of digests, or with Ed25519 of messages, and GenerateMac.
+ * A stand-in for KMS on a loopback port, with real keys and the wire protocol of KMS.
+ * Supports CreateKey, GetPublicKey, Sign (digests, or messages with Ed25519) and GenerateMac.
  */
 export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}) {
   const known = new Map(keys.map((key) => [key.keyId, key]));

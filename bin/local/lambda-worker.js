@@ -1,4 +1,4 @@
-/** The thread of one Lambda environment, see {@link ./lambda.ts}. Plain JavaScript, as {@link ./redirect-fetch.js} says. */
+/** The thread of one Lambda environment of {@link ./lambda.ts}. Plain JavaScript for the reason in {@link ./redirect-fetch.js}. */
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,7 +8,7 @@ import './redirect-fetch.js';
 
 const { folder, handler, functionName, memoryMb, timeoutMs, compileCache } = workerData;
 
-// Log lines are sent along with the outcome: a thread's own streams take several messages for each line.
+// Log lines are sent together with the outcome, because a thread's own streams need several messages per line.
 let log = '';
 const send = (message) => {
   parentPort.postMessage({ ...message, log });

@@ -14,7 +14,7 @@ export class LambdaFailure extends Error {
   override readonly name = 'LambdaFailure';
 }
 
-/** Too many invocations are waiting, or this one has waited too long. */
+/** Thrown if too many invocations are waiting, or this one has waited too long. */
 export class LambdaThrottled extends Error {
   override readonly name = 'LambdaThrottled';
 }
@@ -28,15 +28,15 @@ export interface LambdaOptions {
   maxWaiting?: number;
   /** maximum wait, in milliseconds. Default 20 seconds */
   maxWaitMs?: number;
-  /** idle time after which an environment ends, in milliseconds, if its function has another. Default 15 seconds */
+  /** idle time after which an environment ends if its function has another, in milliseconds. Default 15 seconds */
   idleMs?: number;
   /** the same for a function's only environment, in milliseconds. Default 5 minutes */
   lastIdleMs?: number;
-  /** parent of the environments' temporary folders, which go with them. Default: the system's */
+  /** parent of the environments' temporary folders, which are deleted with them. Default: the system's */
   scratch?: string;
   /** cache of compiled code */
   compileCache?: string;
-  /** receives each log line of a function, and the id of its environment */
+  /** receives each log line of a function, with the function's name and the environment's id */
   onLog?(line: string, functionName: string, environment: string): void;
 }
 
@@ -58,8 +58,8 @@ interface Waiting {
 }
 
 /**
- * Runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is reused. One that times out or dies is
- * replaced, and one that stays idle ends. Invocations are served in the order of their arrival.
+ * Runs functions as Lambda does. An environment, here a thread, serves one invocation at a time and is reused. Environments that time out or crash are
+ * replaced, and idle ones end. Invocations are served in order of arrival.
  */
 export function openLambdas(options: LambdaOptions = {}) {
   const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000, lastIdleMs = 300_000 } = options;
@@ -93,7 +93,7 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
   const environmentsOf = (name: string) => [...all].filter(({ functionName }) => functionName === name);
 
-  /** Gives waiting invocations the environments that are idle or can be started. */
+  /** Assigns idle or new environments to waiting invocations. */
   const dispatch = (): void => {
     if (isStopped) return;
     let exiting = threads - all.size;
@@ -110,7 +110,7 @@ export function openLambdas(options: LambdaOptions = {}) {
         continue;
       }
       withoutEnvironment.add(definition.name);
-      // Room is made only for the first environment of a function, or functions would take environments from each other in turns.
+      // Evict only for a function's first environment, or functions would keep evicting each other's.
       const [oldest] = own.length === 0 && exiting-- <= 0 ? idleSinceMs.keys() : [];
       if (oldest) retire(oldest);
     }
@@ -165,7 +165,7 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
 }
 
-/** Maximum size of the young generation per environment, in megabytes: more makes threads large without making them faster. */
+/** Maximum size of the young generation per environment, in megabytes: more costs memory without making threads faster. */
 const maxYoungGenerationSizeMb = 8;
 
 function startEnvironment(
@@ -187,7 +187,7 @@ function startEnvironment(
   worker.on('message', (message: Message) => {
     if (message.log) logLines(message.log);
     if ('result' in message || 'failure' in message) running?.resolve(message);
-    // Loading does not count.
+    // Loading the function does not count towards its timeout.
     else if (message.isReady) running?.timer.refresh();
   });
   worker.on('error', ({ message, stack }) => logLines(stack ?? message));

@@ -8,17 +8,17 @@ import type { LocalValues } from './template.ts';
 
 const notOurs = async () => {};
 
-/** The DynamoDB at `endpoint`, else one of our own. */
+/** Uses the DynamoDB at `endpoint`, else starts one. */
 export async function locateDynamo(endpoint: string | undefined, folder: string | undefined) {
   return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
 }
 
-/** What a key of the template is for. */
+/** Properties of a KMS key in the template. */
 export const keyProperties = z.object({ KeySpec: keySpec, KeyUsage: z.enum(['SIGN_VERIFY', 'GENERATE_VERIFY_MAC']) });
 
 type WantedKey = [id: string, spec: z.infer<typeof keyProperties>];
 
-/** The KMS in use, with the ids of the template's keys in it. */
+/** Uses the KMS at `endpoint`, else starts one; `values` has the ids of the template's keys. */
 export async function locateKms(endpoint: string | undefined, wanted: WantedKey[], kept: string | undefined) {
   if (endpoint) return { endpoint, values: await createKeys(endpoint, wanted), stop: notOurs };
   const specs = new Map(wanted.map(([id, { KeySpec }]) => [id, KeySpec]));
@@ -45,7 +45,7 @@ async function createKeys(endpoint: string, wanted: WantedKey[]): Promise<LocalV
   }
 }
 
-/** Stand-ins for AWS do not check them; a service elsewhere may. */
+/** Credentials for SDK clients. Stand-ins do not check them; an external service may. */
 export function localCredentials() {
   const {
     AWS_ACCESS_KEY_ID: accessKeyId = 'local',

@@ -1,7 +1,6 @@
 /**
- * Redirects requests of `fetch`: addresses that begin with the first one in FETCH_REDIRECT are called at the second. A preload for functions
- * that ask an issuer of tokens for its keys: its name has to be the real one, but a stand-in has its keys. Plain JavaScript, because
- * an environment that strips types first starts later and takes more memory.
+ * Preloaded into functions that fetch an issuer's keys: the issuer's name must be real, but a stand-in has the keys. FETCH_REDIRECT contains a URL
+ * prefix and its replacement, which `fetch` then uses. Plain JavaScript, because stripping types takes time and memory in every environment.
  */
 const [from, to] = (process.env.FETCH_REDIRECT ?? '').split(' ');
 const { fetch } = globalThis;

@@ -13,11 +13,11 @@ export type RunningS3 = Awaited<ReturnType<typeof startS3>>;
 const statuses: Record<string, number> = { NoSuchBucket: 404, NoSuchKey: 404, NotImplemented: 501 };
 
 /**
- * A stand-in for S3 on a loopback port, behind its wire protocol: PutObject, GetObject and DeleteObject of whole objects in buckets that are
- * part of the path, as the SDK has it if the host is an IP address. Bodies come as they are, not in chunks with checksums, which the
- * functions do not send. Takes any credentials at an address that only this stack knows.
- * @param options.folder - keeps the objects, in files that only its owner may read
- * @param options.buckets - those that exist
+ * A stand-in for S3 on a loopback port with its wire protocol: PutObject, GetObject and DeleteObject of whole objects, with the bucket in the path, as
+ * the SDK does for IP addresses. Bodies must not be chunked with checksums; the functions do not send such. Accepts any credentials at an
+ * address that only this stack knows.
+ * @param options.folder - stores the objects in files readable only by their owner
+ * @param options.buckets - names of the existing buckets
  */
 export async function startS3({ folder, buckets }: { folder: string; buckets: readonly string[] }) {
   const server = createServer(async (request, response) => {
@@ -44,7 +44,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, fileOf
   response.writeHead(request.method === 'PUT' ? 200 : 204).end();
 }
 
-/** The file of an object at `/<bucket>/<key>`: named by a digest, so that no key leads out of the folder. */
+/** The file of the object at `/<bucket>/<key>`, named by a digest so that no key leads out of the folder. */
 function locate(pathname: string, folder: string, buckets: readonly string[]): string {
   const [, bucket = '', key = ''] = /^\/([^/]+)\/(.+)$/.exec(pathname) ?? [];
   if (!buckets.includes(bucket)) throw new ServiceError('NoSuchBucket', 'The specified bucket does not exist.');
@@ -70,7 +70,7 @@ async function send(file: string, response: ServerResponse): Promise<void> {
   await pipeline(handle.createReadStream(), response);
 }
 
-/** Writes a body to a new file, which replaces the object when it is complete. */
+/** Writes a body to a new file, which replaces the object once complete. */
 async function store(request: IncomingMessage, file: string): Promise<void> {
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomUUID()}`;
@@ -84,6 +84,6 @@ async function store(request: IncomingMessage, file: string): Promise<void> {
 
 function refuse(response: ServerResponse, { name, message }: ServiceError): void {
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${name}</Code><Message>${message}</Message></Error>`;
-  // What is left of the request's body is not read.
+  // The rest of the request's body is not read.
   response.writeHead(statuses[name] ?? 400, { 'Content-Type': 'application/xml', Connection: 'close' }).end(body);
 }

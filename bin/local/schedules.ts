@@ -15,15 +15,15 @@ const ruleProperties = z.object({
   Targets: z.array(z.object({ Arn: z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.literal('Arn')]) }) })),
 });
 
-/** The scheduled functions of a template. Rules for AWS events have no counterpart here. */
+/** The scheduled functions of a template. Rules for AWS events are ignored. */
 export const readSchedules = (template: Template) =>
   resourcesOf(template, 'AWS::Events::Rule', ruleProperties).flatMap(([, { ScheduleExpression, Targets }]) =>
     ScheduleExpression === undefined ? [] : Targets.map(({ Arn }) => ({ functionId: Arn['Fn::GetAtt'][0], everyMs: ScheduleExpression })),
   );
 
 /**
- * Runs them, as EventBridge does. A failed run appears in the function's log only.
- * @returns a function that ends this
+ * Runs scheduled functions as EventBridge does. Failed runs appear only in the function's log.
+ * @returns a function that stops the schedules
  */
 export function startSchedules(schedules: ReturnType<typeof readSchedules>, invoke: Api['invoke']): () => void {
   const timers = schedules.map(({ functionId, everyMs }) => setInterval(() => invoke(functionId, {}).catch(() => {}), everyMs));

@@ -17,9 +17,9 @@ const version = z.object({ value, version_id: z.uuid() });
 const secretFile = z.record(name, version.extend({ previous: version.optional() }));
 
 /**
- * A stand-in for Secrets Manager on a loopback port, behind its wire protocol.
- * Knows CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of secrets that are texts, by their names. Of each, two versions are kept.
- * @param options.file - in which secrets are kept, which only its owner may read; without it they are kept in memory
+ * A stand-in for Secrets Manager on a loopback port, with its wire protocol.
+ * Supports CreateSecret, PutSecretValue, GetSecretValue and DeleteSecret of string secrets by name. Keeps two versions of each.
+ * @param options.file - stores the secrets, readable only by its owner; default: in memory
  */
 export async function startSecrets({ file, disturb }: { file?: string | undefined; disturb?: Disturb } = {}): Promise<RunningService> {
   const secrets = new Map(Object.entries(secretFile.parse((file && readJson(file)) ?? {})));

@@ -5,7 +5,7 @@ import { printLine, printRemark, style } from '../cli/terminal.ts';
 import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
-/** Prints the addresses of the stack and how to use them. */
+/** Prints the stack's addresses and how to use them. */
 export function showStart({ base_url, other_urls = [], user_password, admin_password }: StackDescription): void {
   const strong = (text: string) => style('bold', text);
   printLine(`
@@ -32,7 +32,7 @@ export function showWarnings({ policy_file, base_url }: Pick<StackDescription, '
     printRemark(`Warning: ${policy_file}: ${path} ${problem}`);
 }
 
-/** One line a request. */
+/** Prints a line per request. */
 export function showAnswered({ method, path, status, durationMs }: Answered): void {
   const code = style(status < 400 ? 'green' : status < 500 ? 'yellow' : 'red', String(status));
   printLine(`${code} ${method} ${path.replace(/[^\x21-\x7e]/g, '?')} ${durationMs.toFixed(0)} ms`);

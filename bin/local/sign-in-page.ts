@@ -59,9 +59,9 @@ interface Answer {
 }
 
 /**
- * Serves what browsers need of a user pool, on a loopback port: the page on which people sign in, `/oauth2/authorize`, and the exchange of codes,
- * `/oauth2/token`, which pages of the clients' own origins may read and no others.
- * @param callbacks - redirect addresses by client
+ * Serves a user pool's browser endpoints on a loopback port: the sign-in page, `/oauth2/authorize`, and the code exchange, `/oauth2/token`, which only
+ * pages of the clients' origins may read (CORS).
+ * @param callbacks - redirect URIs by client id
  */
 export async function startSignIn(pool: UserPool, callbacks: Record<string, readonly string[]>) {
   /** unexpired codes */
@@ -150,7 +150,7 @@ const asJson = (status: number, body: object): Answer => ({
   body: JSON.stringify(body),
 });
 
-/** A refusal of the pool in OAuth's format. */
+/** Converts refusals of the pool to OAuth errors. */
 function refusing(work: () => Answer): Answer {
   try {
     return work();
@@ -160,7 +160,7 @@ function refusing(work: () => Answer): Answer {
   }
 }
 
-/** The form, which can only redirect to the client. */
+/** The sign-in form. Its policy allows redirects only to the client. */
 function form(request: Authorization, complaint?: string): Answer {
   const hidden = Object.entries(request).map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
   const security = [
@@ -168,7 +168,7 @@ function form(request: Authorization, complaint?: string): Answer {
     `style-src ${styleSource}`,
     'img-src data:',
     "base-uri 'none'",
-    // browsers apply it to where the answer leads, too
+    // browsers also apply form-action to redirects of the response
     `form-action 'self' ${new URL(request.redirect_uri).origin}`,
     "frame-ancestors 'none'",
   ];
@@ -201,7 +201,7 @@ ${hidden.join('\n')}
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': security.join('; '),
-    // with no-referrer, browsers would send the form with "Origin: null"
+    // with no-referrer, browsers would submit the form with "Origin: null"
     'Referrer-Policy': 'same-origin',
   };
   return { status: 200, headers, body };

@@ -16,21 +16,21 @@ export interface StackDescription {
   user_password: string;
   issuer: string;
   client_id: string;
-  /** addresses of stand-ins contain the key that they require */
+  /** endpoints of stand-ins include the key that they require */
   dynamodb_endpoint: string;
   kms_endpoint: string;
   /** for Cognito operations on users and groups */
   user_pool_endpoint: string;
   user_pool_id: string;
-  /** empty without the demo */
+  /** empty without the demo upstream */
   upstream_url: string;
   process_id: number;
-  /** hosts on this network that intents may call */
+  /** hosts on the local network that intents may call */
   local_upstreams?: string[];
   policy_file: string;
 }
 
-/** In the working folder, which npm sets to the project's root. */
+/** The stack file in the working directory, which npm sets to the project's root. */
 export const stackFile = (): string => resolve('.local', 'stack.json');
 const refreshMs = 30 * 60 * 1_000;
 
@@ -46,15 +46,15 @@ export function readDescription(path = stackFile()): StackDescription | undefine
 export const isStackAt = ({ base_url, other_urls = [] }: StackDescription, address: string): boolean =>
   [base_url, ...other_urls].includes(address);
 
-/** Another running stack that is described here. */
+/** The description of another running stack, if any. */
 export function findOther(processId: number): StackDescription | undefined {
   const found = readDescription();
   return found !== undefined && found.process_id !== processId && isRunning(found.process_id) ? found : undefined;
 }
 
 /**
- * Describes a running stack in `.local/stack.json`, with tokens that are kept fresh. The description of another stack that runs stays.
- * @returns a function that removes the description, unless another stack has written its own
+ * Describes a running stack in `.local/stack.json` and keeps its tokens fresh. Does not overwrite the description of another running stack.
+ * @returns a function that removes the description, unless another stack has replaced it
  */
 export function keepDescribed(description: StackDescription, signIn: (person: Person) => string): () => void {
   const path = stackFile();

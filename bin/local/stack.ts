@@ -28,23 +28,23 @@ export interface StackOptions {
   host?: string;
   /** further hosts, possibly with a port */
   allowHosts?: readonly string[];
-  /** default: nothing is kept */
+  /** default: data is not kept */
   dataFolder?: string;
-  /** default: the shipped policy with one more prohibition */
+  /** default: the shipped policy with an additional prohibition */
   policyFile?: string;
   /** settings besides those of every local stack */
   context?: Record<string, unknown>;
-  /** additional variables of every function */
+  /** additional environment variables of every function */
   environment?: Record<string, string>;
   /** false: without the demo upstream and its intents */
   demo?: boolean;
-  /** false: functions run only for requests, not on schedules or for log lines; default true */
+  /** false: functions run only for requests, not on schedules or for log lines. Default: true */
   background?: boolean;
   quiet?: boolean;
-  /** addresses of a DynamoDB or KMS elsewhere; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
+  /** endpoints of external services; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
   dynamodbEndpoint?: string;
   kmsEndpoint?: string;
-  /** default: suited to people at work */
+  /** default: suitable for interactive use */
   environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs' | 'lastIdleMs'>;
   onAnswered?(answered: Answered): void;
   /** receives each log line of the functions */
@@ -56,7 +56,7 @@ export interface StackOptions {
 }
 
 export interface RunningStack extends StackDescription {
-  /** by the name in the endpoint table */
+  /** finds a function by its name in the endpoint table */
   definitionOf(name: string): FunctionDefinition;
   /** a new access token, valid for an hour */
   signIn(person: Person): string;
@@ -66,8 +66,8 @@ export interface RunningStack extends StackDescription {
 const nothing = () => {};
 
 /**
- * Starts the whole gate on this machine: the synthesized template and its unmodified functions, over stand-ins for AWS.
- * @throws StartError if the person who starts it has to put something right
+ * Starts the whole gate on this machine: the synthesized template and its unmodified functions, with stand-ins for AWS.
+ * @throws StartError for problems that the user can fix
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const { host = '127.0.0.1', allowHosts = [], demo = true, background = true, onAnswered, signal } = options;
@@ -104,7 +104,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
         ),
       ),
       demo ? keep(startUpstream()) : undefined,
-      // Loaded while the others start.
+      // Loaded in parallel with the other parts.
       demo ? import('./upstream/register.ts') : undefined,
       synthesize(context, signal),
     ]);
@@ -138,7 +138,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
         SECRETS_MANAGER: secrets.endpoint,
       }),
       FETCH_REDIRECT: `${identity.issuer}/.well-known/jwks.json ${identity.jwksUrl}`,
-      // Not in the template, which is the same for every port.
+      // Not in the template, which does not depend on the port.
       [variables.baseUrl]: baseUrls.join(','),
       [variables.signInDomain]: identity.signInUrl,
       ...options.environment,
@@ -197,7 +197,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     };
   } catch (error) {
     await parts.disposeAsync();
-    // Anything that failed after the abort failed because of it.
+    // After an abort, report the abort instead of failures that it caused.
     signal?.throwIfAborted();
     throw error;
   }

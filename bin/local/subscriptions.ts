@@ -6,7 +6,7 @@ import { resourcesOf, type Template } from './template.ts';
 
 const reference = z.object({ Ref: z.string() }).transform(({ Ref }) => Ref);
 
-/** The only form of filter patterns in use. @returns whether a log line matches */
+/** Parses the only form of filter pattern in use. @returns a test for log lines */
 const filterPattern = z.string().transform((pattern) => {
   const [, name = '', value] = /^\{ \$\.(\w+) = "([^"]*)" \}$/.exec(pattern) ?? [];
   if (value === undefined)
@@ -22,7 +22,7 @@ const filterProperties = z.object({
 
 const functionProperties = z.object({ LoggingConfig: z.object({ LogGroup: reference }) });
 
-/** The log lines that a template passes to other functions. */
+/** The subscriptions of functions to other functions' log lines in a template. */
 export function readSubscriptions(template: Template) {
   const filters = resourcesOf(template, 'AWS::Logs::SubscriptionFilter', filterProperties);
   const functions = resourcesOf(template, 'AWS::Lambda::Function', functionProperties.partial());
@@ -43,7 +43,7 @@ interface LogEvent {
   message: string;
 }
 
-/** Lambda's retries of a failing function. */
+/** Attempts that Lambda makes if a function fails. */
 const attempts = 3;
 
 interface Batch {
@@ -53,10 +53,10 @@ interface Batch {
 }
 
 /**
- * Passes on lines of logs as CloudWatch Logs does, a batch for each log stream. An invocation that fails is repeated as Lambda repeats it, but sooner. A
- * function that also runs on a schedule runs right after its batches, so that nobody waits a minute for what it makes of them.
+ * Delivers log lines as CloudWatch Logs does, in one batch per log stream. Failed invocations are retried as by Lambda, but sooner. A function that
+ * also has a schedule runs right after its batches, so that its results do not take a minute to appear.
  * @param scheduled - the functions that run on a schedule
- * @param everyMs - how often batches are passed on, in milliseconds
+ * @param everyMs - interval between deliveries, in milliseconds
  */
 export function startSubscriptions(
   subscriptions: readonly Subscription[],
@@ -97,7 +97,7 @@ export function startSubscriptions(
   const timer = setInterval(flushNext, everyMs);
 
   return {
-    /** @param environment - the source of the line: each has a log stream of its own */
+    /** @param environment - the environment that wrote the line; each has its own log stream */
     take: (line: string, functionId: string, environment: string): void => {
       for (const subscription of subscriptions) {
         const parsed = subscription.source === functionId ? parseLine(line) : undefined;

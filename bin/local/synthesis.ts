@@ -13,20 +13,20 @@ export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');
 
-/** The cache of compiled code, shared with {@link ../compile-cache.js}. */
+/** Enables the cache of compiled code, shared with {@link ../compile-cache.js}. */
 export const withCompileCache = { NODE_COMPILE_CACHE: join(caches, 'compiled') };
 
 /** Settings of every local stack. */
 export const localContext = { stage: 'local', allowLoopback: true, tracing: false, agentIds: 'shared', signIn: true, adminSignIn: true };
 
-/** Synthesized templates with their bundles, in folders named by a digest of sources and settings, and bundles, in folders named by one of sources only. */
+/** Holds synthesized templates with bundles, in folders named by a digest of sources and settings, and bundles, in folders named by a digest of sources. */
 const cache = join(caches, 'synthesized');
 
-/** Number of recently used folders to keep, besides those of the last two hours: running stacks mark theirs. */
+/** Number of recently used folders to keep, besides those used in the last two hours. Running stacks mark their folder as used. */
 const maxKept = 8;
 const minKeptMs = 2 * 60 * 60 * 1_000;
 
-/** Everything that synthesis reads, relative to the project's root; packages by npm's list of what is installed. */
+/** Everything that synthesis reads, relative to the project's root; npm's lock file represents the installed packages. */
 const sources = [
   '{console,functions,lib,registry,schemas}/**/*.*',
   'bin/app.ts',
@@ -35,10 +35,10 @@ const sources = [
 ];
 
 /**
- * Bundles the functions and synthesizes the app, in a process of its own, unless this was done before with the same sources and settings.
+ * Bundles the functions and synthesizes the app in a separate process, unless the cache has the result for the same sources and settings.
  * @param context - settings of the deployment
  * @returns the folder with the template and the bundles; call {@link markUsed} while it is in use
- * @throws StartError saying what the app says of the settings or the policy
+ * @throws StartError with the app's message about the settings or the policy
  */
 export async function synthesize(context: Record<string, unknown>, signal?: AbortSignal): Promise<string> {
   mkdirSync(cache, { recursive: true });
@@ -48,7 +48,7 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
     if (markUsed(folder)) return folder;
     const unlock = tryLock(cache);
     if (!unlock) {
-      // Somebody synthesizes, perhaps the same.
+      // Another process is synthesizing, perhaps the same app.
       await sleep(100, undefined, { signal });
       continue;
     }
@@ -61,9 +61,9 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
       const isKept = markUsed(kept);
       const bundles = isKept ? kept : join(draft, 'bundles');
       await runApp(draft, bundles, context, signal);
-      // If a source has changed meanwhile, nobody knows which of its states went in.
+      // Start again if a source has changed meanwhile: the result may mix old and new.
       if (digestCode() !== code || digestSources(context) !== digest) continue;
-      // nothing is bundled for a template alone
+      // without bundling there are no bundles
       if (!isKept && existsSync(bundles)) renameSync(bundles, kept);
       renameSync(draft, folder);
     } finally {
@@ -73,7 +73,7 @@ export async function synthesize(context: Record<string, unknown>, signal?: Abor
   }
 }
 
-/** Protects a folder from removal for two hours; false if it does not exist. */
+/** Protects a folder from removal for two hours. @returns false if it does not exist */
 export function markUsed(folder: string): boolean {
   const now = new Date();
   try {
@@ -85,7 +85,7 @@ export function markUsed(folder: string): boolean {
   }
 }
 
-/** Requires the lock: nobody else writes, so that drafts are leftovers of killed processes. */
+/** Removes old folders. The caller must hold the lock, so that any drafts are leftovers of killed processes. */
 function prune(): void {
   const folders = readdirSync(cache)
     .filter((name) => !name.startsWith('lock'))
@@ -100,7 +100,7 @@ function prune(): void {
 /** A digest of everything that a synthesis with these settings reads. */
 export function digestSources(context: Record<string, unknown>, root = projectRoot): string {
   const given = { ...JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8')).context, ...context };
-  // Where the policies lie makes no difference, what they say does.
+  // The content of the policies matters, their paths do not.
   const { policyFile = 'policy.json', tryPolicyFile, ...settings } = given;
   const policies = [policyFile, ...(tryPolicyFile === undefined ? [] : [tryPolicyFile])].map((file) => {
     const path = resolve(root, file);
@@ -109,7 +109,7 @@ export function digestSources(context: Record<string, unknown>, root = projectRo
   return digestOf(JSON.stringify([digestCode(root), settings, policies]));
 }
 
-/** A digest of the files that every synthesis reads, which are all that bundles are made of. */
+/** A digest of the files that every synthesis reads, which determine the bundles. */
 export function digestCode(root = projectRoot): string {
   const files = sources.flatMap((pattern) => globSync(pattern, { cwd: root })).sort();
   return digestOf(JSON.stringify([process.version, ...files.map((file) => [file, digestOf(readFileSync(join(root, file)))])]));
@@ -125,7 +125,7 @@ async function runApp(folder: string, bundles: string, context: Record<string, u
       ...withCompileCache,
       CDK_OUTDIR: folder,
       INTENT_GATE_BUNDLES: bundles,
-      // The CDK writes where bundles are into the template only if it is asked to.
+      // Makes the CDK write the paths of bundles into the template.
       CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:enable-asset-metadata': true }),
     },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -133,6 +133,6 @@ async function runApp(folder: string, bundles: string, context: Record<string, u
   });
   const [complaint, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'close')]);
   if (exitCode !== 0) throw new StartError(complaint.trim());
-  // The CDK has copied each bundle.
+  // The CDK has copied the bundles.
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
 }

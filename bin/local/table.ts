@@ -12,9 +12,9 @@ import {
 import { withCompileCache } from './synthesis.ts';
 
 /**
- * dynalite in a thread of its own, so that it and the gateway do not wait for each other.
- * @param folder - keeps the items; without it they are kept in memory. Each write is passed to the operating system before it
- *   is acknowledged: it survives the end of the process, but not a power cut.
+ * Starts dynalite in its own thread, so that it and the gateway do not block each other.
+ * @param folder - stores the items; default: in memory. Writes are passed to the operating system before they are acknowledged, so they
+ *   survive a crash of the process, but not a power failure.
  * @throws Error if the folder is in use by another process
  */
 export async function startDynamo(folder?: string) {

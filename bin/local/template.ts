@@ -28,7 +28,7 @@ export function resourcesOf<T extends z.ZodType>(template: Template, type: strin
 
 export const resourceIds = (template: Template, type: string): string[] => resourcesOf(template, type, z.unknown()).map(([id]) => id);
 
-/** Local values of `Ref` and `Fn::GetAtt`: by logical id, then by `Ref` or the name of the attribute. */
+/** Local values of `Ref` and `Fn::GetAtt`, by logical id, then by `Ref` or the attribute's name. */
 export type LocalValues = Record<string, Record<string, string>>;
 
 const pseudoParameters: Record<string, string> = {
@@ -40,8 +40,8 @@ const pseudoParameters: Record<string, string> = {
 };
 
 /**
- * The text that a value of the template stands for: literals, Ref, Fn::GetAtt, Fn::Join and Fn::Sub.
- * @throws TypeError naming what has no value locally
+ * Resolves a value of the template to a string: literals, Ref, Fn::GetAtt, Fn::Join and Fn::Sub.
+ * @throws TypeError naming the part without a local value
  */
 export function resolveText(value: unknown, values: LocalValues): string {
   if (typeof value === 'string') return value;
@@ -68,7 +68,7 @@ export function resolveText(value: unknown, values: LocalValues): string {
   }
 }
 
-/** @param name - of a resource, possibly with a dot and an attribute */
+/** @param name - logical id, optionally followed by a dot and an attribute */
 function localValue(name: string, values: LocalValues): string {
   const [id = '', attribute = 'Ref'] = name.split(/\.(.*)/);
   const value = attribute === 'Ref' && id.startsWith('AWS::') ? pseudoParameters[id] : values[id]?.[attribute];
@@ -89,9 +89,9 @@ const assetFolder = (template: Template, id: string, folder: string): string =>
 export type FunctionDefinition = ReturnType<typeof readFunction>;
 
 /**
- * What a Lambda needs to run.
- * @param folder - where the app was synthesized into
- * @param more - environment variables besides those in the template
+ * Reads a Lambda function's definition.
+ * @param folder - the folder of the synthesized app
+ * @param more - environment variables in addition to those in the template
  */
 export function readFunction(template: Template, id: string, folder: string, values: LocalValues, more: Record<string, string> = {}) {
   const { Handler, Timeout, MemorySize, Environment } = functionProperties.parse(template.Resources[id]?.Properties);

@@ -1,4 +1,4 @@
-/** `npm run --silent token [-- user]`: a new access token of the running stack, for the admin or the ordinary user. */
+/** `npm run --silent token [-- user]`: prints an access token of the running stack, for the admin or the ordinary user. */
 import { readDescription } from './stack-file.ts';
 
 const description = readDescription();

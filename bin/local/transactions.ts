@@ -24,7 +24,7 @@ const actions: Record<string, [Action, Rules]> = {
   Put: [putItem, putRules],
   Update: [updateItem, updateRules],
   Delete: [deleteItem, deleteRules],
-  // a deletion that is not carried out
+  // run as a deletion whose write is discarded
   ConditionCheck: [deleteItem, deleteRules],
 };
 
@@ -44,7 +44,7 @@ interface Reason {
 
 const none: Reason = { Code: 'None' };
 
-/** @throws the cancellation of a transaction, if there is a reason */
+/** @throws TransactionCanceledException if there is a reason to cancel */
 function requireNone(reasons: Reason[]): void {
   if (reasons.every(({ Code }) => Code === 'None')) return;
   const message = `Transaction cancelled, please refer cancellation reasons for specific reasons [${reasons.map(({ Code }) => Code).join(', ')}]`;
@@ -52,7 +52,7 @@ function requireNone(reasons: Reason[]): void {
   throw Object.assign(error, { body: { ...error.body, CancellationReasons: reasons } });
 }
 
-/** The reason of a failed action. @throws errors that are not about its item */
+/** Converts a failed action to a cancellation reason. @throws errors that are not about its item */
 function reasonOf(error: unknown): Reason {
   const { message } = error as Error;
   if (nameOf(error) === 'ConditionalCheckFailedException') return { Code: 'ConditionalCheckFailed', Message: message };
@@ -73,7 +73,7 @@ function validate(request: object, { types, custom }: Rules, store: Store): Requ
   return checked;
 }
 
-/** Adds transactions to a store, whose own writes are then refused on conflict. @returns operations that dynalite lacks or has differently */
+/** Adds transactions to a store, and makes its other writes fail on conflict. @returns operations that dynalite lacks or implements differently */
 function addTransactions(store: Store): Record<string, (request: Request) => Promise<object>> {
   /** items and tokens of transactions in progress */
   const held = new Set<string>();
@@ -99,7 +99,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     return new Map(kept.map(([key, token]) => [key.slice('token~'.length), token] as const).sort(([, a], [, b]) => a.untilMs - b.untilMs));
   }
 
-  /** The store for an action on locked items: its writes are collected. */
+  /** A view of the store for an action on locked items, which collects its writes. */
   const collecting = (tables: Map<string, TableDefinition>, collect: (operation: BatchOperation) => void): Store => ({
     ...store,
     getTable: (name, answer) => answer(null, tables.get(name)),
@@ -117,7 +117,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     }),
   });
 
-  /** @param more - further writes of the same batch */
+  /** @param more - additional writes in the same batch */
   async function writeAll(requested: Record<string, object>[], more: BatchOperation[]): Promise<void> {
     if (requested.length < 1 || requested.length > maxActions)
       throw db.validationError(`1 to ${maxActions} actions are allowed in a transaction`);
@@ -137,7 +137,7 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     for (const id of ids) held.add(id);
     const releases: (() => void)[] = [];
     try {
-      // other writes that have these locks do not wait for any transaction
+      // cannot deadlock: other writes that hold these locks never wait for a transaction
       for (const { table, key } of items) {
         await new Promise<void>((locked) => getItemDb(table).lock(key, (release) => locked(void releases.push(release(() => {})))));
       }
@@ -187,8 +187,8 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
 }
 
 /**
- * DynamoDB's stand-in: dynalite, with `TransactWriteItems` made of its own modules. The actions of a transaction run against a view of the
- * locked items that collects what they write, which LevelDB then writes as one batch.
+ * The stand-in for DynamoDB: dynalite, plus `TransactWriteItems` built from its modules. Actions of a transaction run against a view of the
+ * locked items that collects their writes, which LevelDB then applies as one batch.
  */
 export function serveTables(options: Options): Server {
   const { create } = db;

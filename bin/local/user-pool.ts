@@ -21,7 +21,7 @@ const poolFile = z.object({
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-/** The fixed part meets the rules for passwords, whatever the random part is. */
+/** A random password; the fixed prefix satisfies the password rules. */
 const newPassword = () => `aA1-${randomBytes(18).toString('base64url')}`;
 
 const isGoodPassword = (text: string): boolean => text.length >= 12 && [/[a-z]/, /[A-Z]/, /\d/, /[^\w\s]/].every((rule) => rule.test(text));
@@ -82,14 +82,14 @@ export function openUserPool(path: string) {
     passwordOf: (name: string) => findUser(name).password,
     issue,
 
-    /** @throws ServiceError NotAuthorizedException, whichever of the two is wrong */
+    /** @throws ServiceError NotAuthorizedException if the name or the password is wrong */
     checkPassword(name: string, password: string): { mustChange: boolean } {
       const found = Object.hasOwn(pool.users, name) ? pool.users[name] : undefined;
       if (found?.password !== password) throw refuse('Incorrect username or password.');
       return { mustChange: found.must_change };
     },
 
-    /** @throws ServiceError NotAuthorizedException if the token is expired, or another client's */
+    /** @throws ServiceError NotAuthorizedException if the token has expired or belongs to another client */
     refresh(token: string, clientId: string) {
       const [content, signature = ''] = token.split(/\.(?=[^.]*$)/);
       const isOurs = verify('sha256', Buffer.from(content ?? ''), publicKey, Buffer.from(signature, 'base64url'));

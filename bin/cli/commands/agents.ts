@@ -20,14 +20,14 @@ const findAgent = async (api: Api, id: Id, key: Id) => readAnswer(agentWithUsage
 
 const nameOf = (id: Id, key: Id): string => id ?? `the agent with the key ${key}`;
 
-/** Whether an agent with this id has used the gate: one that is only blocked has no key. */
+/** Whether an agent with this id has used the gate. An id that was only blocked has no key. */
 async function isKnownAgent(api: Api, id: Id, key: Id): Promise<boolean> {
   try {
     return (await findAgent(api, id, key)).key_thumbprint !== undefined;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     if (error.status === 404) return false;
-    // several keys wait under this id
+    // several keys are pending under this id
     if (error.status === 409 && key === undefined) return true;
     throw error;
   }

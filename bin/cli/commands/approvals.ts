@@ -5,13 +5,13 @@ import { readPages } from '../../../registry/read.ts';
 import { type Approval, approvalPage, type Decided, decided } from '../../../schemas/deferred.ts';
 import { type CliContext, openContext } from '../context.ts';
 
-/** Longest text of the arguments in a list, in characters. */
+/** Maximum length of the arguments in a list, in characters. */
 const maxListed = 60;
 
 const readApprovals = async (api: Api): Promise<Approval[]> =>
   (await Array.fromAsync(readPages(api, '/api/approvals', {}, approvalPage, true))).flatMap(({ approvals }) => approvals);
 
-/** @throws CliFailure if no call with this id waits */
+/** @throws CliFailure if no call with this id is awaiting approval */
 async function requireApproval(api: Api, id: string): Promise<Approval> {
   const found = (await readApprovals(api)).find((approval) => approval.id === id);
   if (found) return found;
@@ -25,7 +25,7 @@ const shorten = (text: string): string => (text.length > maxListed ? `${text.sli
 
 const pricesOf = ({ prices }: Approval): string => prices.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
 
-/** A call as it will be made, with every argument. */
+/** Shows a call in full, with every argument. */
 function show({ terminal }: CliContext, approval: Approval): void {
   const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, parameters, rules, since, expires_at } = approval;
   terminal.say(`${agent_id} asks to execute ${intent_uid} (${intent_name}, of ${service_name}).`);

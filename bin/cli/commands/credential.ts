@@ -11,14 +11,14 @@ import { openContext } from '../context.ts';
 import type { Terminal } from '../terminal.ts';
 
 interface Place {
-  /** without dashes; with `-from-env` it takes an environment variable */
+  /** without dashes; with the suffix `-from-env`, the option takes an environment variable */
   option: string;
   kind: 'headers' | 'query';
   isNext: boolean;
   what: string;
 }
 
-/** Schemes of the header field Authorization. */
+/** Schemes of the Authorization header. */
 const schemes = {
   bearer: { what: 'the token', write: (token: string) => `Bearer ${token.replace(/^Bearer +/i, '')}` },
   basic: {
@@ -39,7 +39,7 @@ const places: Place[] = [
   { option: 'next-query', kind: 'query', isNext: true, what: 'query parameter for the next credential of the upstream' },
 ];
 
-/** Values are never options themselves, which shell histories and process lists would reveal. */
+/** Adds options that say where to read values. Options never contain values, which shell histories and process lists would reveal. */
 function addValues<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
   for (const scheme of schemeNames) {
     const { what } = schemes[scheme];
@@ -83,7 +83,7 @@ async function readValues(given: Given, terminal: Terminal): Promise<Partial<Cre
       into[name] = value;
     };
     for (const name of listOf(given[attributeOf(option)])) {
-      // not echoed: it may be a secret
+      // the message does not repeat the name, which may be a secret
       if (!/^[\x21-\x39\x3b\x3c\x3e-\x7e]{1,100}$/.test(name))
         throw usageFailure(`--${option} takes only a name, for example --header Authorization. You are prompted for the value.`);
       add(name, await ask(name, isAuthorization(name) ? 'such as Bearer <token>' : undefined));
@@ -109,11 +109,11 @@ const listOf = (given: Given[string]): string[] => (Array.isArray(given) ? given
 function readVariable(variable: string, option: string, name: string): string {
   const value = process.env[variable];
   if (value) return value;
-  // not echoed: it may be a secret given by mistake
+  // the message does not repeat the variable, which may be a secret given by mistake
   throw usageFailure(`The variable that --${option}-from-env names for ${name} is not set.`);
 }
 
-/** Reads one value per line of stdin, in the order of the options in --help. */
+/** Reads a value per line of stdin, in the order of the options in --help. */
 function readLines() {
   let lines: AsyncIterator<string> | undefined;
   return async (name: string): Promise<string> => {

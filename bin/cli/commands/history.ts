@@ -11,7 +11,7 @@ import { showDifferences } from './changes.ts';
 
 const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** A duration before now, such as `7d`, or a date with an optional time. */
+/** Parses a duration before now, such as `7d`, or a date with an optional time. */
 function readMoment(text: string, nowMs: number): string {
   const [, count, unit = ''] = /^([0-9]{1,4})([mhdw])$/.exec(text) ?? [];
   const timeMs = count === undefined ? Date.parse(text) : nowMs - Number(count) * (unitsMs[unit] ?? 0);

@@ -151,7 +151,7 @@ async function readSource(source: string, url: string | undefined, rules: Egress
   return source === '-' ? { document: await readInput(source), notes: [], files: [], left: [] } : loadFile(source, parts);
 }
 
-/** Allows the given port, because only the deployment knows which ones it accepts. */
+/** Allows the port in `baseUrl`, because only the deployment knows which ports it accepts. */
 function chooseRules(registryUrl: string, baseUrl = '', allowLoopback = false): EgressRules {
   const port = Number(URL.parse(baseUrl)?.port || 443);
   const stack = readDescription();

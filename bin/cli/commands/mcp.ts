@@ -5,7 +5,7 @@ import { usageFailure } from '../../../registry/failure.ts';
 import { chooseBaseUrl, openContext } from '../context.ts';
 import { printJson } from '../terminal.ts';
 
-/** Starts this program with any Node, because it finds a suitable one itself. */
+/** The command that starts this program. Any Node will do, because the program finds a suitable one itself. */
 const program = ['node', fileURLToPath(new URL('../../intent-gate.js', import.meta.url)), 'mcp'];
 
 const agentId = () => new Option('--agent-id <id>', "the agent's name for itself; default: a name derived from its key");
@@ -62,7 +62,7 @@ function readOptions(
   };
 }
 
-/** Gives the path of this Node, because hosts started from a desktop often find none. */
+/** Includes the path of this Node, because hosts started from a desktop often cannot find one. */
 const printConfiguration = (options: McpOptions): void => {
   const args = [...program.slice(1), ...mcpArguments(options)];
   printJson({ mcpServers: { 'intent-gate': { command: process.execPath, args } } });

@@ -84,7 +84,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
 const choosePolicy = async (context: CliContext, file: string | undefined) =>
   file === undefined ? readInForce(context) : { policy: readTemplate(file), address: placeholder };
 
-/** The rules that a policy has for one agent, in words. */
+/** Describes the rules that a policy has for one agent. */
 async function showRulesOf(context: CliContext, agent: JudgedAgent, file: string | undefined): Promise<void> {
   const { policy, address } = await choosePolicy(context, file);
   const { rules, scope } = grant(rulesOf(compile(policy, address, file).rules, agent));
@@ -123,13 +123,13 @@ async function showFile(context: CliContext, file: string, registry: string | un
   refuseUnknown(unknown);
 }
 
-/** The policy file of the local stack, if the gate is one. */
+/** The policy file of the local stack if the gate is one, else `policy.json`. */
 function chooseFile(baseUrl: string): string {
   const local = readDescription();
   return local !== undefined && isStackAt(local, baseUrl) ? (local.policy_file ?? 'policy.json') : 'policy.json';
 }
 
-/** Two policies, filled in for the same address. */
+/** Two policies with the same base URL substituted, so that they can be compared. */
 interface Change {
   before: Policy;
   after: Policy;

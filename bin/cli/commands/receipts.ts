@@ -22,7 +22,7 @@ export function addReceipts(program: CommandUnknownOpts): void {
     .action(async (file, _, command) => {
       const { api, terminal } = openContext(command);
       const kept = await readReceipt(file);
-      // a newer proof may be against a newer checkpoint
+      // fetch everything again, because a newer proof may need a newer checkpoint
       const whole = await completeReceipt({ ...kept, proof: undefined, log_key: undefined, jwks: undefined }, api.http.exchange);
       await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`);
       terminal.result({ file }, `Saved in ${file}. Verify it with: intent-gate receipt verify ${file}`);

@@ -97,7 +97,7 @@ export async function* readServices(context: CliContext, names: readonly string[
   }
 }
 
-/** Ordered by uid. Leaves out intents that have been deleted in the meantime. */
+/** The full intents of a service ordered by uid. Omits intents deleted in the meantime. */
 async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number, onIntent: () => void) {
   let progress: ReturnType<typeof terminal.progress> | undefined;
   for await (const { intents, pagination } of listIntents(api, serviceId)) {

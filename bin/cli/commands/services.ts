@@ -11,7 +11,7 @@ import { plural } from '../terminal.ts';
 import { addCredential } from './credential.ts';
 import { addServicesTop } from './top.ts';
 
-/** Options described by the member of a service that they set. */
+/** Options; the description is the member of a service that the option sets. */
 const fields = [
   new Option('--name <name>', 'service_name'),
   new Option('--address <url>', 'service_url'),

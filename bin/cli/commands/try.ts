@@ -61,7 +61,7 @@ export function addTry(program: CommandUnknownOpts): void {
 
 const maxWaitMs = 10_000;
 
-/** The command line is one agent, with one key and name for all gates. */
+/** Executes an intent. The command line is one agent, with the same key and name at every gate. */
 async function execute(
   { api, terminal }: CliContext,
   uid: string,
@@ -102,7 +102,7 @@ async function execute(
   return { agentId: agent.agentId, answer, receipt: receiptOf(answer) };
 }
 
-/** Describes the policy that will be signed, rather than trusting the words of the gate; as JSON if it cannot be described. */
+/** Describes the policy to be signed without relying on the gate's own description; JSON if that is not possible. */
 function describeOwn(given: Policy, address: string): string[] {
   const asItIs = JSON.stringify(given, null, 2).split('\n');
   const { data } = policySchema.safeParse(given);
@@ -137,7 +137,7 @@ async function readParameters(file: string | undefined): Promise<Values> {
   return given as Values;
 }
 
-/** Strings are taken literally, other types as JSON; where both are possible, valid JSON wins. The gate refuses wrong values. */
+/** Takes strings literally and parses other types as JSON; if the type is unknown, valid JSON wins. The gate validates the value. */
 const readValue = (written: string, parameter: Parameter | undefined): unknown =>
   parameter?.type === 'string' ? written : readJsonOrText(written);
 

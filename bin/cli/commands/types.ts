@@ -29,7 +29,7 @@ export function addTypes(program: CommandUnknownOpts): void {
     .action(async (file, { service, language, module, output, concurrency }, command) => {
       const context = openContext(command);
       const all = file === undefined ? await readFromGate(context, service, concurrency) : await readFromFile(file, service);
-      // neither can be executed
+      // deprecated intents and drafts cannot be executed
       const intents = all.filter(({ deprecated, draft }) => !deprecated && !draft).sort((a, b) => (a.intent_uid < b.intent_uid ? -1 : 1));
       const written = language === 'python' ? writePython(intents) : writeTypeScript(intents, module);
       const chunks = (async function* () {

@@ -3,7 +3,7 @@ import type { IntentInput } from '../../../schemas/intent.ts';
 import { readParameters, type Shape } from './shape.ts';
 import { describeIntent } from './text.ts';
 
-/** A string literal with hidden characters as eight-digit escapes. */
+/** A string literal that writes hidden characters as eight-digit escapes. */
 const quote = (text: string): string =>
   replaceHidden(JSON.stringify(text), (one) => `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`);
 
@@ -31,7 +31,7 @@ const options =
 
 const simpleTypes = { any: 'Any', boolean: 'bool', string: 'str', number: 'float', integer: 'int', null: 'None' } as const;
 
-/** The types of one intent, nested ones first, because Python has no anonymous object types. */
+/** Collects the types of one intent, nested types first, because Python has no anonymous object types. */
 function openTypes(prefix: string, isInput: boolean) {
   const definitions: string[] = [];
   let count = 0;
@@ -53,7 +53,7 @@ function openTypes(prefix: string, isInput: boolean) {
   }
 
   function writeObject({ members, rest }: Extract<Shape, { kind: 'object' }>): string {
-    // a TypedDict cannot allow further members
+    // a TypedDict cannot have unnamed members
     if (rest) return `${isInput ? 'Mapping' : 'Dict'}[str, ${members.length > 0 ? 'Any' : write(rest)}]`;
     const name = `_${prefix}${count === 0 ? '' : `_${count}`}`;
     count++;
@@ -74,7 +74,7 @@ const writeLiteral = (value: string | number | boolean | null): string => {
   return typeof value === 'string' ? quote(value) : String(value);
 };
 
-/** A stub that replaces the client's own types. Equal intents have equal stubs. */
+/** A stub that replaces the client's own types. Equal intents give identical stubs. */
 export function* writePython(intents: Iterable<IntentInput>): Generator<string> {
   yield head;
   const signatures: { uid: string; about: string; parameters: string; answer: string }[] = [];

@@ -1,11 +1,11 @@
 import type { Parameter } from '../../../schemas/parameter.ts';
 
-/** What type systems can express of a schema. */
+/** The part of a schema that type systems can express. */
 export type Shape =
   | { kind: 'any' | 'boolean' | 'string' | 'number' | 'integer' | 'null' }
   | { kind: 'literals'; values: (string | number | boolean | null)[] }
   | { kind: 'list'; of: Shape }
-  /** `rest`: type of unnamed members; undefined if not allowed */
+  /** `rest`: type of unnamed members; undefined if none are allowed */
   | { kind: 'object'; members: Member[]; rest?: Shape | undefined }
   | { kind: 'union'; of: Shape[] };
 
@@ -38,7 +38,7 @@ export const readParameters = (parameters: readonly Parameter[]): Shape => ({
   })),
 });
 
-/** What a parameter has inside says more than the parameter itself, apart from its allowed values. */
+/** The parameter's scalar `enum` if any, else its nested schema, which is more precise than the parameter itself. */
 function schemaOf(parameter: Parameter): object {
   const { enum: choices, schema } = parameter;
   if (schema === undefined || !choices?.every(isScalar)) return schema ?? parameter;
@@ -59,7 +59,7 @@ function readKind(schema: Schema, depth: number): Shape {
   if (Array.isArray(type)) return union(type.map((one) => readKind({ ...schema, type: one, anyOf: undefined, oneOf: undefined }, depth)));
   if (Array.isArray(schema.allOf) && schema.allOf.length > 0) return readAllOf(schema, schema.allOf, depth);
   const branches = schema.anyOf ?? schema.oneOf;
-  // types cannot express alternatives beside a schema of its own
+  // types cannot express alternatives combined with the schema's own type or properties
   if (Array.isArray(branches) && type === undefined && !isSchema(schema.properties)) {
     return union(branches.map((branch) => readSchema(branch, depth + 1)));
   }
@@ -82,7 +82,7 @@ function readObject({ properties, required, additionalProperties: others }: Sche
   return { kind: 'object', members, rest: members.length === 0 || others === true || isSchema(others) ? any : undefined };
 }
 
-/** Merges the members of objects. */
+/** Merges `allOf`: the members of all objects. */
 function readAllOf(schema: Schema, parts: unknown[], depth: number): Shape {
   const shapes = [...parts, { ...schema, allOf: undefined }]
     .map((part) => readSchema(part, depth + 1))

@@ -7,10 +7,10 @@ const quote = (text: string): string => toPrintableJson(text);
 
 const nameOf = (name: string): string => (/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name));
 
-/** A one-line comment that its text cannot end. */
+/** A one-line doc comment; the text cannot end it early. */
 const comment = (text: string): string => (text === '' ? '' : `/** ${text.replaceAll('*/', '*\\/').replace(/^@/, '\\@')} */\n`);
 
-/** @param isInput - inputs may also be bigints and readonly arrays */
+/** @param isInput - inputs also accept bigints and readonly arrays */
 function write(shape: Shape, isInput: boolean, indent: string): string {
   switch (shape.kind) {
     case 'any':
@@ -41,13 +41,13 @@ function writeObject({ members, rest }: Extract<Shape, { kind: 'object' }>, isIn
     return `${about && inner + about}${inner}${nameOf(name)}${isRequired ? '' : '?'}: ${type}${isRequired ? '' : ' | undefined'};\n`;
   };
   if (members.length === 0) return `{ [member: string]: ${rest ? write(rest, isInput, indent) : 'never'} }`;
-  // TypeScript cannot type the rest beside members of other types
+  // TypeScript cannot type unnamed members more narrowly than named ones
   return `{\n${members.map(writeMember).join('')}${rest ? `${inner}[member: string]: unknown;\n` : ''}${indent}}`;
 }
 
 /**
- * Declarations of intents for the TypeScript client. Equal intents have equal declarations.
- * @param moduleName - of the client
+ * Declarations of intents for the TypeScript client. Equal intents give identical declarations.
+ * @param moduleName - name of the client's module
  */
 export function* writeTypeScript(intents: Iterable<IntentInput>, moduleName: string): Generator<string> {
   yield `// Written by "intent-gate types": which intents there are, and what they take and answer. Write it again when they change.\nimport ${quote(moduleName)};\n\n`;

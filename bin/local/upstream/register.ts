@@ -11,7 +11,7 @@ export interface Registration {
   baseUrl: string;
   adminToken: string;
   upstreamUrl: string;
-  /** the registry probably contains the demo from an earlier run */
+  /** whether the registry probably contains the demo from an earlier run */
   isKept?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -22,7 +22,7 @@ export function readDemo(upstreamUrl: string): FileService[] {
   return readRegistryFile(readDocument(text.replaceAll('https://world.example', upstreamUrl)));
 }
 
-/** Assumes that either none or all of the intents exist: checking would start functions that are not needed otherwise. */
+/** Assumes that either none or all of the intents exist, because checking would start functions that are not otherwise needed. */
 const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['kind'], serviceId?: string): ServiceChanges => ({
   name: service.service_name,
   serviceId,
@@ -37,9 +37,9 @@ const guessChanges = ({ service, intents }: FileService, kind: Change<unknown>['
 });
 
 /**
- * Registers the demo upstream's service and intents through the public API, as the command `apply` does. Doing it again, also for an
- * upstream that has moved to another address, leads to the same registry.
- * @throws Error in one sentence if the API does not answer as expected
+ * Registers the demo upstream's service and intents through the public API, as the command `apply` does. Idempotent, even if the
+ * upstream's address has changed.
+ * @throws Error with a one-sentence message if the API does not answer as expected
  */
 export async function registerDemo({ baseUrl, adminToken, upstreamUrl, isKept = false, signal }: Registration): Promise<void> {
   const api = openApi(baseUrl, { get: async () => adminToken }, (ms) => sleep(ms, undefined, { signal }));

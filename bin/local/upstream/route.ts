@@ -1,12 +1,12 @@
 import QuickLRU from 'quick-lru';
 import * as z from 'zod';
 
-/** An operation of the demo upstream. Its input is the path's variables, and the query of a GET or the body of a POST. */
+/** An operation of the demo upstream. Its input combines path variables with the query of a GET or the body of a POST. */
 export interface Route {
   method: 'GET' | 'POST';
   /** with variables `{name}` */
   path: string;
-  /** @throws z.ZodError for invalid input, Refusal for anything else that cannot be answered */
+  /** @throws z.ZodError for invalid input, Refusal for any other error */
   answer(input: unknown): unknown;
 }
 
@@ -20,7 +20,7 @@ export function route<T extends z.ZodRawShape>(
   return { method, path, answer: (given) => answer(shape.parse(given, { reportInput: true })) };
 }
 
-/** A refusal by the upstream: a JSON answer with this status. */
+/** An error response of the upstream: JSON with this status. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -66,8 +66,8 @@ export const currency = z
 export const text = z.string().max(20_000, 'must have at most 20000 UTF-16 units');
 
 /**
- * Caches the last results of `make` by its arguments. For Intl's objects: each takes tens of kilobytes that V8 does not count as its own,
- * so that they pile up long before they are collected.
+ * Caches recent results of `make` by its arguments. Meant for Intl objects: each takes tens of kilobytes outside V8's heap, so they would
+ * pile up long before they are collected.
  */
 export function remember<A extends string[], T>(make: (...given: A) => T): (...given: A) => T {
   const made = new QuickLRU<string, T>({ maxSize: 100 });

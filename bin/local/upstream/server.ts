@@ -17,8 +17,8 @@ export const routes: readonly Route[] = [...worldRoutes, ...timeRoutes, ...langu
 const paths = routes.map((route) => ({ route, pattern: new RegExp(`^${route.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]*)')}$`) }));
 
 /**
- * Starts the demo upstream: the web service whose operations the demo intents describe. It knows nothing of intents, policies or tokens,
- * and everything that it answers is computed from the ICU data that Node carries.
+ * Starts the demo upstream, the web service that the demo intents call. It knows nothing about intents, policies or tokens, and computes
+ * its responses from Node's ICU data.
  */
 export async function startUpstream() {
   const server = createServer(async (request, response) => {

@@ -33,8 +33,8 @@ export function describeTime(zone: string, instantMs: number, language: string) 
 }
 
 /**
- * The instants at which a zone's clocks show `local`: none if clocks are put forward over it, two if they are put back.
- * @param localMs - what the clocks show, read as if it were UTC
+ * The instants at which clocks in a zone show a local time: none if the clocks skip it, two if they are put back.
+ * @param localMs - the local time, in milliseconds since the epoch as if it were UTC
  */
 const instantsOf = (localMs: number, zone: string): number[] =>
   [...new Set([offsetMs(zone, localMs - dayMs), offsetMs(zone, localMs + dayMs)])]
@@ -42,7 +42,7 @@ const instantsOf = (localMs: number, zone: string): number[] =>
     .filter((instant) => instant + offsetMs(zone, instant) === localMs)
     .sort((a, b) => a - b);
 
-/** Milliseconds since the epoch. */
+/** Parses a date and time to milliseconds since the epoch. */
 const instant = z.iso
   .datetime({ offset: true, error: 'must be a date and time with an offset, for example 2027-03-28T09:30:00+01:00' })
   .transform((text) => Date.parse(text));

@@ -6,8 +6,8 @@ const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const englishRegions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
 /**
- * Every country and territory: ICU does not list them, but names each code that is one. Codes that stand for another (SU for RU)
- * and those that it knows neither a time zone nor a language of (EU, UN, ZZ) are left out.
+ * Every country and territory. ICU has no list, but knows a name for each code. Omits codes that are aliases (SU for RU) and codes without
+ * a time zone or language (EU, UN, ZZ).
  */
 const countries: readonly string[] = letters
   .flatMap((first) => letters.map((second) => first + second))
@@ -32,7 +32,7 @@ const dayName = (day: number, language: string): string => weekdays(language).fo
 
 const weekdays = remember((language: string) => new Intl.DateTimeFormat(language, { weekday: 'long', timeZone: 'UTC' }));
 
-/** Base letters in lower case: "Åland" is found by "aland". */
+/** Folds to base letters in lower case, so that "aland" finds "Åland". */
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 function listCountries(language: string) {
