@@ -1,9 +1,9 @@
-/** This machine, to which plain http is safe. */
+/** Whether a host is this machine, for which plain http is safe. */
 export const isLoopbackHost = (hostname: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 
 /**
- * The address of a gate without a trailing slash.
- * @throws TypeError if tokens must not be sent there
+ * Parses the address of a gate, and removes a trailing slash.
+ * @throws TypeError if it is invalid, or sending tokens there would be unsafe
  */
 export function readAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;

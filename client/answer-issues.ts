@@ -1,9 +1,9 @@
 const noted = new WeakMap<object, readonly string[]>();
 
 /**
- * Where an answer of {@link IntentGate.execute} does not match what the intent says of it: JSON pointers, and `...` at the end if there are more.
- * Empty if it matches. It was executed either way.
- * @param answer - the object that `execute` returned, not a copy
+ * Where an answer of {@link IntentGate.execute} differs from the intent's description: JSON pointers, and a final `...` if there are more.
+ * Empty if it matches. The intent was executed either way.
+ * @param answer - the object returned by `execute`, not a copy
  */
 export const issuesOf = (answer: object): readonly string[] => noted.get(answer) ?? [];
 

@@ -9,11 +9,11 @@ class Numeral {
   }
 }
 
-/** Sign, digits without zeros at either end, and the power of ten of the last one. */
+/** Sign, digits without leading and trailing zeros, and the power of ten of the last digit. */
 function readDecimal(text: string): { minus: string; digits: string; power: number } {
   const [, minus = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
   const all = (whole + fraction).replace(/^0+/, '');
-  // a loop, because a pattern would take quadratic time on zeros in the middle
+  // a loop, because a regular expression would take quadratic time on zeros in the middle
   let end = all.length;
   while (all[end - 1] === '0') end--;
   return {
@@ -23,7 +23,7 @@ function readDecimal(text: string): { minus: string; digits: string; power: numb
   };
 }
 
-/** One text for all spellings of a number: that of RFC 8785 if a double holds it, else its digits and their power of ten, as gates write it. */
+/** The canonical spelling of a number: as in RFC 8785 if a double represents it exactly, else its digits and their power of ten, as gates write it. */
 function canonicalNumber(text: string): string {
   const double = JSON.stringify(Number(text));
   const [exact, held] = [readDecimal(text), readDecimal(double)];
@@ -32,7 +32,7 @@ function canonicalNumber(text: string): string {
 }
 
 /**
- * The canonical form of a JSON text, whose numbers keep every digit if the engine gives their source.
+ * The canonical form of a JSON text. Numbers keep every digit if the engine's `JSON.parse` provides source text.
  * @throws SyntaxError
  */
 export const canonicalOf = (text: string): string =>
@@ -42,7 +42,7 @@ export const canonicalOf = (text: string): string =>
     ),
   );
 
-/** The canonical form of a JSON value (RFC 8785): equal values have equal texts, whatever the order of their members. */
+/** The canonical form of a JSON value (RFC 8785), which is the same for equal values in any order of members. */
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join()}]`;
   if (value instanceof Numeral) return canonicalNumber(value.text);

@@ -39,31 +39,31 @@ export {
 export type * from './types.ts';
 
 export interface ConnectOptions {
-  /** 1 to 256 characters; it belongs to the first key that uses it */
+  /** 1 to 256 characters; the id belongs to the first key that uses it */
   agentId: string;
   /** default: the one in `keyStore`, created on first use */
   key?: KeyPair;
-  /** default: memory, until the process ends */
+  /** where the key is stored; default: in memory, until the process ends */
   keyStore?: KeyStore;
-  /** called before a policy is signed, and again when it has changed; nothing is signed unless it returns true */
+  /** called before a policy is signed, and again after it has changed; nothing is signed unless it returns true */
   onPolicy: OnPolicy;
-  /** https origin of the company behind the agent, whose Web Bot Auth directory lists the key: the agent is verified for its domain */
+  /** https origin of the company behind the agent. If its Web Bot Auth directory lists the key, the agent is verified for that domain */
   agentDirectory?: string | undefined;
-  /** sends proofs of possession (RFC 9449), so that a stolen PAT is worthless; default false */
+  /** sends DPoP proofs (RFC 9449), so that a stolen PAT is worthless; default: false */
   dpop?: boolean;
-  /** keeps agreements and PATs between runs; default: memory, until the process ends */
+  /** stores agreements and PATs between runs; default: in memory, until the process ends */
   agreementStore?: AgreementStore;
   /** public address of the gate, if it differs from the one used to reach it */
   publicUrl?: string;
-  /** maximum number of attempts if nothing answers or the gate is unavailable; default 4 */
+  /** maximum number of attempts if nothing answers or the gate is unavailable; default: 4 */
   maxAttempts?: number;
-  /** maximum wait for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
+  /** maximum wait for quota or an unavailable gate, in milliseconds; default: 90,000, enough for a per-minute quota */
   maxWaitMs?: number;
-  /** time limit of one attempt, in milliseconds; default 35,000, longer than the gate ever takes */
+  /** timeout of one attempt, in milliseconds; default: 35,000, longer than the gate ever takes */
   timeoutMs?: number;
   /**
-   * reads the answers of intents; default: {@link parseJson}, which gives integers beyond 2^53 as bigint. `JSON.parse` gives all numbers as doubles, a
-   * library such as lossless-json decimals with every digit
+   * parses the answers of intents; default: {@link parseJson}, which returns integers beyond 2^53 as bigint. `JSON.parse` returns all numbers as doubles;
+   * a library such as lossless-json keeps every digit of decimals
    */
   parse?: (text: string) => unknown;
   /** default: the global one */
@@ -76,32 +76,32 @@ export interface CallOptions {
 }
 
 export interface ExecuteOptions extends CallOptions {
-  /** 1 to 255 visible characters; default: a new one per call. With the same key, the intent is executed once within a day */
+  /** 1 to 255 visible ASCII characters; default: a new one per call. Repeating a key within a day does not execute the intent again */
   idempotencyKey?: string;
-  /** JSON pointers to the wanted members of the answer, for example `/name`; after an array, a name means that member of every item. 1 to 50; default: all */
+  /** 1 to 50 JSON pointers to the wanted members of the answer, such as `/name`. After an array, a name selects that member of every item. Default: all */
   fields?: readonly string[];
-  /** maximum size of the answer, in bytes; a longer one is cut after a member or item, and its `cut` says where. Default: no limit */
+  /** maximum size of the answer, in bytes. A longer answer is cut after a member or item, and gets a `cut` that says where. Default: no limit */
   maxBytes?: number;
-  /** the digest or entity tag of the intent as it was read: if the intent has changed, nothing is executed, and the refusal is CONFLICT with `details.changed` */
+  /** digest or entity tag of the intent. If the intent has changed since, nothing is executed, and the refusal is CONFLICT with `details.changed` */
   ifMatch?: string;
-  /** a call that a person has to approve, or that takes minutes, is waited for; the function gets its state at first and after each change. Default: {@link Deferred} is thrown */
+  /** whether to wait for a call that needs approval or takes minutes; a function gets its initial state and each change. Default: throw {@link Deferred} */
   wait?: boolean | ((state: PendingExecution) => void);
-  /** the gate answers before the call has ended, which may then take ten minutes: for use with `wait` or {@link IntentGate.readExecution} */
+  /** lets the gate answer before the call ends, which may then take ten minutes. Use it with `wait` or {@link IntentGate.readExecution} */
   respondAsync?: boolean;
-  /** the caller's position in a trace (W3C Trace Context), which the gate continues */
+  /** trace context of the caller (W3C Trace Context), which the gate continues */
   traceparent?: string;
 }
 
 /**
- * The intents of a gate, by their uids, as `intent-gate types` declares them; without declarations, every text is a uid, and parameters and answers may be
- * any object.
+ * The intents of a gate by uid, as declared by `intent-gate types`. Without declarations, any string is a uid, and parameters and answers may be any
+ * object.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: declarations add the members
 export interface Intents {}
 
 export type IntentUid = keyof Intents & string;
 
-/** With declarations, literal uids must be declared; a uid known only at runtime is any text. */
+/** With declarations, literal uids must be declared; a uid known only at runtime may be any string. */
 type KnownUid<Uid extends string> = Uid extends IntentUid ? Uid : string extends Uid ? Uid : [IntentUid] extends [never] ? Uid : IntentUid;
 
 type Declared<Uid extends string> = Uid extends IntentUid ? Intents[Uid] : unknown;
@@ -118,17 +118,17 @@ export type PartOf<Answer> = Answer extends readonly (infer Item)[]
 
 /** Where an answer longer than `maxBytes` was cut. */
 export interface Cut {
-  /** JSON pointer to the first missing member or item, or to the shortened text */
+  /** JSON pointer to the first missing member or item, or to the truncated string */
   at: string;
-  /** number of items or members in all; of a text, characters */
+  /** total number of items or members, or of characters of a string */
   total: number;
 }
 
-/** A gate, as an agent sees it. All methods throw {@link IntentGateError}, or the reason of their signal. */
+/** A client of a gate, for agents. All methods throw {@link IntentGateError}, or their signal's reason. */
 export interface IntentGate {
   search(query: string | SearchQuery, options?: CallOptions): Promise<IntentPage>;
   get(intentUid: string, options?: CallOptions): Promise<FullIntent>;
-  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} the answer says where it is not as described, {@link receiptOf} it proves the execution. */
+  /** Executes an intent; accepts the policy and gets a PAT first if necessary. {@link issuesOf} lists mismatches in the answer, {@link receiptOf} returns its receipt. */
   execute<const Uid extends IntentUid | (string & {}), Options extends ExecuteOptions = ExecuteOptions>(
     intent: KnownUid<Uid> | { intent_uid: Uid },
     parameters: ParametersOf<Uid>,
@@ -140,24 +140,24 @@ export interface IntentGate {
         ? PartOf<AnswerOf<Uid>>
         : AnswerOf<Uid>
   >;
-  /** What has become of a call that is made later. @param execution - its id, or the address in its state */
+  /** Reads the state of a deferred call. @param execution - its id, or the address in its state */
   readExecution(execution: string, options?: CallOptions): Promise<ExecutionState>;
-  /** The current PAT, for programs that send it themselves; accepts the policy first if necessary. */
+  /** Returns the current PAT, for programs that send it themselves; accepts the policy first if necessary. */
   obtainPat(): Promise<{ pat: string; expiresAt: Date | undefined }>;
 }
 
 const executePath = '/api/intents/execute';
 
-/** Once because the PAT was refused, once because the policy changed in the meantime. */
+/** Maximum number of new PATs per request: one because the PAT was refused, one because the policy changed meanwhile. */
 const maxReplacements = 2;
 
 /**
- * Makes a client of a gate; nothing is sent yet.
+ * Creates a client of a gate. Sends nothing yet.
  * @param url - address of the gate, for example `https://gate.example`
- * @throws TypeError if an option makes no sense
+ * @throws TypeError if an option is invalid
  */
 export async function connect(url: string, options: ConnectOptions): Promise<IntentGate> {
-  // applies only to answers of intents
+  // `parse` applies only to answers of intents
   const { parse = parseJson, ...others } = options;
   const { agentId, agentDirectory, onPolicy, dpop = false, agreementStore: store } = others;
   const base = readAddress(url);
@@ -174,7 +174,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
     return { Authorization: `DPoP ${pat}`, DPoP: proof };
   }
 
-  /** Sends a request with a PAT, and with another one if that is refused. */
+  /** Sends a request with a PAT, and retries with a new PAT if that one is refused. */
   async function sendWithPat(method: string, path: string, { headers, ...options }: SendOptions): Promise<Exchange> {
     const { signal } = options;
     let pat = await orAborted(pats.obtain(), signal);
@@ -197,7 +197,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
 
   /**
    * Waits until a call has ended.
-   * @throws Refusal if it ended in one: the key may be free again, and asking again would make another call
+   * @throws Refusal if the call was refused. Fetching that by repeating the request could make another call, because the idempotency key may be free again
    */
   async function waitForEnd(pending: PendingExecution, wait: ExecuteOptions['wait'], signal: AbortSignal | undefined): Promise<void> {
     let state: ExecutionState = pending;
@@ -256,13 +256,13 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
   };
 }
 
-/** @throws UnexpectedAnswer for an object that no gate answers with */
+/** @throws UnexpectedAnswer if a gate would not send this object */
 function bodyOf<Body>(answer: Exchange, isRight: (body: Partial<Body>) => boolean): Body {
   if (!isRight((answer.body ?? {}) as Partial<Body>)) throw new UnexpectedAnswer(answer);
   return answer.body as Body;
 }
 
-/** How often the state of a call is read while it is waited for, in milliseconds. */
+/** Polling interval while waiting for a call, in milliseconds. */
 const pollMs = 2_000;
 
 const isPending = (state: ExecutionState): state is PendingExecution => state.status === 'waiting' || state.status === 'working';
@@ -270,7 +270,7 @@ const isPending = (state: ExecutionState): state is PendingExecution => state.st
 const isForAnotherPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');
 
-/** One caller's cancellation does not cancel what others wait for. */
+/** Stops waiting when the signal aborts, without cancelling work that other callers share. */
 async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work;
   signal.throwIfAborted();

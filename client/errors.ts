@@ -1,7 +1,7 @@
 import { replaceHidden } from './printable.ts';
 import type { PendingExecution, Policy } from './types.ts';
 
-/** The codes of a gate's refusals (specification section 7.2). A gate that is newer than this client may have others. */
+/** Error codes of a gate (specification section 7.2). A gate newer than this client may have others. */
 export const gateErrorCodes = [
   'INVALID_PARAMETER',
   'INVALID_SIGNATURE',
@@ -65,13 +65,13 @@ export interface RefusedPlace {
 
 const maxReasonBytes = 1_024;
 
-/** The response of the service behind an intent, on one line without hidden characters; undefined if the gate does not reveal it. */
+/** The response of the service behind an intent, on one line without hidden characters; undefined if the gate does not include it. */
 export function describeUpstream({ upstream_body: said }: Record<string, unknown>): string | undefined {
   if (said === undefined) return undefined;
   const line = replaceHidden((typeof said === 'string' ? said : JSON.stringify(said)).replace(/\s+/g, ' '), () => '').trim();
   const bytes = new TextEncoder().encode(line);
   if (bytes.length <= maxReasonBytes) return line || undefined;
-  // leaves out a character that was cut in two
+  // drops a character that was cut in half
   return `${new TextDecoder().decode(bytes.subarray(0, maxReasonBytes - 3)).replace(/\ufffd+$/, '')}…`;
 }
 
@@ -80,16 +80,16 @@ function withReason(message: string, details: Record<string, unknown>): string {
   return reason === undefined ? message : `${message}\nThe service said: ${reason}`;
 }
 
-/** A refusal by the gate. If the service behind the intent gave a reason, the second line of the message repeats it. */
+/** An error response of the gate. If the service behind the intent gave a reason, the second line of the message repeats it. */
 export class Refusal extends IntentGateError {
   override readonly name: string = 'Refusal';
   declare readonly code: GateErrorCode;
   readonly status: number;
-  /** members depend on the code */
+  /** its members depend on the code */
   readonly details: Record<string, unknown>;
-  /** for the operators */
+  /** id of the request, for the gate's operators */
   readonly requestId: string | undefined;
-  /** when to try again, in milliseconds from now */
+  /** when to retry, in milliseconds from now */
   readonly retryAfterMs: number | undefined;
 
   constructor({ status, code, message, details, requestId, retryAfterMs }: RefusalParts) {
@@ -104,13 +104,13 @@ export class Refusal extends IntentGateError {
     return Array.isArray(this.details.issues) ? this.details.issues : [];
   }
 
-  /** changes of the signed policy, in plain sentences */
+  /** changes of the policy since it was signed, in plain sentences */
   get changes(): string[] | undefined {
     return Array.isArray(this.details.changes) ? this.details.changes : undefined;
   }
 }
 
-/** The quota is used up, and this client may not wait that long. */
+/** The quota is used up, and waiting for more would exceed `maxWaitMs`. */
 export class RateLimited extends IntentGateError {
   override readonly name = 'RateLimited';
   readonly retryAfterMs: number;
@@ -121,10 +121,10 @@ export class RateLimited extends IntentGateError {
   }
 }
 
-/** The call is made later, and `execute` was not told to wait: it may be sent again with the same idempotency key, which does not make it twice. */
+/** The call was deferred, and `execute` was called without `wait`. It can be repeated with the same idempotency key without making a second call. */
 export class Deferred extends IntentGateError {
   override readonly name = 'Deferred';
-  /** `execution` is what `readExecution` takes */
+  /** pass its `execution` to `readExecution` */
   readonly state: PendingExecution;
   readonly idempotencyKey: string;
 
@@ -152,7 +152,7 @@ export class PolicyDeclined extends IntentGateError {
   }
 }
 
-/** Nothing answered. An execution may have taken effect; it may be repeated with the same idempotency key. */
+/** Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency key. */
 export class Unreachable extends IntentGateError {
   override readonly name = 'Unreachable';
 
@@ -161,7 +161,7 @@ export class Unreachable extends IntentGateError {
   }
 }
 
-/** The response is not a gate's: a proxy, a captive portal, another address. */
+/** The response is not from a gate, but for example from a proxy or captive portal. */
 export class UnexpectedAnswer extends IntentGateError {
   override readonly name = 'UnexpectedAnswer';
   readonly status: number;

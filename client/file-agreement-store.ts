@@ -4,7 +4,7 @@ import type { Agreement, AgreementStore } from './pats.ts';
 import { readPrivateJson, writePrivateJson } from './private-files.ts';
 
 /**
- * Keeps agreements and PATs in private files (Node), one for each gate.
+ * Stores agreements and PATs in private files (Node), one per gate.
  * @param folder - created if it does not exist
  */
 export function openFileAgreementStore(folder: string): AgreementStore {

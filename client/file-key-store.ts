@@ -7,7 +7,7 @@ import { makePrivateFolder, readPrivateJson } from './private-files.ts';
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
 
 /**
- * Keeps P-256 keys as JWKs in private files (Node). Loaded private keys are not extractable.
+ * Stores P-256 keys as JWKs in private files (Node). Loaded private keys are not extractable.
  * @param folder - created if it does not exist
  */
 export function openFileKeyStore(folder: string): KeyStore {
@@ -28,7 +28,7 @@ export function openFileKeyStore(folder: string): KeyStore {
       const draft = join(folder, `${randomUUID()}.draft`);
       await writeFile(draft, JSON.stringify({ agent_id: agentId, jwk }), { mode: 0o600, flag: 'wx' });
       try {
-        // the first of several writers wins
+        // if several processes write, the first wins
         await link(draft, path).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== 'EEXIST') throw error;
         });

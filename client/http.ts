@@ -2,26 +2,26 @@ import { type GateErrorCode, RateLimited, Refusal, UnexpectedAnswer, Unreachable
 import { stringifyJson } from './json.ts';
 
 export interface HttpOptions {
-  /** address of the gate, without a slash at its end */
+  /** address of the gate, without a trailing slash */
   url: string;
   /** default: the global one */
   fetch?: typeof fetch | undefined;
-  /** maximum number of attempts if nothing answers or the gate is unavailable; default 4 */
+  /** maximum number of attempts if nothing answers or the gate is unavailable; default: 4 */
   maxAttempts?: number | undefined;
-  /** maximum total wait for quota or for an unavailable gate, in milliseconds; default 90,000, long enough for a quota per minute */
+  /** maximum total wait for quota or an unavailable gate, in milliseconds; default: 90,000, enough for a per-minute quota */
   maxWaitMs?: number | undefined;
-  /** time limit of one attempt, in milliseconds; default 35,000, longer than the gate ever takes */
+  /** timeout of one attempt, in milliseconds; default: 35,000, longer than the gate ever takes */
   timeoutMs?: number | undefined;
-  /** whether to try again even if the gate has never answered; default true */
+  /** whether to retry even if the gate has never answered; default: true */
   isRetriedUnseen?: boolean | undefined;
-  /** reads the JSON of answers; default: `JSON.parse` */
+  /** parses JSON responses; default: `JSON.parse` */
   parse?: ((text: string) => unknown) | undefined;
   /** default: a timer */
   sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<unknown>) | undefined;
 }
 
 export interface ExchangeOptions {
-  /** undefined or empty values are left out */
+  /** undefined and empty values are omitted */
   query?: Record<string, string | number | undefined> | undefined;
   headers?: Record<string, string> | undefined;
   bearer?: string | undefined;
@@ -32,7 +32,7 @@ export interface ExchangeOptions {
 }
 
 export interface SendOptions extends ExchangeOptions {
-  /** called for each attempt, since a signature is valid for one request only */
+  /** called before each attempt, because a signature is valid for only one request */
   prepare?(): Promise<Pick<ExchangeOptions, 'headers' | 'body'>>;
   /** waits for the limits of this intent */
   intentUid?: string;
@@ -43,7 +43,7 @@ export interface Exchange {
   status: number;
   headers: Headers;
   text: string;
-  /** undefined if it is not JSON */
+  /** parsed JSON; undefined if it is not JSON */
   body: unknown;
   durationMs: number;
 }
@@ -52,16 +52,16 @@ export interface Http {
   url: string;
   /**
    * Sends a request once, without following redirects, and returns any response.
-   * @throws Unreachable, or the reason of the signal
+   * @throws Unreachable, or the signal's reason
    */
   exchange(method: string, path: string, options?: ExchangeOptions): Promise<Exchange>;
   /**
    * Retries while the gate is unavailable or quota is used up.
-   * @returns a success, whose body is an object unless its status is 204
-   * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the reason of the signal
+   * @returns a successful response, whose body is an object unless its status is 204
+   * @throws Refusal, RateLimited, Unreachable, UnexpectedAnswer, or the signal's reason
    */
   send(method: string, path: string, options?: SendOptions): Promise<Exchange>;
-  /** the gate's clock, in milliseconds since the epoch */
+  /** time of the gate's clock, in milliseconds since the epoch */
   now(): number;
 }
 
@@ -126,7 +126,7 @@ export function openHttp(options: HttpOptions): Http {
     }
   }
 
-  /** Before the first execution of an intent, only global limits are known. */
+  /** When quota for an intent is available again. Before its first execution, only global limits are known. */
   function quotaAtMs(intentUid: string): number {
     const own = limitsOf.get(intentUid);
     const counts = (name: string) => name === intentUid || (own ? own.includes(name) : /^execute(-\d+)?$/.test(name));
@@ -185,7 +185,7 @@ export function openHttp(options: HttpOptions): Http {
       const isUnavailable = status === 503 && reason !== 'paused';
       if (status === 429) {
         const ms = laterMs ?? pauseMs(++refusals);
-        // a full queue of calls that are made later does not concern the others
+        // a full queue of deferred calls does not block other calls
         if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms);
         await wait(ms, new RateLimited(ms, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
@@ -212,13 +212,13 @@ function parseText(text: string, parse: (text: string) => unknown): unknown {
   }
 }
 
-/** How long to wait for each limit (draft-ietf-httpapi-ratelimit-headers). */
+/** How long to wait for each limit, in milliseconds (draft-ietf-httpapi-ratelimit-headers). */
 function readLimits(headers: Headers): { name: string; pauseMs: number }[] {
   const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)";r=(\d+)(?:;t=(\d+))?/g);
   return [...items].map(([, name = '', remaining, seconds = '0']) => ({ name, pauseMs: remaining === '0' ? Number(seconds) * 1000 : 0 }));
 }
 
-/** RFC 9110 section 10.2.3: seconds or a date. */
+/** Parses Retry-After (RFC 9110 section 10.2.3), which has seconds or a date. */
 function retryAfterMs(headers: Headers): number | undefined {
   const field = headers.get('retry-after');
   if (field === null) return undefined;
@@ -243,7 +243,7 @@ export function readFailure(answer: Exchange): Refusal | UnexpectedAnswer {
   });
 }
 
-/** @throws the reason of the signal */
+/** @throws the signal's reason */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

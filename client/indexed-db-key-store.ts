@@ -8,7 +8,7 @@ const resultOf = <T>(request: IDBRequest<T>): Promise<T> =>
     request.onerror = () => reject(request.error);
   });
 
-/** Keeps keys in the browser. Scripts can sign with the private keys, but never copy them. @param name - of the database */
+/** Stores keys in the browser. Scripts can sign with the private keys, but cannot export them. @param name - name of the database */
 export function openIndexedDbKeyStore(name = 'intent-gate'): KeyStore {
   async function inStore<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
     const opening = indexedDB.open(name, 1);

@@ -1,11 +1,11 @@
 /**
- * Like `JSON.parse`, except that integers beyond 2^53 - 1 become bigints with all digits.
+ * Parses JSON like `JSON.parse`, except that integers beyond 2^53 - 1 become bigints with all digits.
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!/\d{16}/.test(text)) return value;
-  // unguessable, so no string in an answer can be taken for a number
+  // unguessable, so that no string in the text can be mistaken for a number
   const mark = crypto.randomUUID();
   const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs, (token) =>
     /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * Writes JSON as `JSON.stringify` does, and bigints as integers.
+ * Writes JSON like `JSON.stringify`, but bigints as integers.
  * @throws TypeError for NaN and Infinity, which would become null
  */
 export function stringifyJson(value: unknown): string {

@@ -11,7 +11,7 @@ export interface KeyStore {
   /** whether saved keys must be extractable */
   readonly needsExtractable: boolean;
   load(agentId: string): Promise<KeyPair | undefined>;
-  /** @returns the pair that is kept, which is another one if another process was faster */
+  /** @returns the stored pair, which is a different one if another process was faster */
   save(agentId: string, pair: KeyPair): Promise<KeyPair>;
 }
 
@@ -36,7 +36,7 @@ export async function obtainKey(agentId: string, store: KeyStore = openMemoryKey
   return store.save(agentId, made);
 }
 
-/** A key for a program, with an agent_id derived from it. */
+/** Obtains a key for a program, and derives an agent id from it. */
 export async function obtainNamedKey(program: string, store?: KeyStore): Promise<{ agentId: string; key: KeyPair }> {
   const key = await obtainKey(program, store);
   const text = new TextEncoder().encode(JSON.stringify(await crypto.subtle.exportKey('jwk', key.publicKey)));

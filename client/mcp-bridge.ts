@@ -10,14 +10,14 @@ export interface McpBridgeOptions {
   publicUrl: string;
   signer: Signer;
   store: AgreementStore;
-  /** accepts the policy on a terminal */
+  /** command that accepts the policy on a terminal */
   acceptCommand: string;
   /** sends a message to the host */
   send(message: object): void;
 }
 
 export interface McpBridge {
-  /** Answers one line; nothing if the message needs no answer. */
+  /** Answers one line; undefined if the message needs no answer. */
   answer(line: string): Promise<object | undefined>;
   close(): void;
 }
@@ -30,23 +30,23 @@ interface Answer {
 
 type Outcome = { result: object } | { error: object };
 
-/** Asks again if the policy changed while the person was reading. */
+/** Maximum number of times to ask, in case the policy changes while the person reads it. */
 const maxQuestions = 3;
 
-/** Replaces the description of the gate, because the bridge signs with its own key. */
+/** Replaces the gate's description of the tool, because the bridge signs with its own key. */
 const acceptTool = {
   description:
     'Shows the usage policy and lets the person you work for accept it. Afterwards execute_intent needs no PAT: it is added automatically. execute_intent asks by itself, so that calling this first is not necessary.',
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
 };
 
-/** Forwards MCP messages to the gate, adds the PAT to executions, and asks the person for consent. Failures of calls are results that the model can read. */
+/** Forwards MCP messages to the gate, adds the PAT to executions, and asks the person for consent. Failed calls return results that the model can read. */
 export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, send }: McpBridgeOptions): McpBridge {
   const consent = openMcpConsent({ url: http.url, agentId: signer.agentId, acceptCommand, send });
   const onPolicy: OnPolicy = (policy) => consent.isAccepted(policy);
   const pats = openPats({ ...signer, http, publicUrl, usesProofs: false, store, onPolicy });
 
-  /** tells the gate what the host has declared */
+  /** MCP session id, by which the gate knows the host's capabilities */
   let session: string | undefined;
 
   async function post(line: string, message: Message, bearer?: string): Promise<Answer> {
@@ -148,7 +148,7 @@ function readOutcome({ status, body }: Answer): Outcome {
   throw new Refusal({ status, code, message, details, requestId: undefined, retryAfterMs: undefined });
 }
 
-/** The reason why the PAT of a call was refused, if it was. */
+/** The refusal, if the PAT of a call was refused. */
 function readRefusal({ status, body }: Answer): Refusal | undefined {
   const error = body?.error?.code === undefined ? body?.result?.structuredContent?.error : body.error;
   if (status !== 401 && error?.code !== 'UNAUTHORIZED' && error?.details?.reason !== 'policy_changed') return undefined;

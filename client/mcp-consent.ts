@@ -7,20 +7,20 @@ import type { Policy } from './types.ts';
 export interface McpConsentOptions {
   url: string;
   agentId: string;
-  /** accepts the policy on a terminal */
+  /** command that accepts the policy on a terminal */
   acceptCommand: string;
   /** sends a message to the host */
   send(message: object): void;
 }
 
-/** Asks a person in the host if possible, else on a terminal. */
+/** Asks a person for consent in the host if possible, else refers them to a terminal. */
 export interface McpConsent {
   isAccepted(policy: Policy): Promise<boolean>;
-  /** Returns whether the message was only an answer to a question. */
+  /** Reads every message. @returns whether it was only an answer to a question */
   read(message: Message): boolean;
   /**
-   * Opens the questions of a call that has just begun: an answer that comes after this is its own, whoever was asked for it.
-   * @returns asks; gives the result of the call, or undefined if the policy is accepted now
+   * Starts a call: any answer given from now on counts for it, even if another call asked the question.
+   * @returns a function that asks, and returns the call's result, or undefined once the policy is accepted
    */
   begin(call: Message): (declined: PolicyDeclined) => Promise<object | undefined>;
   close(): void;
@@ -32,7 +32,7 @@ const question = 'policy';
 
 const maxAnswerMs = 600_000;
 
-/** Most open questions; the oldest is dropped. */
+/** Maximum number of open questions; beyond that, the oldest is dropped. */
 const maxOpen = 100;
 
 /** An empty form (MCP, "Elicitation"). */
@@ -46,10 +46,10 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
   const open = new Map<string, (verdict: Verdict) => void>();
   /** one question per policy digest, shared by concurrent calls */
   const asking = new Map<string, Promise<Verdict>>();
-  /** the last answer per policy digest, and how many answers there had been with it */
+  /** the last answer per policy digest, with its sequence number */
   const answers = new Map<string, { verdict: Verdict; at: number }>();
   let answered = 0;
-  /** policy digests, by the single-use state of questions in results */
+  /** policy digests by the single-use `requestState` of questions in results */
   const shown = new Map<string, string>();
 
   const words = ({ inWords, changes = [] }: PolicyDeclined): string =>
@@ -62,7 +62,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       ].join('\n'),
     );
 
-  /** For revisions with a handshake. */
+  /** Asks by a request to the host, in revisions with a handshake. */
   function request(message: string): Promise<Verdict> {
     const id = `intent-gate-${crypto.randomUUID()}`;
     return new Promise((resolve) => {
@@ -77,7 +77,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
     });
   }
 
-  /** Until the answer is kept, every call shares the question. */
+  /** Asks once per policy; concurrent calls share the question. */
   function askOnce(digest: string, message: string): Promise<Verdict> {
     const asked =
       asking.get(digest) ??
@@ -91,7 +91,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
     return asked;
   }
 
-  /** For revision 2026-07-28: the host repeats the call with the answer. */
+  /** Asks in the result of the call, in revision 2026-07-28: the host repeats the call with the answer. */
   function questionResult(message: string, digest: string): object {
     const requestState = crypto.randomUUID();
     const [oldest] = shown.keys();
@@ -126,7 +126,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
         const action = call.params?.inputResponses?.[question]?.action;
         if (action === 'decline' || action === 'cancel') return refuse(declined, action);
         const digest = await digestOf(declined.policy);
-        // the answer may have come since the call was declined
+        // the person may have accepted since the call was declined
         if (accepted.has(digest)) return undefined;
         if (revisionOf(call) !== undefined)
           return canAsk(capabilitiesIn(call)) ? questionResult(words(declined), digest) : refuse(declined, 'unasked');
@@ -154,7 +154,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
   }
 }
 
-/** Messages without consent; the command follows. */
+/** Messages to the model without consent, each followed by the accept command. */
 const refusals = {
   unasked: {
     message: 'The person you work for has not accepted the usage policy as it is now.',

@@ -6,7 +6,7 @@ export interface Message {
   params?: {
     name?: string;
     arguments?: { pat?: string };
-    /** of the requests about a task */
+    /** in requests about a task */
     taskId?: string;
     capabilities?: Capabilities;
     /** answers of a person (2026-07-28, "Multi Round-Trip Requests") */
@@ -14,7 +14,7 @@ export interface Message {
     requestState?: string;
     _meta?: Record<string, unknown>;
   };
-  /** of an answer to the bridge */
+  /** in a response to the bridge */
   result?: { action?: string };
   error?: object;
 }
@@ -25,7 +25,7 @@ export interface Capabilities {
 
 const prefix = 'io.modelcontextprotocol/';
 
-/** Revisions with a handshake do not name themselves in each message. */
+/** The revision in a message; undefined in revisions with a handshake, which do not repeat it. */
 export function revisionOf({ params }: Message): string | undefined {
   const revision = params?._meta?.[`${prefix}protocolVersion`];
   return typeof revision === 'string' ? revision : undefined;
@@ -58,12 +58,12 @@ export const toolResult = (text: string, data: object, isError = false): object 
 
 export interface ToolRefusal extends Pick<IntentGateError, 'code' | 'message'> {
   details?: Record<string, unknown>;
-  /** instead of the details, for the model */
+  /** shown to the model instead of the details */
   lines?: string[];
   next: string;
 }
 
-/** A refusal that a model can read, in the format of the gate. */
+/** A refusal in the gate's format that a model can read. */
 export function refusalResult({ code, message, details = {}, lines = [`Details: ${JSON.stringify(details)}`], next }: ToolRefusal): object {
   const text = [`${code}: ${message}`, ...lines, `Next: ${next}`].join('\n');
   return toolResult(text, { error: { code, message, details }, next }, true);

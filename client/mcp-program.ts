@@ -20,7 +20,7 @@ export interface McpOptions {
   publicUrl?: string | undefined;
   /** https origin whose directory lists the agent's key */
   agentDirectory?: string | undefined;
-  /** starts this program on a terminal */
+  /** command line that starts this program on a terminal */
   program: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export const quoteForShell = (words: readonly string[]): string =>
     })
     .join(' ');
 
-/** Arguments for the same agent and gate from any folder. */
+/** Arguments for the same agent and gate, valid in any working directory. */
 export function mcpArguments(options: McpOptions): string[] {
   const { url, agentId, agentDirectory, publicUrl } = options;
   const folder = folderOf(options);
@@ -57,7 +57,7 @@ export function mcpArguments(options: McpOptions): string[] {
 }
 
 /**
- * Shows the policy, signs it if confirmed, and gets a PAT, so that problems are reported immediately.
+ * Shows the policy, signs it if confirmed, and gets a PAT, which reveals problems immediately.
  * @throws IntentGateError
  */
 export async function acceptForMcp(options: McpOptions, confirm: () => Promise<boolean>): Promise<Signer> {
@@ -69,7 +69,7 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
     http: openHttp({ url }),
     publicUrl,
     usesProofs: false,
-    // ask again even if it is accepted already
+    // loads nothing, so that it asks even if the policy is already accepted
     store: { load: async () => undefined, save: store.save },
     onPolicy: (policy, inWords) => {
       say(['The usage policy says:', ...inWords.map((sentence) => `- ${sentence}`)].join('\n'));
@@ -116,7 +116,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 
 export const say = (text: string): void => void process.stderr.write(`${toPrintable(text)}\n`);
 
-/** No answer means no. */
+/** Asks a question; no answer counts as no. */
 export function confirmOnTerminal(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {

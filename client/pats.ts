@@ -8,26 +8,26 @@ import type { Policy } from './types.ts';
 /**
  * Decides whether a policy is accepted.
  * @param inWords - the policy in plain sentences, or as JSON if the gate does not describe it
- * @param changes - known differences from the policy accepted before
+ * @param changes - differences from the previously accepted policy, if known
  */
 export type OnPolicy = (policy: Policy, inWords: string[], changes?: string[]) => boolean | Promise<boolean>;
 
 export interface Pat {
   text: string;
-  /** in milliseconds since the epoch, by the local clock */
+  /** local time in milliseconds since the epoch */
   expiresAtMs?: number | undefined;
-  /** not used after this time, so that it outlives calls in progress */
+  /** replaced from this time on, so that calls in progress end before it expires */
   renewAtMs?: number | undefined;
 }
 
 export interface Agreement {
-  /** of the accepted policy (RFC 8785): SHA-256 in base64url */
+  /** digest of the accepted policy in canonical form (RFC 8785): SHA-256 in base64url */
   digest: string;
-  /** the PAT, and the agent it was issued to */
+  /** the PAT, with the agent to which it was issued */
   pat?: Pat & { agentId: string; agentDirectory?: string | undefined };
 }
 
-/** Keeps agreements by the address of the gate. */
+/** Stores agreements by the address of the gate. */
 export interface AgreementStore {
   load(url: string): Promise<Agreement | undefined>;
   save(url: string, agreement: Agreement): Promise<void>;
@@ -36,7 +36,7 @@ export interface AgreementStore {
 export interface Signer {
   agentId: string;
   key: KeyPair;
-  /** https origin whose directory lists the key, so that the agent is verified for its domain */
+  /** https origin whose directory lists the key, which verifies the agent for that domain */
   agentDirectory?: string | undefined;
 }
 
@@ -60,13 +60,13 @@ export interface Pats {
   replace(refused: Pat, refusal: Refusal): Promise<Pat>;
 }
 
-/** Share of the lifetime after which a PAT is renewed. */
+/** Share of its lifetime after which a PAT is renewed. */
 const usedLife = 0.9;
 const signatureLifeSeconds = 120;
 
 export const issuePath = '/api/pat/issue';
 
-/** The policy as a short-lived, single-use JWS for one gate. */
+/** The body of a PAT request, with the policy as a short-lived, single-use JWS for one gate. */
 export async function makePatRequest({ agentId, key, agentDirectory }: Signer, policy: unknown, { audience, nowMs }: SigningTerms) {
   const iat = Math.floor(nowMs / 1000);
   const claims = { iat, exp: iat + signatureLifeSeconds, aud: audience, jti: crypto.randomUUID() };
@@ -79,12 +79,12 @@ export async function makePatRequest({ agentId, key, agentDirectory }: Signer, p
 }
 
 /**
- * @param gateNowMs - the gate's clock
- * @throws UnexpectedAnswer without a PAT
+ * @param gateNowMs - time of the gate's clock
+ * @throws UnexpectedAnswer if the response has no PAT
  */
 export function readPat(answer: Exchange, gateNowMs: number): Pat {
   const members = (answer.body ?? {}) as Record<string, unknown>;
-  // the member is named after the protocol: proto-pat, or another
+  // the name of the member depends on the protocol, for example proto-pat
   const [, text] = Object.entries(members).find(([name]) => name.endsWith('-pat')) ?? [];
   if (typeof text !== 'string') throw new UnexpectedAnswer(answer);
   const lifeMs = Date.parse(String(members.expires_at)) - gateNowMs;
@@ -94,7 +94,7 @@ export function readPat(answer: Exchange, gateNowMs: number): Pat {
 
 const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date.now() < renewAtMs;
 
-/** Keeps one PAT. Concurrent callers share one request and one question. */
+/** Holds one PAT. Concurrent callers share a request and a question. */
 export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPolicy, usesProofs, store }: PatOptions): Pats {
   let pat: Pat | undefined;
   let work: Promise<Pat> | undefined;
@@ -115,7 +115,7 @@ export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPoli
     return { policy, digest };
   }
 
-  /** @param refusal - of the accepted policy */
+  /** @param refusal - the refusal because the accepted policy has changed, if any */
   async function requestPat(refusal?: Refusal): Promise<Pat> {
     if (!accepted || refusal) accepted = await acceptPolicy(refusal);
     const { policy, digest } = accepted;
@@ -139,7 +139,7 @@ export function openPats({ http, key, agentId, agentDirectory, publicUrl, onPoli
     return pat;
   }
 
-  /** If the policy has changed meanwhile, the refusal says how. */
+  /** Issues a PAT. If the policy has changed meanwhile, the refusal contains the changes. */
   const issue = async (refusal?: Refusal): Promise<Pat> =>
     (await findKept()) ??
     requestPat(refusal).catch((error: unknown) => {

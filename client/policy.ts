@@ -5,13 +5,13 @@ import type { Policy } from './types.ts';
 
 export interface ServedPolicy {
   policy: Policy;
-  /** of the canonical form (RFC 8785): SHA-256 in base64url */
+  /** digest of the canonical form (RFC 8785): SHA-256 in base64url */
   digest: string;
 }
 
 const policyPath = '/api/policy';
 
-/** Most reads to get a matching pair of policy and sentences. */
+/** Maximum number of reads to get a matching pair of policy and sentences. */
 const maxReads = 3;
 
 export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
@@ -20,7 +20,7 @@ export async function fetchPolicy(http: Http): Promise<ServedPolicy> {
 }
 
 /**
- * The policy in force with the gate's sentences about exactly this policy, which is ensured by its digest.
+ * The policy in force and the gate's description of it, matched by digest.
  * @param known - the policy, if it has just been read
  */
 export async function fetchPolicyInWords(http: Http, known?: ServedPolicy): Promise<ServedPolicy & { inWords: string[] }> {
@@ -50,8 +50,8 @@ async function fetchWords(http: Http): Promise<{ policy: string; sentences: stri
 }
 
 /**
- * Requires that the uid and permissions of a policy are below an address. Otherwise a gate could show the policy of another gate, and use there what is signed
- * here. (A uid that is no web address belongs to no gate.)
+ * Requires that the uid and permissions of a policy are below an address. Otherwise a gate could present another gate's policy, and use the signature
+ * there. (A uid that is not a web address belongs to no gate.)
  * @throws IntentGateError
  */
 export function requirePolicyOf(address: string, policy: Policy): void {
@@ -66,7 +66,7 @@ export function requirePolicyOf(address: string, policy: Policy): void {
 }
 
 /**
- * The address that a policy claims for its gate, else `url`. An agent with a valuable key should sign only for an address that its owner has given it.
+ * The address that a policy claims for its gate, else `url`. An agent with a valuable key should sign only for an address provided by its owner.
  */
 export function addressIn({ permission }: Policy, url: string): string {
   const targets = (Array.isArray(permission) ? permission : []).map((rule) => String(rule?.target));

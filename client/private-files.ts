@@ -5,7 +5,7 @@ import { IntentGateError } from './errors.ts';
 
 /**
  * @returns undefined if the file does not exist
- * @throws IntentGateError if others can read the file or its folder
+ * @throws IntentGateError if other users can read the file or its folder
  */
 export async function readPrivateJson(path: string): Promise<unknown> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -2,7 +2,7 @@ import { toBase64, toBase64Url, toHex } from './bytes.ts';
 import { canonicalOf } from './canonical.ts';
 import { stringifyJson } from './json.ts';
 
-/** What a receipt says of an execution. */
+/** The claims of a receipt. */
 export interface ReceiptClaims {
   /** address of the gate */
   iss: string;
@@ -18,7 +18,7 @@ export interface ReceiptClaims {
   outcome: string;
 }
 
-/** A receipt with all that verifying it takes, as `intent-gate receipt save` writes it. */
+/** A receipt with everything needed to verify it, as written by `intent-gate receipt save`. */
 export interface ReceiptFile {
   /** the header `Execution-Receipt`: a compact JWS */
   receipt: string;
@@ -37,15 +37,15 @@ export interface ReceiptFile {
 }
 
 export interface ReceiptReport {
-  /** what was compared, in order; a problem says what does not fit */
+  /** the checks in order; a failed check has a `problem` */
   checks: { what: string; problem?: string; isSkipped?: true }[];
-  /** every check was made, or had nothing to compare, and none has a problem */
+  /** whether every check passed or had nothing to compare */
   isValid: boolean;
-  /** of a receipt whose signature is good */
+  /** undefined unless the signature is valid */
   claims: ReceiptClaims | undefined;
 }
 
-/** The statement of a log about itself at one size. */
+/** A log's signed statement of its size and root. */
 export interface Checkpoint {
   origin: string;
   size: number;
@@ -56,8 +56,8 @@ export interface Checkpoint {
 const noted = new WeakMap<object, ReceiptFile>();
 
 /**
- * The receipt of an answer of {@link IntentGate.execute}; undefined if the gate gives none. `intent-gate receipt save` adds what verifying it takes.
- * @param answer - the object that `execute` returned, not a copy
+ * The receipt of an answer of {@link IntentGate.execute}; undefined if the gate issues none. `intent-gate receipt save` adds the parts needed to verify it.
+ * @param answer - the object returned by `execute`, not a copy
  */
 export const receiptOf = (answer: object): ReceiptFile | undefined => noted.get(answer);
 
@@ -68,7 +68,7 @@ export function noteReceipt<Answer>(answer: Answer, { headers, text }: { headers
   return answer;
 }
 
-/** What does not fit. */
+/** A failed check. */
 class Misfit extends Error {}
 
 const misfit = (problem: string): never => {
@@ -77,7 +77,7 @@ const misfit = (problem: string): never => {
 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-/** Only the one spelling that encoding gives counts, so that no character can change unnoticed. */
+/** Decodes base64. Accepts only the canonical encoding, so that no character can be changed unnoticed. */
 function decodeBase64(text: string, problem: string): Uint8Array<ArrayBuffer> {
   try {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -136,7 +136,7 @@ const claimNames = [
   ...(['parameters_digest', 'answer_digest', 'outcome'] as const),
 ];
 
-/** Verifies the signature of a receipt, and that the gate certified the key that made it. */
+/** Verifies the signature of a receipt, and that the gate certified the signing key. */
 async function verifySignature(receipt: string, { keys }: NonNullable<ReceiptFile['jwks']>): Promise<ReceiptClaims> {
   const opened = openJws(receipt, 'execution-receipt+jwt', 'receipt');
   const certificate = openJws(opened.header.certificate, 'receipt-key+jwt', 'certificate in the receipt');
@@ -164,9 +164,9 @@ async function readVerifierKey(text: string) {
 }
 
 /**
- * Verifies a checkpoint (C2SP tlog-checkpoint). Signatures of others, such as witnesses, are ignored.
+ * Verifies a checkpoint (C2SP tlog-checkpoint). Ignores third-party signatures, such as those of witnesses.
  * @param logKey - the verifier key of the log
- * @throws Error that says what does not fit
+ * @throws Error saying what is invalid
  */
 export async function verifyCheckpoint(note: string, logKey: string): Promise<Checkpoint> {
   const { origin, id, publicKey } = await readVerifierKey(logKey);
@@ -223,8 +223,8 @@ async function verifySalted(salt: string, text: string, digest: string, name: st
 }
 
 /**
- * Says of two verified checkpoints whether the log has forked.
- * @throws Error if they are of one size and have different roots
+ * Checks that two verified checkpoints do not prove a fork of the log.
+ * @throws Error if they are of different logs, or have the same size and different roots
  */
 export function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
   if (one.origin !== other.origin) misfit('The checkpoints are of different logs.');
@@ -235,8 +235,8 @@ export function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
 const unknownFile = 'The file is not a receipt as "intent-gate receipt save" writes it.';
 
 /**
- * Verifies a receipt offline: nothing is asked of the gate.
- * @param trusted - a verifier key that was got in another way, and checkpoints that were kept
+ * Verifies a receipt offline, without contacting the gate.
+ * @param trusted - a verifier key from an independent source, and checkpoints kept from earlier
  */
 export async function verifyReceipt(
   file: ReceiptFile,

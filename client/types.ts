@@ -10,7 +10,7 @@ export interface Parameter {
   minLength?: number;
   maxLength?: number;
   pattern?: string;
-  /** what is inside a list or object: JSON Schema 2020-12 without references */
+  /** schema of a list's or object's content: JSON Schema 2020-12 without references */
   schema?: Record<string, unknown>;
   in?: 'query' | 'header' | 'body';
   style?: 'commas' | 'spaces' | 'pipes' | 'brackets' | 'json' | 'base64';
@@ -45,27 +45,27 @@ export interface IntentPage {
   pagination: { total_results: number; total_pages: number; current_page: number; page_size: number };
 }
 
-/** An intent must match all filters that are given. */
+/** Search filters; an intent must match all of them. */
 export interface SearchQuery {
-  /** a question or words; any may match, and better matches come first */
+  /** a question or words; any word may match, and better matches come first */
   query?: string;
   service_name?: string;
   intent_name?: string;
   uid?: string;
   namespace?: string;
   description?: string;
-  /** the intent must have each of them */
+  /** the intent must have all of them */
   tags?: string[];
   /** from 1 */
   page?: number;
-  /** 1 to 100, default 10 */
+  /** 1 to 100; default: 10 */
   page_size?: number;
 }
 
-/** A call that is made later: it waits for a person's approval, or is being made. */
+/** A deferred call: awaiting a person's approval, or in progress. */
 export type PendingExecution = { status: 'waiting'; execution: string; expires_at: string } | { status: 'working'; execution: string };
 
-/** What has become of a call that is made later. `outcome` has the HTTP status and the body that executing would have answered. */
+/** The state of a deferred call. `outcome` has the HTTP status and body of the execution's response. */
 export type ExecutionState =
   | PendingExecution
   | { status: 'done'; execution: string; outcome: { status: number; body: Record<string, unknown> } }
@@ -94,7 +94,7 @@ export interface Rule {
   duty?: Duty[] | undefined;
 }
 
-/** The usage policy, in the manner of ODRL. */
+/** The usage policy, modelled on ODRL. */
 export interface Policy {
   uid: string;
   type: string;

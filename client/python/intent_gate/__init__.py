@@ -6,7 +6,7 @@
     found = gate.search("what time is it in Tokyo")
     answer = gate.execute(found["intents"][0]["intent_uid"], {"time_zone": "Asia/Tokyo"})
 
-AsyncIntentGate is the same with methods to await. From a shell: python3 -m intent_gate --help
+AsyncIntentGate is the same for asyncio. From a shell: python3 -m intent_gate --help
 """
 
 from .aio import AsyncIntentGate

@@ -1,4 +1,4 @@
-"""The client from a shell."""
+"""The command-line interface of the client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .wire import write_json
 
 
 def _say(*lines: object, to: Optional[TextIO] = None, end: str = "\n") -> None:
-    """The only place in which texts are written."""
+    """Prints lines without hidden characters. All output goes through here."""
     print(*map(printable, lines), sep="\n", end=end, file=to or sys.stdout, flush=True)
 
 

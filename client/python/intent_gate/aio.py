@@ -1,4 +1,4 @@
-"""The same for programs with an event loop."""
+"""The client for asyncio."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def _awaited(
     method: Callable[Concatenate[IntentGate, _Arguments], _Answer],
 ) -> Callable[Concatenate[AsyncIntentGate, _Arguments], Coroutine[Any, Any, _Answer]]:
-    """The same method, to await."""
+    """Makes an awaitable method of a blocking one."""
 
     async def call(self: AsyncIntentGate, /, *args: _Arguments.args, **options: _Arguments.kwargs) -> _Answer:
         wait, loop = options.get("wait"), asyncio.get_running_loop()
@@ -38,10 +38,10 @@ def _awaited(
 
 
 class AsyncIntentGate:
-    """An IntentGate whose methods are awaited; takes the same arguments.
+    """An IntentGate with awaitable methods. It takes the same arguments.
 
-    on_policy may be a coroutine function; it runs in the event loop, as the function does that execute is given as wait. Up to max_concurrency calls are under way, in threads; others wait for their
-    turn. A call that is cancelled is not sent again; a request that is on its way is not called back.
+    on_policy may be a coroutine function. Both it and the function passed to execute as wait run in the event loop. Up to max_concurrency calls
+    run in threads at the same time; further calls wait. A cancelled call is not sent again, but a request already sent is not aborted.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class AsyncIntentGate:
             nobody_waits.set()
 
     def _ask(self, policy: Policy, in_words: List[str]) -> bool:
-        """Called in a thread, which waits for the event loop of its call."""
+        """Runs on_policy in the event loop of the call, and blocks the thread until it returns."""
 
         async def ask() -> bool:
             answer = self._on_policy(policy, in_words)
@@ -77,5 +77,5 @@ class AsyncIntentGate:
         return asyncio.run_coroutine_threadsafe(ask(), _loop.get()).result()
 
 
-#: in which a call is awaited
+#: event loop of the current call
 _loop: contextvars.ContextVar[asyncio.AbstractEventLoop] = contextvars.ContextVar("loop")

@@ -1,10 +1,10 @@
-"""What a gate answers, for type checkers."""
+"""Types of a gate's responses."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Literal, Mapping, NewType, Optional, Sequence, TypedDict
 
-#: the uid of an intent that was found at runtime; where the uids of a gate are declared ("intent-gate types"), any other has to be one of them
+#: uid of an intent found at runtime; literal uids must be declared if the gate's intents are declared ("intent-gate types")
 IntentUid = NewType("IntentUid", str)
 
 Policy = Dict[str, Any]
@@ -33,7 +33,7 @@ class Parameter(_Parameter, total=False):
 
 
 class Intent(TypedDict):
-    """An intent as search shows it. `digest` tells two states of it apart."""
+    """An intent as in search results. `digest` changes whenever the intent does."""
 
     intent_uid: IntentUid
     service_name: str
@@ -69,7 +69,7 @@ class _FullIntent(TypedDict):
 
 
 class FullIntent(_FullIntent, total=False):
-    """An intent with everything that was registered."""
+    """An intent with all registered members."""
 
     category: str
 
@@ -87,7 +87,7 @@ class IntentPage(TypedDict):
 
 
 class Outcome(TypedDict):
-    """What executing would have answered: its HTTP status and its body."""
+    """HTTP status and body of the execution's response."""
 
     status: int
     body: Dict[str, Any]
@@ -99,7 +99,7 @@ class _ExecutionState(TypedDict):
 
 
 class ExecutionState(_ExecutionState, total=False):
-    """What has become of a call that is made later: expires_at if it waits, outcome if it is done, reason if it was not made or nobody knows."""
+    """State of a deferred call: expires_at while it waits, outcome when it is done, reason if it was not made or its outcome is unknown."""
 
     expires_at: str
     outcome: Outcome
@@ -111,7 +111,7 @@ class _ReceiptFile(TypedDict):
 
 
 class ReceiptFile(_ReceiptFile, total=False):
-    """A receipt with all that verifying it takes, as "intent-gate receipt save" writes it. parameters and answer are JSON texts."""
+    """A receipt with everything needed to verify it, as written by "intent-gate receipt save". parameters and answer are JSON texts."""
 
     salts: str
     parameters: str
@@ -131,7 +131,7 @@ class ReceiptCheck(_ReceiptCheck, total=False):
 
 
 class ReceiptReport(TypedDict):
-    """What was compared, in order, and what the receipt says if its signature is good."""
+    """The checks in order, and the claims of the receipt if its signature is valid."""
 
     checks: List[ReceiptCheck]
     is_valid: bool
@@ -139,7 +139,7 @@ class ReceiptReport(TypedDict):
 
 
 class Answer(Dict[str, Any]):
-    """An answer, with its HTTP status, what its header Answer-Issues says, and its receipt."""
+    """An answer, with its HTTP status, the content of its Answer-Issues header, and its receipt."""
 
     status: int = 200
     issues: Sequence[str] = ()
@@ -147,8 +147,8 @@ class Answer(Dict[str, Any]):
 
 
 def issues_of(answer: Mapping[str, Any]) -> Sequence[str]:
-    """Where an answer of execute does not match what the intent says of it: JSON pointers, and "..." at the end if there are more.
+    """Where an answer of execute differs from the intent's description: JSON pointers, and a final "..." if there are more.
 
-    Empty if it matches. It was executed either way. Takes the dictionary that execute returned, not a copy.
+    Empty if it matches. The intent was executed either way. Takes the dictionary returned by execute, not a copy.
     """
     return answer.issues if isinstance(answer, Answer) else ()

@@ -1,4 +1,4 @@
-"""What this client raises."""
+"""Exceptions of this client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Literal, Mapping, Optional, TypedDict, Union
 from .answers import ExecutionState
 from .printable import without_hidden
 
-#: the codes of a gate's refusals (specification section 7.2); a gate that is newer than this client may have others
+#: error codes of a gate (specification section 7.2); a gate newer than this client may have others
 GateErrorCode = Literal[
     "INVALID_PARAMETER",
     "INVALID_SIGNATURE",
@@ -32,24 +32,24 @@ GateErrorCode = Literal[
     "INTENT_DEPRECATED",
 ]
 
-#: the codes of this client's own errors
+#: codes of this client's own errors
 ClientErrorCode = Literal["DEFERRED", "POLICY_DECLINED", "FOREIGN_POLICY", "UNREACHABLE", "UNEXPECTED_ANSWER"]
 
 ErrorCode = Union[GateErrorCode, ClientErrorCode]
 
-#: how much of an upstream's own words an error message repeats, in bytes
+#: how much of an upstream's response an error message repeats, in bytes
 _MAX_REASON_BYTES = 1024
 
 
 class Issue(TypedDict):
-    """A place in the request, as a JSON pointer, and what is wrong there."""
+    """A place in the request, as a JSON pointer, and its problem."""
 
     path: str
     problem: str
 
 
 class IntentGateError(Exception):
-    """What every error of this client has in common. If the service behind the intent said why it refused, the second line of the text repeats it."""
+    """Base class of this client's errors. If the service behind the intent gave a reason, the second line of the text repeats it."""
 
     def __init__(
         self,
@@ -68,23 +68,23 @@ class IntentGateError(Exception):
 
     @property
     def request_id(self) -> Optional[str]:
-        """To give to the operators of the gate."""
+        """Id of the request, for the gate's operators."""
         return self.details.get("request_id")
 
 
 class Refusal(IntentGateError):
-    """The gate answered, and said no."""
+    """An error response of the gate."""
 
     code: GateErrorCode
 
     @property
     def issues(self) -> List[Issue]:
-        """Every place that is wrong."""
+        """Every invalid place in the request."""
         return cast(List[Issue], self.details.get("issues", []))
 
 
 class RateLimited(IntentGateError):
-    """The quota is used up, and the call may not wait until there is some again: retry_after_seconds."""
+    """The quota is used up, and waiting retry_after_seconds would exceed max_wait."""
 
     def __init__(self, seconds: float, details: Optional[Mapping[str, Any]] = None) -> None:
         message = f"The rate limit is used up. Ask again in {math.ceil(seconds)} seconds."
@@ -102,7 +102,7 @@ class PolicyDeclined(IntentGateError):
 
 
 class Deferred(IntentGateError):
-    """The call is made later, and execute was not told to wait. It may be sent again with idempotency_key, which does not make it twice."""
+    """The call was deferred, and execute was called without wait. It can be repeated with idempotency_key without making a second call."""
 
     def __init__(self, state: ExecutionState, idempotency_key: str) -> None:
         happens = f"waits for a person's approval until {state.get('expires_at')}" if state["status"] == "waiting" else "is being made"
@@ -113,14 +113,14 @@ class Deferred(IntentGateError):
 
 
 class Unreachable(IntentGateError):
-    """Nothing answered. If it was an execution, it may be sent again with the same idempotency_key."""
+    """Nothing answered. An execution may have taken effect; it can be repeated safely with the same idempotency_key."""
 
     def __init__(self, url: str) -> None:
         super().__init__("UNREACHABLE", f"Nothing answers at {url}. Check the address, and whether the gate is running.")
 
 
 class UnexpectedAnswer(IntentGateError):
-    """The answer does not come from a gate, or not in the form of the specification."""
+    """The response is not from a gate, or not in the specification's format."""
 
     def __init__(self, status: Optional[int], message: Optional[str] = None) -> None:
         default = f"The answer (status {status}) is not in the form of the specification. Is an Intent Gate at this address?"
@@ -128,12 +128,12 @@ class UnexpectedAnswer(IntentGateError):
 
 
 def _describe_upstream(said: object) -> str:
-    """What the service behind an intent said, on one line without hidden characters."""
+    """The response of the service behind an intent, on one line without hidden characters."""
     if said is None:
         return ""
     text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, separators=(",", ":"), default=str)
     line = without_hidden(re.sub(r"\s+", " ", text)).strip().encode("utf-8", "replace")
     if len(line) <= _MAX_REASON_BYTES:
         return line.decode("utf-8")
-    # a character that was cut in two is left out
+    # drops a character that was cut in half
     return line[: _MAX_REASON_BYTES - 3].decode("utf-8", "ignore") + "…"

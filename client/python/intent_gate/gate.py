@@ -1,4 +1,4 @@
-"""A gate, as an agent sees it."""
+"""Client of a gate, for agents."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from .wire import life_seconds, opener, pause, read_address, read_answer, read_e
 
 OnPolicy = Callable[[Policy, List[str]], bool]
 
-#: is told the state of a call that is waited for
+#: receives the state of a call while execute waits for it
 OnWait = Callable[[ExecutionState], object]
 
 _Request = Tuple[Dict[str, str], Optional[Mapping[str, Any]]]
 
-#: how often policy and sentences are read to get a matching pair
+#: maximum number of reads to get a matching pair of policy and sentences
 _MAX_READS = 3
 
-#: how often one execution may ask for another PAT: once because it was refused, once more because the policy changed in the meantime
+#: maximum number of new PATs per request: one because the PAT was refused, one because the policy changed meanwhile
 _MAX_REPLACEMENTS = 2
 
-#: how often the state of a call is read while it is waited for
+#: polling interval while waiting for a call
 _POLL_SECONDS = 2.0
 
-#: set when nobody waits for a call any more
+#: set when the caller no longer waits for a call
 given_up: contextvars.ContextVar[Optional[threading.Event]] = contextvars.ContextVar("given_up", default=None)
 
 
 def _require(answer: Answer, members: Mapping[str, type]) -> None:
-    """Raises UnexpectedAnswer for an object that no gate answers with."""
+    """Raises UnexpectedAnswer if a gate would not send this object."""
     if not all(isinstance(answer.get(name), kind) for name, kind in members.items()):
         raise UnexpectedAnswer(answer.status)
 
 
 class IntentGate:
-    """A gate, as an agent sees it. Threads may share one.
+    """Client of a gate, for agents. It is thread-safe.
 
-    on_policy(policy, in_words) decides whether the usage policy is accepted; nothing is signed unless it returns True. in_words are the sentences
-    of the gate about exactly this policy. key is a Key, or the path of the file that keeps one, made at the first execution. public_url is the
-    gate's own address for itself, if it differs from the one at which it is reached. A call waits at most max_wait seconds for quota or for an
-    unavailable gate, and is sent at most max_attempts times, each for at most timeout seconds. parse_float reads the fractions in the answers of
-    intents: Decimal keeps every digit. Integers always do. agent_directory is the https origin of the company behind the agent, whose Web Bot
-    Auth directory lists the key: the agent is verified for its domain.
+    on_policy(policy, in_words) decides whether the usage policy is accepted; nothing is signed unless it returns True. in_words is the gate's
+    description of this policy in plain sentences. key is a Key, or the path of a key file, created at the first execution. public_url is the
+    gate's public address, if it differs from the one used to reach it. A call waits at most max_wait seconds for quota or an unavailable gate,
+    and makes at most max_attempts attempts, with a timeout of timeout seconds each. parse_float parses fractions in answers of intents: Decimal
+    keeps every digit, as integers always do. agent_directory is the https origin of the company behind the agent. If its Web Bot Auth directory
+    lists the key, the agent is verified for that domain.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class IntentGate:
         self._max_wait = max_wait
         self._timeout = timeout
         self._parse_float = parse_float
-        # one PAT is requested, however many threads need one
+        # threads that need a PAT share one request
         self._lock = threading.RLock()
         self._accepted: Optional[Policy] = None
         self._pat: Optional[str] = None
         self._renew_at = 0.0
-        self._free_at: Dict[str, float] = {}  # when there is something left again of limits, by their names
-        self._limits_of: Dict[str, List[str]] = {}  # the limits that the last execution of an intent counted in
+        self._free_at: Dict[str, float] = {}  # by limit name: the time when quota is available again
+        self._limits_of: Dict[str, List[str]] = {}  # by intent uid: the limits that its last execution counted towards
 
     def search(self, /, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
         """Finds intents. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
@@ -96,19 +96,19 @@ class IntentGate:
         return cast(IntentPage, answer)
 
     def get(self, intent_uid: str) -> FullIntent:
-        """One intent, with everything that was registered."""
+        """Returns an intent with all registered members."""
         answer = self._send("GET", f"/api/intents/{urllib.parse.quote(intent_uid, safe='')}?view=full")
         _require(answer, {"intent_uid": str})
         return cast(FullIntent, answer)
 
     def policy(self) -> Tuple[Policy, List[str]]:
-        """The usage policy, and its meaning according to the gate, in plain sentences."""
+        """Returns the usage policy, and the gate's description of it in plain sentences."""
         for _ in range(_MAX_READS):
             policy = self._send("GET", "/api/policy")
             words = self._read_words()
-            if words is None:  # the gate does not describe it in words: the policy itself is shown
+            if words is None:  # the gate has no description, so show the policy itself
                 return policy, json.dumps(policy, indent=2, ensure_ascii=False).split("\n")
-            # the sentences have to be those of the policy that would be signed
+            # the sentences must describe the policy that would be signed
             if words["policy"] == f"{policy['uid']}#sha-256={canonical_digest(policy)}":
                 return policy, words["sentences"]
         raise UnexpectedAnswer(
@@ -143,13 +143,13 @@ class IntentGate:
     ) -> Dict[str, Any]:
         """Executes an intent, and gets a PAT first if necessary.
 
-        With the same idempotency_key it is executed once, however often it is requested within a day. fields are JSON pointers to the members of the
-        answer that are wanted. An answer longer than max_bytes is cut after a member or item, and "cut" in it says where. if_match is the digest of
-        the intent as it was read: if it has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) says where it is not as described,
-        and receipt_of(answer) proves the execution.
-        A call that a person has to approve, or that takes minutes, raises Deferred unless wait is true or a function, which gets its state at first and
-        after each change. With respond_async, the gate answers before the call has ended, which may then take ten minutes.
-        traceparent is the caller's position in a trace (W3C Trace Context), which the gate continues.
+        Repeating idempotency_key within a day does not execute the intent again. fields are JSON pointers to the wanted members of the answer. An
+        answer longer than max_bytes is cut after a member or item, and gets a "cut" that says where. if_match is the intent's digest: if the intent
+        has changed since, nothing is executed, and the refusal is CONFLICT. issues_of(answer) lists mismatches with the intent's description;
+        receipt_of(answer) returns the receipt.
+        A call that needs approval or takes minutes raises Deferred, unless wait is true or a function, which gets the initial state and each change.
+        With respond_async, the gate answers before the call ends, which may then take ten minutes.
+        traceparent is the caller's trace context (W3C Trace Context), which the gate continues.
         """
         key = idempotency_key or str(uuid.uuid4())
         options = {"fields": None if fields is None else list(fields), "max_bytes": max_bytes}
@@ -174,7 +174,7 @@ class IntentGate:
         return answer
 
     def read_execution(self, execution: str) -> ExecutionState:
-        """What has become of a call that is made later. execution is its id, or the address in its state."""
+        """Reads the state of a deferred call. execution is its id, or the address in its state."""
         path = "/api/executions/" + urllib.parse.quote(execution.rsplit("/", 1)[-1], safe="")
         answer = self._send_with_pat("GET", path, {}, None, None, self._parse_float)
         _require(answer, {"status": str})
@@ -189,7 +189,7 @@ class IntentGate:
             if (given_up.get() or threading.Event()).wait(_POLL_SECONDS):
                 _give_up()
             state = self.read_execution(state["execution"])
-        # the key may be free again, and asking again would make another call
+        # do not repeat a refused call to read its outcome: the idempotency key may be free again, which would make another call
         if state["status"] == "done" and state["outcome"]["status"] >= 400:
             raise refusal_of(state["outcome"]["status"], state["outcome"]["body"])
 
@@ -202,7 +202,7 @@ class IntentGate:
         intent_uid: Optional[str],
         parse_float: Callable[[str], Any],
     ) -> Answer:
-        """Sends a request with a PAT, and with another one if that is refused."""
+        """Sends a request with a PAT, and retries with a new PAT if that one is refused."""
         replacements = 0
         while True:
             pat = self._obtain_pat()
@@ -232,7 +232,7 @@ class IntentGate:
         policy, in_words = self.policy()
         require_policy_of(self._public_url, policy)
         if policy != self._accepted:
-            # a copy, so that nothing is signed but what was fetched
+            # a copy, so that only what was fetched is signed
             if self._on_policy(json.loads(json.dumps(policy)), in_words) is not True:
                 raise PolicyDeclined(policy, in_words)
             self._accepted = policy
@@ -254,7 +254,7 @@ class IntentGate:
         return pat
 
     def _quota_at(self, intent_uid: str) -> float:
-        """Of an intent that has not been executed, only the limits of everything are known."""
+        """When quota for an intent is available again. Before its first execution, only global limits are known."""
         own = self._limits_of.get(intent_uid)
         known = list(self._free_at.items())
         return max([at for name, at in known if (name in own if own else re.fullmatch(r"execute(-\d+)?", name))], default=0.0)
@@ -274,7 +274,7 @@ class IntentGate:
         intent_uid: Optional[str] = None,
         parse_float: Callable[[str], Any] = AsWritten,
     ) -> Answer:
-        """Sends a request until it is answered: again if nothing answers or the gate is unavailable, later if quota is used up."""
+        """Sends a request; retries if nothing answers or the gate is unavailable, and waits if quota is used up."""
         waited, failures = 0.0, 0
         nobody_waits = given_up.get() or threading.Event()
 

@@ -1,4 +1,4 @@
-"""Keys of agents (Ed25519) and what is signed with them."""
+"""Agent keys (Ed25519), and the canonical JSON and JWS that they sign."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Key:
 
     @classmethod
     def at(cls, path: str) -> Key:
-        """The key in a file that only its owner may read; created if it does not exist."""
+        """Reads the key in a private file, which is created if it does not exist."""
         if not os.path.exists(path):
             made = Ed25519PrivateKey.generate().private_bytes(Encoding.Raw, PrivateFormat.Raw, NoEncryption())
             draft = f"{path}.{uuid.uuid4()}"
@@ -42,7 +42,7 @@ class Key:
             try:
                 os.link(draft, path)
             except FileExistsError:
-                pass  # somebody else was faster: the first key stays
+                pass  # another process was faster, so its key is used
             finally:
                 os.remove(draft)
         _require_private(path)
@@ -54,17 +54,17 @@ class Key:
 
     @property
     def agent_id(self) -> str:
-        """A name derived from the key, for agents that were given none."""
+        """A name derived from the key, for agents without one."""
         return "agent-" + self.jwk["x"][:12]
 
     def sign(self, header: Mapping[str, Any], payload: object) -> str:
-        """A compact JWS (RFC 7515)."""
+        """Signs a compact JWS (RFC 7515)."""
         signed = _encode_json({"alg": "EdDSA", **header}) + "." + _encode_json(payload)
         return signed + "." + _base64url(self._private_key.sign(signed.encode("ascii")))
 
 
 def _require_private(path: str) -> None:
-    """A key that others can read, or put another in place of, is no key."""
+    """Raises ValueError if other users can read or replace the key file."""
     if os.name == "nt":
         return
     if os.stat(path).st_mode & 0o077:
@@ -76,7 +76,7 @@ def _require_private(path: str) -> None:
 
 
 class AsWritten(float):
-    """A number that keeps its original spelling: gates write JSON by the rules of ECMAScript, which are those of RFC 8785."""
+    """A number that keeps its original spelling, which in a gate's JSON follows ECMAScript, and thus RFC 8785."""
 
     text: str
 
@@ -87,9 +87,9 @@ class AsWritten(float):
 
 
 def canonical_json(value: Any) -> str:
-    """The canonical form of a JSON value (RFC 8785), whose fractions were read as AsWritten."""
+    """The canonical form of a JSON value (RFC 8785). Fractions must have been parsed as AsWritten."""
     if isinstance(value, dict):
-        # section 3.2.3: by UTF-16 code units
+        # section 3.2.3 sorts by UTF-16 code units
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
         return "{" + ",".join(f"{canonical_json(name)}:{canonical_json(value[name])}" for name in names) + "}"
     if isinstance(value, list):

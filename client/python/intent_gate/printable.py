@@ -1,4 +1,4 @@
-"""What may be written to a terminal."""
+"""Makes text safe for a terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import Callable
 
-#: what Unicode calls default ignorable, beyond the format controls (Cf)
+#: default ignorable code points other than format controls (Cf)
 _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
@@ -17,7 +17,7 @@ def _is_hidden(text: str, at: int) -> bool:
     character = text[at]
     if character in "\n\t":
         return False
-    # joiners and the variation selector of emoji are text after a letter, a mark or a symbol
+    # joiners and the emoji variation selector are allowed after a letter, mark or symbol
     if character in "\u200c\u200d\ufe0f" and at > 0 and unicodedata.category(text[at - 1])[0] in "LMS":
         return False
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") or _IGNORABLE.match(character) is not None
@@ -28,15 +28,15 @@ def _replace(text: str, write: Callable[[str], str]) -> str:
 
 
 def printable(text: object) -> str:
-    """A text that cannot speak to a terminal: what nobody sees, or a terminal obeys, is shown as an escape."""
+    """Escapes invisible and control characters."""
     return _replace(str(text), lambda one: f"\\u{{{ord(one):x}}}")
 
 
 def without_hidden(text: str) -> str:
-    """A text without what nobody sees, or a terminal obeys."""
+    """Removes invisible and control characters."""
     return _replace(text, lambda _: "")
 
 
 def printable_json(text: str) -> str:
-    """JSON as people may see it; programs read the same value from it."""
+    """Escapes invisible and control characters in JSON, without changing its value."""
     return _replace(text, lambda one: json.dumps(one)[1:-1] if one != "\x7f" else "\\u007f")

@@ -1,4 +1,4 @@
-"""Receipts of executions, and the log that holds them: what they say is verified offline, and nothing is asked of a gate."""
+"""Verifies receipts of executions, and their log, offline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 
 class _Misfit(Exception):
-    """What does not fit."""
+    """A failed check."""
 
 
 def _misfit(problem: str) -> NoReturn:
@@ -35,7 +35,7 @@ def _misfit(problem: str) -> NoReturn:
 
 
 class Checkpoint(NamedTuple):
-    """The statement of a log about itself at one size. root is base64."""
+    """A log's signed statement of its size and root, which is in base64."""
 
     origin: str
     size: int
@@ -43,15 +43,15 @@ class Checkpoint(NamedTuple):
 
 
 def receipt_of(answer: Mapping[str, Any]) -> Optional[ReceiptFile]:
-    """The receipt of an answer of execute; None if the gate gives none. "intent-gate receipt save" adds what verifying it takes.
+    """The receipt of an answer of execute; None if the gate issues none. "intent-gate receipt save" adds the parts needed to verify it.
 
-    Takes the dictionary that execute returned, not a copy.
+    Takes the dictionary returned by execute, not a copy.
     """
     return answer.receipt if isinstance(answer, Answer) else None
 
 
 def _from_base64(text: str, problem: str) -> bytes:
-    """Only the one spelling that encoding gives counts, so that no character can change unnoticed."""
+    """Decodes base64. Accepts only the canonical encoding, so that no character can be changed unnoticed."""
     try:
         data = base64.b64decode(text.encode("ascii"), validate=True)
     except ValueError:
@@ -83,7 +83,7 @@ def _is_signed(public_key: bytes, signature: bytes, text: str) -> bool:
 
 
 def _number(text: str) -> str:
-    """One text for all spellings of a number: that of RFC 8785 if a double holds it, else its digits and their power of ten."""
+    """The canonical spelling of a number: as in RFC 8785 if a double represents it exactly, else its digits and their power of ten."""
     exact, double = Decimal(text), float(text)
     sign, digits, power = exact.as_tuple()
     minus, written = "-" if sign and exact != 0 else "", "".join(map(str, digits))
@@ -109,7 +109,7 @@ class _Number:
 
 
 def _canonical(value: Any) -> str:
-    """The canonical form of a JSON value (RFC 8785), whose numbers are those of the gate."""
+    """The canonical form of a JSON value (RFC 8785), with numbers spelt as by the gate."""
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
         return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_canonical(value[name])}" for name in names) + "}"
@@ -145,7 +145,7 @@ class _Jws:
 
 
 def _verify_signature(receipt: str, keys: List[Dict[str, str]]) -> Dict[str, Any]:
-    """Verifies the signature of a receipt, and that the gate certified the key that made it."""
+    """Verifies the signature of a receipt, and that the gate certified the signing key."""
     opened = _Jws(receipt, "execution-receipt+jwt", "receipt")
     certificate = _Jws(opened.header.get("certificate"), "receipt-key+jwt", "certificate in the receipt")
     certifying = next((key for key in keys if key.get("kid") == certificate.header.get("kid")), None)
@@ -163,7 +163,7 @@ def _verify_signature(receipt: str, keys: List[Dict[str, str]]) -> Dict[str, Any
 
 
 def _read_verifier_key(text: str) -> Tuple[str, str, bytes]:
-    """Name, key id and key of a verifier key in signed-note format."""
+    """Parses a verifier key in signed-note format: name, key id and public key."""
     problem = "log_key is not a verifier key of Ed25519 in signed-note format."
     match = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?", text) or _misfit(problem)
     origin, key_id = match[1], match[2]
@@ -202,12 +202,12 @@ def _compare(one: Checkpoint, other: Checkpoint) -> None:
 
 
 def verify_checkpoint(note: str, log_key: str) -> Checkpoint:
-    """Verifies a checkpoint (C2SP tlog-checkpoint). Signatures of others, such as witnesses, are ignored. Raises ValueError that says what does not fit."""
+    """Verifies a checkpoint (C2SP tlog-checkpoint). Ignores third-party signatures, such as those of witnesses. Raises ValueError saying what is invalid."""
     return _as_value_error(lambda: _verify_checkpoint(note, log_key))
 
 
 def compare_checkpoints(one: Checkpoint, other: Checkpoint) -> None:
-    """Raises ValueError if the log has forked: two verified checkpoints are of one size and have different roots."""
+    """Raises ValueError if two verified checkpoints are of different logs, or prove a fork: the same size with different roots."""
     _as_value_error(lambda: _compare(one, other))
 
 
@@ -256,9 +256,9 @@ def _verify_salted(salt: str, text: str, digest: str, name: str) -> None:
 
 
 def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints: Sequence[str] = ()) -> ReceiptReport:
-    """Verifies a receipt offline: nothing is asked of the gate.
+    """Verifies a receipt offline, without contacting the gate.
 
-    log_key is a verifier key that was got in another way, and checkpoints are those that were kept.
+    log_key is a verifier key from an independent source; checkpoints are some kept from earlier.
     """
     checks: List[ReceiptCheck] = []
 

@@ -1,4 +1,4 @@
-"""How a gate is addressed, and how what it sends is read."""
+"""Addresses of a gate, and the format of its requests and responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .errors import IntentGateError, Refusal, UnexpectedAnswer
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A credential goes to the gate that it is for, and nowhere else."""
+    """Follows no redirects, so that credentials go only to the gate."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -27,7 +27,7 @@ opener = urllib.request.build_opener(_NoRedirects)
 
 
 def read_address(text: str) -> str:
-    """The address of a gate, as it is called and signed for. Tokens are sent over http to this machine only."""
+    """Parses the address of a gate. Allows plain http only to this machine."""
     parts = urllib.parse.urlsplit(text)
     host = parts.hostname or ""
     if parts.scheme not in ("http", "https") or host == "" or "@" in parts.netloc:
@@ -38,7 +38,7 @@ def read_address(text: str) -> str:
 
 
 def require_policy_of(address: str, policy: Mapping[str, Any]) -> None:
-    """A gate could show the policy of another one, and present there what is signed for itself."""
+    """Raises unless a policy is of this gate: otherwise a gate could present another gate's policy, and use the signature there."""
 
     def is_below(uri: object) -> bool:
         return isinstance(uri, str) and (uri == address or uri.startswith(address + "/"))
@@ -55,19 +55,19 @@ def require_policy_of(address: str, policy: Mapping[str, Any]) -> None:
 
 
 def life_seconds(pat: str) -> float:
-    """How long a PAT is valid, by its own dates: the clock of the gate need not agree with the one here."""
+    """Lifetime of a PAT, from its own timestamps, so that clock skew does not matter."""
     segment = pat.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
     return float(claims["exp"] - claims["iat"])
 
 
 def pause(failures: int) -> float:
-    """Twice as long each time, give or take a half, so that many clients do not come back at once."""
+    """Exponential back-off in seconds, give or take 50 %, so that clients do not retry at the same time."""
     return float(0.25 * 2 ** (failures - 1) * (0.5 + random.random()))
 
 
 def read_limits(fields: Mapping[str, str]) -> Dict[str, int]:
-    """How many seconds to wait for each limit: with nothing remaining, until there is (draft-ietf-httpapi-ratelimit-headers)."""
+    """Seconds to wait for each limit, 0 unless it is used up (draft-ietf-httpapi-ratelimit-headers)."""
     items = re.findall(r'"([^"]*)";r=(\d+)(?:;t=(\d+))?', fields.get("RateLimit", ""))
     return {name: int(seconds or 0) if remaining == "0" else 0 for name, remaining, seconds in items}
 
@@ -75,12 +75,12 @@ def read_limits(fields: Mapping[str, str]) -> Dict[str, int]:
 def _parse_int(text: str) -> Union[int, Decimal]:
     try:
         return int(text)
-    except ValueError:  # Python reads at most 4,300 digits as an int
+    except ValueError:  # Python parses ints of at most 4,300 digits
         return Decimal(text)
 
 
 def read_object(status: int, text: bytes, parse_float: Callable[[str], Any]) -> Dict[str, Any]:
-    """The JSON object that an answer consists of; integers keep every digit."""
+    """Parses the JSON object in a response. Integers keep every digit."""
     try:
         value = json.loads(text, parse_float=parse_float, parse_int=_parse_int)
     except ValueError:
@@ -115,9 +115,9 @@ def refusal_of(status: int, body: Mapping[str, Any], seconds: Optional[int] = No
 
 
 def write_json(value: object, indent: Optional[int] = None, ensure_ascii: bool = True) -> str:
-    """JSON in which a Decimal is a number with the digits that it has.
+    """Writes JSON, with each Decimal as a number with all its digits.
 
-    Raises TypeError or ValueError for what JSON has no form of.
+    Raises TypeError or ValueError for values that JSON cannot represent.
     """
     mark = str(uuid.uuid4())
 
