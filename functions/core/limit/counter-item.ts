@@ -8,54 +8,54 @@ import { clearAtMs, liveBuckets, slotOf, stillCounts, type Window } from './wind
 
 export interface CountedWindow extends Window {
   period: number;
-  /** digits of its counts in the table */
+  /** width of its packed counts in the table, in digits */
   digits: number;
 }
 
-/** Digits of a limit's counts; all writers must agree. */
+/** Width of a limit's packed counts, in digits; all writers must agree. */
 export const digitsOf = ({ rate, mostRate = rate }: Charge): number => digitsFor(mostRate);
 
-/** All counts of one owner: a window per limit, so that one write counts a call in all of them or in none. */
+/** All counts of one owner, with one window per limit, so that one write counts a call in all windows or in none. */
 export interface CounterItem {
-  /** by limit; those that no longer apply stay until they are empty */
+  /** by limit id; windows of limits that no longer apply stay until they are empty */
   windows: Record<string, CountedWindow>;
   /** tokens of the last writes, newest first, so that a retry after a lost response is recognised */
   last: readonly string[];
 }
 
-/** How many other writes may follow a lost response; after more, its retry is counted again. */
+/** Number of remembered tokens. After that many other writes, a retry of a lost response is counted again. */
 export const rememberedTokens = 8;
 
-/** The newest bucket of each window that a call is counted in. */
+/** The bucket into which a call is counted, by limit id. */
 export type Buckets = Readonly<Record<string, number>>;
 
 export interface CounterItems {
   find(key: Key): Promise<CounterItem | undefined>;
   /**
-   * Counts a call into these buckets; false if another bucket is the newest of any window, any limit would be exceeded, or the write is one
-   * of the last.
-   * @param call - with `movedFrom` if it has been counted into those buckets already: where they still count, it is moved
+   * Counts a call into these buckets. Returns false if a window has a different newest bucket, a limit would be exceeded, or the token is
+   * among the remembered ones.
+   * @param call - `movedFrom`: buckets into which the call has been counted already; it is moved from those that still count
    */
   count(
     key: Key,
     call: { charges: readonly Charge[]; buckets: Buckets; token: string; movedFrom?: Buckets | undefined },
   ): Promise<CounterItem | false>;
-  /** Removes a call from its bucket; false if the bucket no longer counts, or the write is one of the last. */
+  /** Removes a call from its bucket. Returns false if the bucket no longer counts, or the token is among the remembered ones. */
   giveBack(key: Key, call: { charge: Charge; bucket: number; token: string }): Promise<CounterItem | false>;
-  /** Replaces `previous` by `next`; false if the item has changed. */
+  /** Replaces `previous` with `next`. Returns false if the item has changed. */
   replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
 }
 
-/** How long an item outlives its last call, so that a wrong clock deletes none that still counts. */
+/** How long an item outlives its last call, in seconds, so that a wrong clock never deletes live counts. */
 export const sweepDelaySeconds = 3_600;
 
 /**
- * A window in the table: the newest bucket, the total, the period (0 for `Infinity`), and the packed counts. An item with eight windows is
- * smaller than 1 KB, which is what one write unit pays for, so names are short and counts are packed.
+ * A window in the table: the newest bucket, the total, the period (0 for `Infinity`), and the packed counts. Names are short and counts are
+ * packed so that an item with eight windows fits into one write unit (1 KB).
  */
 type StoredWindow = number[];
 
-/** Positions of the newest bucket, the total, and the packed counts. */
+/** Indexes of the newest bucket, the total, and the first packed count. */
 const [bucketAt, totalAt, firstPacked] = [0, 1, 3];
 
 interface StoredItem extends Item {
@@ -83,7 +83,7 @@ const store = (windows: CounterItem['windows']): StoredItem['w'] =>
 /** No two states of an item have the same newest token. */
 const isUnchanged = (token: string): Condition => ['=', ['l', 0], token];
 
-/** Puts a token at the front, and moves the others back. */
+/** Inserts a token at the front, and shifts the others back. */
 const pushToken = (token: string): Update => ({
   set: [[['l', 0], token]],
   copy: Array.from(
@@ -97,9 +97,9 @@ const pushToken = (token: string): Update => ({
 });
 
 /**
- * What is added to which elements of a window to move a call between buckets: one number may hold the counts of both.
- * @param to - none if it is taken out of the window
- * @param from - none if it is new to the window
+ * The additions to elements of a window that move a call between buckets; one packed number may hold the counts of both.
+ * @param to - undefined to remove the call from the window
+ * @param from - undefined if the call is new to the window
  */
 function toAdd(charge: Charge, to: number | undefined, from: number | undefined): [Path, number][] {
   const { cost } = charge;

@@ -5,9 +5,9 @@ import { type LimitDecision, type LimitState, refusing, slackMs } from './rate-l
 import { longestCountMs } from './window.ts';
 
 /**
- * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), with an item for each limit, in calls such as this one or, if
- * calls of other kinds take more of it, in calls such as those. A window is the longest that a call counts, rounded up: a client that makes at most `q` calls in any `w` seconds from their answers, or at most
- * `r` within `t` seconds and then asks again, is never refused. The first item of `RateLimit` is the one that leaves the least.
+ * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), with one item per limit. The unit is a call of the most expensive
+ * kind that the limit covers. `w` is the longest time that a call counts, rounded up. A client that makes at most `q` calls in any `w` seconds
+ * (measured between answers), or at most `r` within `t` seconds before it asks again, is never refused. `RateLimit` lists the scarcest limit first.
  */
 export function rateLimitHeaders({ states }: Pick<LimitDecision, 'states'>): Record<string, string> {
   if (states.length === 0) return {};
@@ -29,7 +29,7 @@ function describeQuota({ charge }: LimitState): string {
 const describeRest = ({ charge: { name }, remaining, resetSeconds }: LimitState): string =>
   `"${name}";r=${remaining}${Number.isFinite(resetSeconds) ? `;t=${resetSeconds}` : ''}`;
 
-/** `Budget-Warning`, with an item for each budget that is at least four fifths used. */
+/** `Budget-Warning`, with one item for each budget that is at least 80 % used. */
 function warnOfBudgets(states: readonly LimitState[]): Record<string, string> {
   const items = states.flatMap(({ charge: { name, rate, currency }, used }) =>
     currency !== undefined && used * 5 >= rate * 4
@@ -47,11 +47,11 @@ const overBudget = 'The budget is not sufficient for this call. Send it again af
 const countUsedUp =
   'You have made as many of these calls as the usage policy allows in total. Waiting does not help; GET /api/policy shows the limit.';
 
-/** Details and message of a refusal that replace the usual ones. */
+/** Overrides the default message and details of a refusal. */
 export interface RefusalWords {
   message?: string;
   reason?: string;
-  /** other limits of the call, which do not refuse it */
+  /** other limits of the call, which do not refuse it; included in the headers */
   beside?: readonly LimitState[];
 }
 

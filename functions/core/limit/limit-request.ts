@@ -6,15 +6,15 @@ export interface LimitRequest {
   owner: string;
   /** one of the owner's counters, for example `execute` */
   counter: string;
-  /** what one call takes of each limit: it is counted in all of them or in none */
+  /** what the call costs in each limit; it is counted in all of them or in none */
   charges: readonly Charge[];
 }
 
-/** A request that counts calls in one window. */
+/** A request that counts a call against a single limit. */
 export const countCalls = (owner: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
   owner,
   counter: name,
-  // the rate may change without the limit being another one
+  // the id excludes the rate, so that counts survive a change of the rate
   charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
 });
 
@@ -25,9 +25,9 @@ export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequ
 }
 
 /**
- * A request that counts an execution, in the one counter that an agent's key or a person has for them. Counts and budgets belong to the person,
- * whichever client they use; rates to the person with this client, whose windows are in the same item, so that one write counts the call.
- * @param holder - `account` is the principal but for people, see `pat/holder.ts`
+ * A request that counts an execution in the counter of an agent's key or of a person. Totals and budgets are per person, whichever client they
+ * use; rates are per person and client. All windows are in one item, so that one write counts the call.
+ * @param holder - `account` equals `principal` except for people; see `pat/holder.ts`
  */
 export const countExecution = (
   { principal, account }: { principal: string; account: string },

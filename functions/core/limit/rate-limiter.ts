@@ -1,7 +1,7 @@
 /**
- * Counts calls against limits, in one item for each owner, with one conditional write for each call: `consume` counts a call or refuses it, `renew`
- * counts it anew if it is made too late, `giveBack` returns money and totals if nothing was sent. `countInto` is the write and its retries, `window.ts`
- * the arithmetic, `counter-item.ts` the item. `execution/quota.ts` says when an execution does so.
+ * Counts calls against limits: one item per owner, one conditional write per call. `consume` counts a call or refuses it, `renew` counts it again if
+ * it is sent too late, `giveBack` refunds budgets and totals if nothing was sent. `countInto` does the write and its retries, `window.ts` the
+ * arithmetic, `counter-item.ts` the storage. `execution/quota.ts` calls this module.
  */
 import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
@@ -26,9 +26,9 @@ import { addCall, bucketAt, callableUntilMs, clearAtMs, emptyWindow, freeAtMs, r
 export interface LimitState {
   charge: Charge;
   used: number;
-  /** number of calls that may be made now, of the most expensive kind */
+  /** number of calls of the most expensive kind that may be made now */
   remaining: number;
-  /** seconds until {@link remaining} grows: at least 1, `Infinity` if never */
+  /** seconds until {@link remaining} grows, at least 1; `Infinity` if never */
   resetSeconds: number;
   /** seconds until a refused call of this kind is allowed; `Infinity` if never */
   retrySeconds: number;
@@ -36,31 +36,31 @@ export interface LimitState {
 
 export interface LimitDecision {
   isWithinLimits: boolean;
-  /** in the order of the charges */
+  /** in the order of the request's charges */
   states: LimitState[];
-  /** where the call was counted, if it was */
+  /** where the call is counted; absent if it is not */
   buckets?: Buckets;
 }
 
-/** Counters that an instance caches. */
+/** Maximum number of counters that an instance caches. */
 const maxKnown = 10_000;
 
 /**
- * The most windows of one item besides those of a call: a person has some for each client that has called for them lately. Their item grows by
- * about 100 bytes for each.
+ * Maximum number of windows in one item besides those of the current call. A person has windows for each client that called for them recently, at
+ * about 100 bytes each.
  */
 const maxWindows = 200;
 
-/** Attempts fail only if another call was counted in between, or if counting took too long. */
+/** An attempt fails only if a concurrent call was counted first, or if the write took too long. */
 const [maxAttempts, maxCountingMs] = [5, 1_000];
 
-/** Clients may call this much too early: timers fire early. */
+/** Tolerance for clients whose timers fire early, in milliseconds. */
 const earlyAllowanceMs = 100;
 
-/** How much longer clients wait than calls count: another instance may know the time less closely. */
+/** Added to the time that clients must wait, in milliseconds, because another instance may know the time less precisely. */
 export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs(period);
 
-/** How long a used-up budget or count is believed: another instance may have returned some of it. */
+/** How long a used-up budget or total is cached, in milliseconds: another instance may refund some of it. */
 const believedMs = 10_000;
 
 const newToken = (): string => randomBytes(6).toString('base64url');
@@ -70,22 +70,21 @@ const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => us
 export const refusing = ({ states }: LimitDecision): LimitState[] => states.filter(isExceeded);
 
 /*
- * Why no window of `period` of any limit holds more than `rate`. Buckets are those of `window.ts`; a call is worth what it costs. Time is
- * that of the table, which every reading of a clock bounds, whatever the clocks of the instances show; see `counting-clock.ts` for what that takes.
+ * Proof that no limit admits more than `rate` in any interval of length `period`. Windows and buckets are those of `window.ts`; a call weighs
+ * its cost. Time is the table's time: every clock reading bounds it, whatever the instances' clocks show (see `counting-clock.ts`).
  *
- * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each of them counts one
- *    call more in some windows, moves one that came too late to newer buckets, or gives back what a call took that is not made. None has a
- *    total above `rate` in a window that the write adds to.
+ * 1. Every write is conditional on the state that it changes, so the item passes through one sequence of states. Each write counts one more
+ *    call in some windows, moves a late call to newer buckets, or refunds a call that is not sent. No write leaves a total above `rate` in a
+ *    window that it adds to.
  * 2. A call that was counted into bucket b is part of every later state of that window whose newest bucket is less than b + liveBuckets,
- *    unless it is not made.
- * 3. The newest bucket of a state has begun when that is written: whoever wrote it first took the bucket of the earliest time that it can
- *    have been.
- * 4. A call is counted, and renewed right before it is made, while even the latest time that it can be is not after callableUntilMs(b) of
- *    each of its windows, and made within madeWithinMs of the shortest, so in each of them at least one `period` before bucket
- *    b + liveBuckets begins.
- * 5. Take the calls of any window of `period`, and of these the one that was counted last. When it was made, the newest bucket of its state
- *    had begun (3), and none of the others was a `period` ago: by 4 they all still counted, by 2 they are in that state's total, and by 1
- *    that is at most `rate`.
+ *    unless the call is not sent.
+ * 3. When a state is written, its newest bucket has begun: the first writer of that bucket used the earliest possible time of its clock
+ *    reading.
+ * 4. A call is admitted (counted, or renewed right before it is sent) only if the latest possible time is at most callableUntilMs(b) for each
+ *    of its windows. It is sent within madeWithinMs of the shortest period, which is at least one `period` before bucket b + liveBuckets begins.
+ * 5. Take all calls sent in any interval of length `period`, and the last of them to be counted. When it was sent, the newest bucket of its
+ *    state had begun (3), and each of the others had been sent less than a `period` before. So all of them still counted (4) and are in that
+ *    state's total (2), which is at most `rate` (1).
  */
 
 export type RateLimiter = ReturnType<typeof openRateLimiter>;
@@ -97,28 +96,28 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   const known = new QuickLRU<string, { item: CounterItem | undefined; atMs: number }>({ maxSize: maxKnown });
 
   /**
-   * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Of the calls that are made within
-   * {@link madeWithinMs} (of the shortest period) after this or {@link renew}, what they take is never more than `rate` in any window of
-   * `period` seconds of any limit, whatever the concurrency and however slow the table.
-   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known well enough for the shortest period; what is
-   * known to have been charged has been given back
+   * Counts one call in the windows of all its limits with one write, or refuses it and counts nothing. Calls must be sent within
+   * {@link madeWithinMs} (of the shortest period) after this or {@link renew}; their total cost then never exceeds `rate` in any `period` seconds of
+   * any limit, whatever the concurrency and however slow the table.
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached, or the time is not known precisely enough for the shortest period;
+   * everything known to have been charged is refunded first
    */
   const consume = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? count(request);
 
   /**
-   * Makes sure, right before it is made, that a counted call still counts for a whole period: what has taken too long since it was counted is
-   * counted in the newest windows instead, or refused if they have no room. Nothing is written if it is still in time.
-   * @param counted - what {@link consume} returned, or this
-   * @throws ApiError as {@link consume}: then `counted` says no more what has been counted
+   * Makes sure, right before a call is sent, that it will still count for a whole period. If too much time has passed, moves the call to the newest
+   * buckets, or refuses it if they are full; otherwise writes nothing.
+   * @param counted - the decision of {@link consume} or of the last renewal
+   * @throws ApiError as {@link consume}; `counted` is then out of date
    */
   const renew = async (request: LimitRequest, counted: LimitDecision): Promise<LimitDecision> =>
     isInTime(request, counted.buckets) ? counted : count(request, counted.buckets);
 
-  /** Whether a counted call may be made now. */
+  /** Whether a counted call may be sent now. */
   const isInTime = ({ charges }: LimitRequest, buckets: Buckets = {}): boolean =>
     charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
 
-  /** @param outdated - where a call is counted that was not made in time */
+  /** @param outdated - where the call is counted already, if it was not sent in time */
   async function count(request: LimitRequest, outdated?: Buckets): Promise<LimitDecision> {
     let charged = outdated;
     try {
@@ -126,17 +125,17 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
         charged = buckets;
       });
     } catch (error) {
-      // the call is not made; what cannot be given back either stays charged
+      // the call is not sent; a charge that cannot be refunded either remains
       await Promise.allSettled([giveBack(request, { buckets: charged })]);
       throw error;
     }
   }
 
   /**
-   * Decides by the item as it is known, and writes it if nothing has changed; until the write has taken effect, or the call is refused. A call that
-   * may not be made any more, because its write took too long, is counted anew.
-   * @param firstOutdated - where the call is already counted, if it is
-   * @param noteCharged - learns where the call is known to be counted; undefined during a write that may change it
+   * Decides by the cached item and writes it if it has not changed, until the write takes effect or the call is refused. If the write took too
+   * long, the call is counted again.
+   * @param firstOutdated - where the call is counted already, if it was not sent in time
+   * @param noteCharged - receives where the call is known to be counted; undefined during a write that may change it
    */
   async function countInto(
     request: LimitRequest,
@@ -156,12 +155,12 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       const windowOf = (charge: Charge) => windows.get(charge.id) ?? currentWindow(item, charge);
       const decision = decide(request, windowOf);
       if (!decision.isWithinLimits && outdated) {
-        // it is not made: its rates stay counted, the rest is given back
+        // the call is not sent: its rates stay counted, the caller refunds the rest
         const left = decide(request, (charge) => (isRate(charge) ? currentWindow(item, charge) : windowOf(charge)));
         return { ...left, buckets: outdated };
       }
       if (!decision.isWithinLimits) return decision;
-      // not before the decision: a limit that others have used up meanwhile is a refusal; a call that waits keeps an environment
+      // after the decision, because a limit that others have used up meanwhile is a refusal; bounded, because a waiting call occupies an environment
       if (attempt === maxAttempts || (wasOvertaken && now() - startedMs > maxCountingMs)) {
         throw unavailable('The call could not be counted in time. Try again after Retry-After.');
       }
@@ -177,10 +176,10 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
         ? await counters.count(key, { charges, buckets, token, movedFrom: outdated })
         : (await counters.replace(key, item, next)) && next;
       if (written) remember(request, written);
-      // otherwise the item is read again; if another call of this instance has learnt more meanwhile, the read is saved
+      // otherwise the item is read again, unless another call of this instance has updated the cache meanwhile
       const latest = recall(request);
       item = written || (latest !== item ? latest : await read(request));
-      // the token also recognises a write that took effect and whose answer was lost
+      // the token also recognises a write that took effect but whose response was lost
       const isCounted = item?.last.includes(token);
       wasOvertaken = !isCounted;
       noteCharged(isCounted ? buckets : outdated);
@@ -191,7 +190,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  /** The windows of a call's limits, by limit, without its own outdated count. */
+  /** The windows of a call's limits by id, without the call's own outdated count. */
   const windowsWithout = (outdated: Buckets | undefined, item: CounterItem | undefined, charges: readonly Charge[]) =>
     new Map(
       charges.map((charge): [string, CountedWindow] => {
@@ -201,7 +200,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
       }),
     );
 
-  /** The item with these windows, without windows that have expired. */
+  /** The item with these windows added and expired windows removed. */
   function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
     const isKept = ([id, window]: [string, CountedWindow]) =>
       id in windows || clearAtMs(window, window.period) + sweepDelaySeconds * 1000 > now();
@@ -211,10 +210,10 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   }
 
   /**
-   * Gives back the money and the counts that a call was charged, because nothing was sent; its rates stay counted. However many calls are counted
-   * meanwhile, they do not keep it from doing so.
-   * @param decision - the last one about the call
-   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached: what has not been given back stays charged
+   * Refunds the budgets and totals that a call was charged, because nothing was sent; its rates stay counted. Concurrent calls cannot make the
+   * refund fail.
+   * @param decision - the last decision about the call
+   * @throws ApiError SERVICE_UNAVAILABLE if the counter cannot be reached; charges that have not been refunded remain
    */
   async function giveBack(request: LimitRequest, { buckets = {} }: { buckets?: Buckets | undefined }): Promise<void> {
     for (const charge of request.charges) {
@@ -226,8 +225,8 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   }
 
   /**
-   * What would be decided about a call, without counting it: by what this instance knows of the counter, which one read tells if it knows nothing
-   * or would refuse the call.
+   * Decides about a call without counting it, by the cached counter. Reads the counter if it is not cached, or if the cached one would refuse
+   * the call.
    */
   const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await findItem(request));
 
@@ -243,7 +242,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     return refusing(decision).some(({ charge }) => !isOld || isRate(charge)) ? decision : undefined;
   }
 
-  /** The cached counter; it is read if there is none, or if it would refuse a call that may be possible again. */
+  /** The cached counter, or a new read if it is not cached or would refuse the call. */
   async function findItem(request: LimitRequest): Promise<CounterItem | undefined> {
     const state = known.get(idOf(request));
     const isWithinLimits = state && decideBy(request, state.item).isWithinLimits;
@@ -289,7 +288,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period, digits: digitsOf(charge) };
   };
 
-  /** @throws ApiError SERVICE_UNAVAILABLE if the time is too uncertain to count by */
+  /** @throws ApiError SERVICE_UNAVAILABLE if the time is too uncertain for this period */
   function readToCount(period: number): Reading {
     const reading = clock.read(period);
     if (reading.doubt === undefined) return reading;
@@ -297,7 +296,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     throw unavailable(message, new WrongClock(reading.doubt));
   }
 
-  /** For estimates. */
+  /** Milliseconds since the epoch; for estimates only. */
   const now = (): number => clock.read(Number.POSITIVE_INFINITY).earliestMs;
 
   return { consume, renew, inspect, findRefusal, peek, giveBack };

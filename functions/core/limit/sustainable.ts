@@ -1,9 +1,9 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
-/** DynamoDB's write limit for one item; a limit has one item per agent or service. */
+/** DynamoDB's write throughput for one item; each agent or service has one counter item. */
 const maxWritesPerSecond = 1_000;
 
-/** With shorter periods, buckets are so short that each call is counted about three times. */
+/** Below this period, in seconds, buckets are so short that each call is counted about three times. */
 const shortestSeconds = 10;
 
 /** Why one counter cannot sustain a limit, as a sentence that begins with a verb; undefined if it can. */

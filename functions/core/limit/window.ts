@@ -1,26 +1,26 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
 /**
- * How many buckets a period is divided into. More buckets allow calls sooner after a burst, and leave less time from counting a call to making
- * it (see {@link callableUntilMs}). That time is a real budget: a deployment whose counting takes longer moves calls from bucket to bucket and
- * gives up on some, though it never allows too many.
+ * Number of buckets per period. More buckets free capacity sooner after a burst, but leave less time between counting a call and sending it
+ * (see {@link callableUntilMs}). A deployment that counts more slowly moves calls from bucket to bucket and gives up on some, but never
+ * allows too many.
  */
 const bucketsPerPeriod = 20;
 
-/** Buckets in which a call counts: the rest of its own, and those after it. */
+/** Number of buckets in which a call counts: its own and those after it. */
 export const liveBuckets = bucketsPerPeriod + 2;
 
-/** Fraction of a bucket that is left for making a counted call. */
+/** Time between counting a call and sending it, in buckets. */
 const madeWithinBuckets = 0.5;
 
 /**
- * What still counts: each call from when it is counted for `liveBuckets - 1` to `liveBuckets` buckets, so for longer than `period`. A call
- * counts as one, or as what it costs in whole units. If `period` is `Infinity` there is one bucket, which lasts for ever.
+ * A sliding window in buckets. Each call counts for `liveBuckets - 1` to `liveBuckets` buckets, which is longer than `period`. It counts as
+ * one, or as its cost in whole units. If `period` is `Infinity`, there is one bucket, which never ends.
  */
 export interface Window {
-  /** the newest bucket, counted from the epoch */
+  /** number of the newest bucket since the epoch */
   bucket: number;
-  /** what is counted in the live buckets; {@link slotOf} gives the place of each */
+  /** one count per live bucket, at the index that {@link slotOf} returns */
   counts: readonly number[];
   total: number;
 }
@@ -28,18 +28,18 @@ export interface Window {
 /** Length of a bucket in milliseconds; `period` is in seconds. */
 export const bucketMs = (period: number): number => (period * 1000) / bucketsPerPeriod;
 
-/** The longest time that a call counts, in milliseconds. */
+/** Longest time that a call counts, in milliseconds; `period` is in seconds. */
 export const longestCountMs = (period: number): number => liveBuckets * bucketMs(period);
 
-/** When the window is empty, in milliseconds since the epoch. */
+/** When all calls of the window have expired, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
-/** Time between counting a call and making it, in milliseconds; `period` is in seconds. */
+/** Maximum time between counting a call and sending it, in milliseconds; `period` is in seconds. */
 export const madeWithinMs = (period: number): number => madeWithinBuckets * bucketMs(period);
 
 /**
- * Until when a call that was counted into `bucket` may be made, in milliseconds since the epoch: made within {@link madeWithinMs} from
- * then, it still counts for `period`.
+ * Deadline for admitting a call that was counted into `bucket`, in milliseconds since the epoch. If the call is sent within
+ * {@link madeWithinMs} of the deadline, it still counts for a whole `period`.
  */
 export const callableUntilMs = (bucket: number, period: number): number =>
   (bucket + liveBuckets - bucketsPerPeriod - madeWithinBuckets) * bucketMs(period);
@@ -50,7 +50,7 @@ export const slotOf = (bucket: number): number => ((bucket % liveBuckets) + live
 
 export const emptyWindow = (bucket: number): Window => ({ bucket, counts: new Array(liveBuckets).fill(0), total: 0 });
 
-/** The window with `bucket` as its newest. It never goes back: a clock that is behind counts into the newest bucket. */
+/** Advances the window to `bucket`. It never goes back: a clock that is behind counts into the newest bucket. */
 export function rollTo(window: Window, bucket: number): Window {
   if (bucket <= window.bucket) return window;
   const counts = [...window.counts];
@@ -66,7 +66,7 @@ export function addCall({ bucket, counts, total }: Window, cost = 1): Window {
 /** Whether a call counted into `bucket` still counts. */
 export const stillCounts = (bucket: number, newest: number): boolean => bucket > newest - liveBuckets;
 
-/** The window without a call counted into `bucket`, if that still counts. */
+/** Removes a call that was counted into `bucket`, if it still counts. */
 export function removeCall(window: Window, bucket: number, cost = 1): Window {
   if (!stillCounts(bucket, window.bucket)) return window;
   const counts = window.counts.map((count, slot) => (slot === slotOf(bucket) ? count - cost : count));
@@ -77,8 +77,8 @@ export const remainingCalls = ({ total }: Pick<Window, 'total'>, { rate }: RateL
   Math.max(0, Math.floor((rate - total) / cost));
 
 /**
- * When `cost` will fit once more often than it does now, in milliseconds since the epoch; for a window that is used up, when it will be
- * allowed. If it cannot fit more often, the start of the newest bucket. It is `Infinity` if what is counted never ceases to count.
+ * When one more call of this `cost` will fit than now, in milliseconds since the epoch. Returns the start of the newest bucket if the
+ * maximum already fits, and `Infinity` if no more will ever fit.
  */
 export function freeAtMs(window: Window, { rate, period }: RateLimit, cost = 1): number {
   if (!Number.isFinite(period)) return Infinity;
