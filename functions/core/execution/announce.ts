@@ -4,9 +4,9 @@ import { openSignedRequests, serviceEndpoint } from '../signed-request.ts';
 const region = process.env.AWS_REGION ?? '';
 
 /**
- * Opens what puts the event `approval.waiting` on the account's event bus: who asks for which call, and the digest of what it is, never an argument. Rules of
- * the operators pass it on, to a chat for example.
- * @returns a function that throws if EventBridge does not take the event
+ * Opens a publisher of the event `approval.waiting` on the account's event bus. The event names the agent, the intent and the digest of the call, never
+ * an argument. Operators route it with their own rules, for example to a chat.
+ * @returns a function that throws if EventBridge does not accept the event
  */
 export function openAnnouncements(): (shown: ApprovalContent, digest: string, gate: string) => Promise<void> {
   const url = new URL(`${serviceEndpoint('events', region)}/`);

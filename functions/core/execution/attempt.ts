@@ -1,7 +1,7 @@
 /**
- * What happens between the count and the call: `countAndRecheck` counts it in the agent's and the service's limits (`quota.ts`, which calls
- * `limit/rate-limiter.ts`), then reads agent and intent again if it was more than three seconds ago (`recheck` in `block-check.ts`); nothing else comes
- * before `send` of `relay/call.ts`.
+ * The order before a call is sent: `countAndRecheck` counts it against the limits of agent and service (`quota.ts`, which calls
+ * `limit/rate-limiter.ts`), then rereads agent and intent if the last read is more than three seconds old (`recheck` in `block-check.ts`). `send` of
+ * `relay/call.ts` follows immediately.
  */
 import { ApiError } from '../api-error.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
@@ -22,7 +22,7 @@ import type { ResolvedCall } from './resolve.ts';
 const reservedMs = 3_000;
 
 /**
- * Connects, counts and sends a call, at most once. If nothing was sent, money and counts are given back; rates stay counted.
+ * Connects, counts and sends a call, at most once. If nothing was sent, refunds budgets and totals; rates stay counted.
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { logLine, quota } = execution;
@@ -40,7 +40,7 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     return { mayHaveActed: true, result: describe(outcome, call, logLine) };
   } catch (error) {
     const failure = error instanceof CallFailed ? error : undefined;
-    // what the gate refuses or fails to do says nothing about the upstream, and is not counted for it
+    // failures of the gate itself are not attributed to the upstream
     if (failure?.isOfUpstream) logLine.note(upstreamOf(call));
     if (mayBeSent && failure?.outcome !== 'not_sent') return { mayHaveActed: !isTurnedAway(error), result: error };
     if (mayBeSent) logLine.note({ sent: false });
@@ -52,10 +52,10 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
   }
 }
 
-/** The time for the call, in milliseconds. */
+/** Remaining time for the call, in milliseconds. */
 const leftMs = ({ request }: Execution): number => Math.max(0, request.remainingMs() - reservedMs);
 
-/** Runs right before each sending, because reading secrets, connecting and reading again take time. */
+/** Runs right before each send. Counts again after a reread, because counts and reads both age. */
 async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall): Promise<void> {
   do {
     await quota.count();
@@ -63,7 +63,7 @@ async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall
   } while ((await call.recheck()) === 'read again');
 }
 
-/** Sends a call again on which the upstream has not acted. If it may not be made any more, what has become of it so far is its outcome. */
+/** Resends a call on which the upstream has not acted. If the call is no longer allowed, its first outcome stands. */
 async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCall): Promise<UpstreamAnswer | Resend> {
   try {
     await bounded(leftMs(execution), () => countAndRecheck(execution, call));
@@ -77,7 +77,7 @@ async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCal
   return resend.send();
 }
 
-/** Whether the upstream answered 429 (RFC 6585 section 4), so that the same call may be made again, later and under the same key. */
+/** Whether the upstream answered 429 (RFC 6585 section 4), so that the call may be retried later under the same key. */
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
 function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {

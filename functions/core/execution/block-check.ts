@@ -1,7 +1,7 @@
 /**
- * Where a block stops executions: `resolve.ts` passes what it has read of the agent to {@link requireNotStopped}; right before the call is sent,
- * `attempt.ts` does so again if that was more than three seconds ago, see {@link openRecheck}. A block is confirmed only after that time, see
- * {@link outwaitEarlierReads}. New PATs are refused in `pat/bind-agent.ts`, calls that wait for approval in `void-calls.ts`.
+ * Where a block stops executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. Right before the call is sent, `attempt.ts`
+ * rereads them if they are more than three seconds old (see {@link openRecheck}). A block is confirmed only after that time (see
+ * {@link outwaitEarlierReads}). `pat/bind-agent.ts` refuses new PATs, and `void-calls.ts` voids calls that wait for approval.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
@@ -9,7 +9,7 @@ import { agentBlocked } from '../activity/agent-refusals.ts';
 import { unavailable } from '../api-error.ts';
 import { invalidToken } from '../http/bearer.ts';
 
-/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if its PATs have been revoked since */
+/** @throws ApiError FORBIDDEN if the agent or its key is blocked, UNAUTHORIZED if the PAT has been revoked */
 export function requireNotStopped(records: AgentRecords, claims: PatClaims): void {
   if (isBlocked(records)) throw agentBlocked();
   if (isRevoked(records.agent, claims))
@@ -17,24 +17,24 @@ export function requireNotStopped(records: AgentRecords, claims: PatClaims): voi
 }
 
 /**
- * Maximum delay between reading an agent's block status and sending its call, in milliseconds; after that, the status is read again. The
- * answer to a block waits this long, so that executions that read before the block have sent their call by then, or read it again. Both
- * sides measure durations, so their clocks need not agree.
+ * Maximum delay between reading an agent's block status and sending its call, in milliseconds; after that, the status is reread. The answer
+ * to a block waits this long, so every execution that read before the block has either sent its call or must reread. Both sides measure
+ * durations, so their clocks need not agree.
  */
 export const recheckAfterMs = 3_000;
 
-/** Extra wait of a block, because clocks run at slightly different speeds. */
+/** Extra wait of a block, in milliseconds, because clocks run at slightly different speeds. */
 const marginMs = 100;
 
 const maxAttempts = 3;
 
-/** Whether what a call depends on was read recently enough to send it, or had to be read again. */
+/** Makes sure that the records a call depends on were read recently enough, rereading them if necessary. */
 export type Recheck = () => Promise<'still fresh' | 'read again'>;
 
 /**
  * Starts the clock; call it before the first read.
  * @param readAgain - throws if the agent is blocked
- * @returns a check to make right before sending. It throws what `readAgain` throws, or ApiError SERVICE_UNAVAILABLE if reads take too long
+ * @returns a check to run right before sending; throws what `readAgain` throws, or ApiError SERVICE_UNAVAILABLE if reads take too long
  */
 export function openRecheck(readAgain: () => Promise<void>): Recheck {
   let startedMs = performance.now();
@@ -50,5 +50,5 @@ export function openRecheck(readAgain: () => Promise<void>): Recheck {
   };
 }
 
-/** Waits until every execution that read its agent's status before now has sent its call, or must read again. */
+/** Waits until every execution that read its agent's status before this call has sent its call or must reread. */
 export const outwaitEarlierReads = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, recheckAfterMs + marginMs));

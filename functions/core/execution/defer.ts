@@ -26,7 +26,7 @@ export interface DeferralParts {
   approvalSeconds: number;
 }
 
-/** How long a worker may take to begin, in milliseconds: Lambda keeps trying while the account has no room. */
+/** Maximum time until a worker starts, in milliseconds: Lambda retries while the account has no free concurrency. */
 export const longestStartMs = 15 * 60_000;
 
 const argumentsOf = (body: JsonValue): JsonObject => (body as { parameters: JsonObject }).parameters;
@@ -37,7 +37,7 @@ export const shownOf = ({ shown, body, defaults }: Pick<DeferredContent, 'shown'
 /** The digest that a decision names. */
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
 
-/** Accepts calls that are made later, with 202. Nothing is counted before they are made. */
+/** Accepts calls that are made later, with 202. They are counted against limits only when they are made. */
 export function openDeferral({ calls, deferred, intents, start, announce, approvalSeconds }: DeferralParts) {
   const defer = async (execution: Execution, call: ResolvedCall, body: JsonValue): Promise<ApiResponse> => {
     const { request, nowMs, caller, logLine } = execution;
@@ -60,7 +60,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
     const earlier = await takeKey(calls, { ...call, keyed }, () => deferred.begin(keyed, content, untilMs));
     if (earlier) return earlier;
     const { executionId } = logLine;
-    // What fails here is made up for: people find the call in the list, and a caller that asks for its state starts the worker again.
+    // A failure here is harmless: approvers find the call in the list, and a caller that polls its state starts the worker again.
     const whole = shownOf(content);
     const next = whole ? announce(whole, digestOfApproval(whole), request.baseUrl) : start(executionId);
     await next.catch((error: unknown) => log.warn('deferred call not passed on', { cause: describeCause(error) }));

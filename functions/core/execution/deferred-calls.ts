@@ -34,7 +34,7 @@ export interface DeferredContent {
   intentDigest: string;
   namespace?: string | undefined;
   trace: Record<string, string>;
-  /** what the approver sees besides the arguments; absent if no approval is needed */
+  /** what the approver sees besides the arguments; absent if the call needs no approval */
   shown?: Omit<ApprovalContent, 'parameters'>;
   /** default arguments of the intent */
   defaults: Record<string, unknown>;
@@ -45,7 +45,7 @@ export interface DeferredCall {
   account: string;
   key: string;
   item: CallItem;
-  /** in its queue; absent if it began under an earlier version */
+  /** in its queue; absent if an earlier version queued the call */
   slots?: Slots;
   content: DeferredContent;
 }
@@ -61,9 +61,9 @@ interface ExecutionItem extends Item {
 /** An attempt fails only if another call takes one of its slots. */
 const maxAttempts = 8;
 
-/** What became of a call. */
+/** The end of a call. */
 export interface Ended {
-  /** which made it */
+  /** id of the run that made the call */
   run: string;
   outcome: Outcome;
   /** nothing was sent, for a temporary reason, so the key may be used again */
@@ -71,7 +71,7 @@ export interface Ended {
   receipt?: Entry | undefined;
 }
 
-/** Time for a last attempt to store an outcome, in milliseconds. */
+/** Time reserved for a last attempt to store an outcome, in milliseconds. */
 const reservedMs = 4_000;
 
 /** Usual duration of a write, in milliseconds. */
@@ -104,7 +104,7 @@ export function openDeferredCalls(table: Table) {
     ];
   };
 
-  /** The state of the request's key; undefined if the key is free. */
+  /** Reads the state of the request's key; undefined if the key is free. */
   async function findUsedKey(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey | undefined> {
     const stored = await table.get<CallItem>(keys.call(request.account, request.key));
     if (stored?.execution_id === request.executionId) return { state: 'started' };
@@ -116,7 +116,7 @@ export function openDeferredCalls(table: Table) {
   return {
     /**
      * Claims the key and the queue slots of a call that is made later, with one transaction.
-     * @param untilMs - when the call is given up
+     * @param untilMs - deadline after which the call expires, in milliseconds since the epoch
      * @throws ApiError TOO_MANY_REQUESTS if too many calls wait, SERVICE_UNAVAILABLE
      */
     async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | UsedKey> {
@@ -142,7 +142,7 @@ export function openDeferredCalls(table: Table) {
       throw unavailable('Too many calls are being queued at the same time. This one was not queued; try again after Retry-After.');
     },
 
-    /** A deferred call by id, unless it has been forgotten or its key has been reused. */
+    /** Finds a deferred call by id; undefined if it has expired or its key has been reused. */
     async find(executionId: string): Promise<DeferredCall | undefined> {
       const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
       if (!entry) return undefined;
@@ -161,8 +161,8 @@ export function openDeferredCalls(table: Table) {
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<UsedKey> => describeUsedKey(item, { fingerprint: item.fingerprint, nowMs }),
 
     /**
-     * Ends a waiting call whose circumstances have changed, before anybody is told so: it stays void, even if they change back.
-     * @returns its state, which may be another if somebody has decided about it meanwhile
+     * Makes a waiting call void because its circumstances have changed. It stays void even if they change back.
+     * @returns the call's state, which differs if somebody has decided about the call meanwhile
      */
     async makeVoid(call: DeferredCall, { message }: ApiError, nowMs: number): Promise<UsedKey> {
       const { update, ...change } = moveCall(call, 'waiting', { state: 'void', started_at: nowMs, reason: message }, nowMs);
@@ -179,19 +179,19 @@ export function openDeferredCalls(table: Table) {
 
     /**
      * Claims a queued call for one run of the worker.
-     * @returns whether this run, and no other, may make the call
+     * @returns whether this run may make the call; at most one run may
      */
     async claim(call: DeferredCall, run: string, nowMs: number): Promise<boolean> {
       const { update, ...change } = moveCall(call, 'queued', { state: 'running', started_at: nowMs, run }, nowMs);
       if (await table.update(update, change)) return true;
-      // the answer to a write that took effect may have been lost
+      // the write may have taken effect although its response was lost
       const stored = await table.get<CallItem>(update);
       return stored?.execution_id === call.executionId && stored.run === run;
     },
 
     /**
-     * Stores the outcome of a call, which is unknown without it: while the table cannot be reached, it is tried again.
-     * @param leftMs - how long the run may still take
+     * Stores the outcome of a call, and retries while the table cannot be reached: without it, the outcome is unknown.
+     * @param leftMs - remaining time of the run, in milliseconds
      */
     async finish(call: DeferredCall, { run, outcome, mayRepeat, receipt }: Ended, leftMs: () => number): Promise<void> {
       const { account, key, executionId, item } = call;

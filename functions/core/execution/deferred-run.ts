@@ -15,7 +15,7 @@ import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-calls.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
-import { type Attempt, answer, isOutcome, withReceipt } from './once.ts';
+import { type Attempt, answerOrThrow, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
@@ -33,9 +33,9 @@ export interface DeferredRunParts {
 }
 
 /**
- * Opens the worker of deferred calls. Whatever it is started for, and however often, a call is made at most once: only the run that has claimed it makes it,
- * and no run claims it again. Policy, agent, intent and limits are those of the moment; agent and intent are checked again right before the call is sent.
- * @returns makes the call of an execution; `remainingMs`: how long the run may still take
+ * Opens the worker of deferred calls. However often it is started for a call, the call is made at most once: only the run that claims it may make it, and
+ * it can be claimed only once. Policy, agent, intent and limits are read at run time; agent and intent are rechecked right before the call is sent.
+ * @returns a function that makes the call of an execution; `remainingMs`: remaining time of the run
  */
 export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, evidence = noEvidence, now }: DeferredRunParts) {
   return async (executionId: string, remainingMs: () => number): Promise<void> => {
@@ -53,11 +53,11 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
         execution,
         make(call, execution).then((attempted) => {
           made = attempted;
-          return answer(withReceipt(attempted));
+          return answerOrThrow(withReceipt(attempted));
         }),
       );
       const outcome = await answered.catch((error: unknown) => error);
-      // Nobody waits for this answer, but alarms count failures of the gate by it.
+      // No client waits for this answer, but alarms count the gate's failures by this log line.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
       const mayRepeat = made?.mayHaveActed !== true && passes(outcome);
@@ -65,7 +65,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     }).finally(() => deferred.leave(call));
   };
 
-  /** Makes the call if its circumstances have not changed. */
+  /** Makes the call unless its circumstances have changed. */
   async function make({ content }: DeferredCall, execution: Execution): Promise<Attempt> {
     if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
     const resolved = await resolve(execution, content.body);
@@ -82,7 +82,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
 /** Whether a refusal is temporary. */
 const passes = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
 
-/** The request that executing needs. Its `If-Match` was checked when the call was accepted. */
+/** Reconstructs the request from the stored call. `If-Match` was checked when the call was accepted. */
 function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionRequest {
   const { requestId, baseUrl } = content;
   const header = (name: string) => (name === 'idempotency-key' ? key : undefined);

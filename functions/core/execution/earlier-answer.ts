@@ -8,14 +8,14 @@ import { answerUsedKey, fingerprintOf, readIdempotencyKey } from './idempotency-
 import type { IdempotentCalls } from './idempotent-call.ts';
 import { narrow } from './narrow.ts';
 
-/** Whether a request is refused for what it asks, rather than for who asks. */
+/** Whether a refusal is about the call rather than about its caller. */
 const isOfCall = (refusal: unknown): boolean =>
   refusal instanceof ApiError && refusal.code !== 'UNAUTHORIZED' && refusal.details.reason !== 'agent_blocked';
 
 /**
- * What the first request under this key was answered, although it would be refused now: its intent may have changed or be gone, or the policy no longer
- * permit it. Otherwise a retry would say of a call that was made that it was not.
- * @throws ApiError the refusal, if there was no such request
+ * Answers a refused request with the outcome of the first request under its key. The intent may have changed since, or the policy may no longer
+ * permit it. Otherwise a retry would report a completed call as never made.
+ * @throws ApiError the refusal, if there was no earlier request
  */
 export async function answerAsBefore(
   { calls, intents }: { calls: Pick<IdempotentCalls, 'find'>; intents: Pick<LiveIntents, 'findWith'> },

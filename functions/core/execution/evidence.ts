@@ -17,7 +17,7 @@ import { type Attempt, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 
-/** Makes a call, and gives a receipt for it if the upstream may have acted and the setting says so. */
+/** Makes a call and issues a receipt for it, if the upstream may have acted and the setting covers the call. */
 export type Evidence = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempt>) => Promise<Attempt>;
 
 const receiptName = 'Execution-Receipt';
@@ -28,9 +28,9 @@ const digestSalted = (salt: Buffer, text: string): string => createHash('sha256'
 export interface EvidenceParts {
   signer: ReceiptSigner;
   table: Pick<Table, 'put'>;
-  /** or only those with an idempotency key */
+  /** whether calls without an idempotency key get receipts, too */
   coversAll: boolean;
-  /** replaces `proto` in error references */
+  /** prefix of error references */
   protocol: string;
   /** milliseconds since the epoch */
   now: () => number;
@@ -38,7 +38,7 @@ export interface EvidenceParts {
 
 export const noEvidence: Evidence = (_execution, _call, _body, attempt) => attempt();
 
-/** The receipt of a call under an idempotency key is kept with its outcome; that of any other takes one write. */
+/** Stores the receipt of a call under an idempotency key with its outcome; any other receipt takes one extra write. */
 export function openEvidence({ signer, table, coversAll, protocol, now }: EvidenceParts): Evidence {
   return async (execution, call, body, attempt) => {
     if (!call.keyed && !coversAll) return attempt();
@@ -72,7 +72,7 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     return { claims, headers: { [saltsName]: salts.map((salt) => salt.toString('base64url')).join('.') } };
   }
 
-  /** The body that the agent is about to be answered. */
+  /** The body of the answer that the agent will get. */
   async function answerText({ requestId, baseUrl }: ExecutionRequest, call: ResolvedCall, result: Outcome): Promise<string> {
     const narrowed = await narrow(call, result instanceof ApiError ? Promise.reject(result) : Promise.resolve(result)).catch(
       (error: unknown) => describeError(error, { protocol, requestId, baseUrl }),

@@ -8,7 +8,7 @@ import { describePending, executionUrl, unkept } from './pending.ts';
 export interface StateContext {
   executionId: string;
   baseUrl: string;
-  /** of the request for the call, so that a receipt for a refusal holds for what is shown */
+  /** id of the original request, so that a receipt for a refusal matches the body shown here */
   requestId: string;
   protocol: string;
 }
@@ -16,7 +16,7 @@ export interface StateContext {
 const unknown =
   'The gate was interrupted while it made the call: the outcome is unknown, and it is never made again. Find out whether it took effect before you ask again under a new Idempotency-Key.';
 
-/** The state of a deferred call, for its holder. Its outcome is what executing would have returned. */
+/** The state of a deferred call, for its holder. The outcome equals the answer of an immediate execution. */
 export function describeExecution(used: UsedKey, context: StateContext): ExecutionState {
   const { executionId, baseUrl } = context;
   const execution = executionUrl(baseUrl, executionId);

@@ -9,7 +9,7 @@ import { upstreamKeyOf } from './idempotency-key.ts';
 import { type LogLine, openLogLine } from './log-line.ts';
 import { openQuota, type Quota } from './quota.ts';
 
-/** What an execution asks of its request. */
+/** The part of a request that an execution reads. */
 export type ExecutionRequest = Pick<
   ApiRequest,
   'requestId' | 'baseUrl' | 'header' | 'headerValues' | 'ifMatch' | 'keyIfDeferred' | 'remainingMs'
@@ -17,7 +17,7 @@ export type ExecutionRequest = Pick<
 
 export interface Execution {
   request: ExecutionRequest;
-  /** its start, in milliseconds since the epoch */
+  /** start of the execution, in milliseconds since the epoch */
   nowMs: number;
   caller: Authenticated;
   holder: Holder;
@@ -26,7 +26,7 @@ export interface Execution {
   counterFor(rules: readonly Rule[]): LimitRequest;
 }
 
-/** @param executionId - of a deferred call */
+/** @param executionId - id of a deferred call; default: a new one */
 export function openExecution(
   request: ExecutionRequest,
   caller: Authenticated,

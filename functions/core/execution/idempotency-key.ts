@@ -20,14 +20,14 @@ export function readIdempotencyKey(request: Pick<ApiRequest, 'header'>): string 
 
 export const fingerprintOf = (intentUid: string, parameters: unknown): string => canonicalDigest([intentUid, parameters]);
 
-/** The key that the upstream gets instead of the agent's, so that keys of different agents do not collide there. */
+/** The key sent to the upstream instead of the agent's, so that keys of different agents do not collide there. */
 export const upstreamKeyOf = (account: string, key: string): string => canonicalDigest([account, key]);
 
 const replayed = { 'Idempotent-Replayed': 'true' };
 
 /**
- * Answers a request whose key has been used before: with what the first one was answered.
- * @throws ApiError the refusal that the first one was answered, or CONFLICT, or FORBIDDEN if the call was not approved
+ * Answers a request whose key has been used before with the outcome of the first request.
+ * @throws ApiError the refusal of the first request, CONFLICT, or FORBIDDEN if the call was not approved
  */
 export function answerUsedKey(used: UsedKey, baseUrl: string): ApiResponse {
   switch (used.state) {

@@ -1,6 +1,6 @@
 /**
- * The record of a call under an `Idempotency-Key`: `begin` claims the key with one conditional write, `finish` stores the outcome, `abandon` frees it if
- * nothing was sent. `once.ts` says when; `deferred-calls.ts` keeps calls that are made later in the same records.
+ * Stores calls under an `Idempotency-Key`: `begin` claims the key with one conditional write, `finish` stores the outcome, `abandon` frees the key if
+ * nothing was sent. `once.ts` decides which applies; `deferred-calls.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { isUnavailable, unavailable } from '../api-error.ts';
@@ -11,7 +11,7 @@ import type { Item, Table } from '../table/table.ts';
 import { type Outcome, packOutcome, unpackOutcome } from './outcome.ts';
 
 export interface KeyedCall {
-  /** of the holder, so that the next owner of the agent_id does not get its responses */
+  /** account of the holder, so that the next owner of the agent_id cannot read the stored outcomes */
   account: string;
   key: string;
   /** new for each execution, so that a retry after a lost response is recognised */
@@ -28,32 +28,32 @@ export interface KeyedRequest extends KeyedCall {
 /** The state of a key that has been used in the last 24 hours. */
 export type UsedKey =
   | { state: 'replay'; outcome: Outcome }
-  /** it ended, and its answer was too large to store */
+  /** the call ended, but its answer was too large to store */
   | { state: 'unkept' }
   /** the key was used for another request */
   | { state: 'conflict' }
   | { state: 'running'; retryAfterSeconds: number }
-  /** its process ended without an outcome: the upstream may or may not have been called */
+  /** the process ended without storing an outcome: the upstream may or may not have been called */
   | { state: 'unknown' }
   | { state: 'waiting'; executionId: string; untilMs: number }
-  /** made in the background; `isIdle`: its worker should have started by now */
+  /** the call runs in the background; `isIdle`: its worker is overdue */
   | { state: 'working'; executionId: string; isIdle: boolean }
   | { state: 'denied'; reason: string }
   | { state: 'expired'; reason: string };
 
 /**
- * The record of a call under an idempotency key. A call that its caller waits for is `running`, then `done`. A deferred one is `waiting` if a person has to
- * approve it, else `queued`; each step from there is one conditional write: `waiting` to `queued`, `denied` or `void`, `queued` to `running`, and that to `done`.
+ * The record of a call under an idempotency key. An immediate call is `running`, then `done`. A deferred call starts as `waiting` if a person has to approve it,
+ * else as `queued`. Each transition is one conditional write: `waiting` to `queued`, `denied` or `void`; `queued` to `running`; `running` to `done`.
  */
 export interface CallItem extends Item {
   execution_id: string;
   fingerprint: string;
   state: 'running' | 'done' | 'waiting' | 'queued' | 'denied' | 'void';
-  /** start of this state, except `done`; milliseconds since the epoch */
+  /** start of this state (of `running`, if `done`), in milliseconds since the epoch */
   started_at: number;
   /** seconds since the epoch */
   expires_at: number;
-  /** packed; absent if it was too large */
+  /** packed outcome; absent if it was too large */
   outcome?: Uint8Array;
   /** of a deferred call: its content, packed */
   deferred?: Uint8Array;
@@ -65,20 +65,20 @@ export interface CallItem extends Item {
   may_repeat?: true;
 }
 
-/** Lifetime of a key, from the start of its call. */
+/** Lifetime of a key from the start of its call, in seconds. */
 const lifeSeconds = 24 * 3_600;
 
-/** Longest run of an execution. */
+/** Longest run of an immediate and of a deferred call, in milliseconds. */
 const longestRunMs = 60_000;
 export const longestDeferredRunMs = (longestCallSeconds + 90) * 1_000;
 
 /** Usual time until a worker starts, in milliseconds. */
 const usualStartMs = 5_000;
 
-/** Attempts fail only if the key expires between write and read. */
+/** An attempt fails only if the key expires between write and read. */
 const maxAttempts = 3;
 
-/** An item may have 400 KB (409,600 bytes), including names and key. */
+/** Maximum size of a packed outcome, in bytes. An item may have 409,600, including names and key. */
 const maxOutcomeBytes = 400_000;
 
 export function openIdempotentCalls(table: Table) {
@@ -89,7 +89,7 @@ export function openIdempotentCalls(table: Table) {
 
   return {
     /**
-     * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream; it then calls
+     * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream. It must then call
      * `finish`, or `abandon` if nothing was sent.
      * @throws ApiError SERVICE_UNAVAILABLE
      */
@@ -103,22 +103,22 @@ export function openIdempotentCalls(table: Table) {
       throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
     },
 
-    /** Reads the state of the key, which saves `begin` a write that would fail. */
+    /** Reads the state of the key. Call it before `begin` to avoid a write that would fail. */
     async find(request: KeyedRequest): Promise<{ state: 'free' } | UsedKey> {
       const stored = await findItem(request);
       return stored ? describeUsedKey(stored, request) : { state: 'free' };
     },
 
     /**
-     * Stores the outcome for the rest of the 24 hours, and the receipt until it is in the log, or neither.
-     * @returns whether they are stored; if the table cannot be reached, the call is `unknown`
+     * Stores the outcome for the rest of the 24 hours and the receipt until it is in the log, both or neither.
+     * @returns whether they are stored; false if the table cannot be reached, which leaves the call `unknown`
      */
     async finish({ account, key, executionId }: KeyedCall, outcome: Outcome, receipt?: Entry): Promise<boolean> {
       const update = { set: await outcomeMembers(outcome), when: isOwn(executionId) };
       return unlessUnreachable(writeWith(table, keys.call(account, key), update, receipt));
     },
 
-    /** Frees the key, because nothing was sent. False if the table cannot be reached, which makes the call `unknown`. */
+    /** Frees the key, because nothing was sent. Returns false if the table cannot be reached, which leaves the call `unknown`. */
     abandon: ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
       unlessUnreachable(table.delete(keys.call(account, key), { when: isOwn(executionId) }).then(() => true)),
   };
@@ -145,7 +145,7 @@ export const newCall = ({ account, key, executionId, fingerprint, nowMs }: Keyed
   expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
 });
 
-/** Whether the key of a call is taken: its time is not over, and nothing frees it. */
+/** Whether the key of a call is taken: it has not expired, and the call may not be repeated. */
 export const isTaken = ({ expires_at, may_repeat }: CallItem, nowMs: number): boolean => expires_at > nowMs / 1_000 && !may_repeat;
 
 const askAgain = 'so it was not made. If you still want it, send it under a new Idempotency-Key.';
@@ -173,21 +173,21 @@ export async function describeUsedKey(
 }
 
 /**
- * The members that hold an outcome: without one if it is too large to be kept.
- * @param beside - what else of the record takes room
+ * The members of a record that store an outcome; `outcome` is absent if it is too large.
+ * @param beside - other content of the record that counts towards the size limit
  */
 export async function outcomeMembers(outcome: Outcome, beside?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
   const packed = await packOutcome(outcome);
   return { state: 'done', ...(packed.length + (beside?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
 }
 
-/** Changes a record, and stores a receipt if there is one, with one request. @returns false if a receipt was not stored, because the conditions do not hold */
+/** Updates a record and stores the receipt, if any, in one request. @returns false if there is a receipt and the conditions do not hold */
 export async function writeWith(table: Pick<Table, 'update' | 'transact'>, key: Key, update: Update, receipt?: Entry): Promise<boolean> {
   if (!receipt) return table.update(key, { ...update, isQuiet: true }).then(() => true);
   return (await table.transact([{ update: key, ...update }, { put: newReceiptItem(receipt) }])) === true;
 }
 
-/** False if the table cannot be reached. The caller gets the outcome either way. */
+/** Maps an unreachable table to false. The caller gets the outcome of its call either way. */
 const unlessUnreachable = (write: Promise<boolean>): Promise<boolean> =>
   write.catch((error: unknown) => {
     if (isUnavailable(error)) return false;

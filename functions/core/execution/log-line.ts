@@ -13,12 +13,12 @@ interface Notes {
   upstream_ms?: number;
   /** the upstream's answer did not match the intent's output_parameters */
   drift?: true;
-  /** the answer held a value of the credential, which was removed */
+  /** the answer contained a value of the credential, which was removed */
   credential_echoed?: true;
   answer_bytes?: number;
 }
 
-/** What a policy is tried on later, see `schemas/executions.ts`: who, when, and what of the intent conditions may be about. */
+/** Input of later policy trials (see `schemas/executions.ts`): caller, time, and the properties of the intent that conditions can test. */
 type Recorded = Pick<
   RecordedExecution,
   | 'started_at'
@@ -35,10 +35,10 @@ type Recorded = Pick<
   | 'trial'
 >;
 
-/** The log line of one execution: enough to count usage by agent, service and day, never a parameter or a token. */
+/** The log line of one execution. It suffices to count usage by agent, service and day, and never contains a parameter or a token. */
 export interface LogLine {
   executionId: string;
-  /** `Execution-Id`, for the answer */
+  /** response header `Execution-Id` */
   headers: Record<string, string>;
   note(notes: Notes & Recorded): void;
   readonly notes: Readonly<Notes & Recorded>;
@@ -46,7 +46,7 @@ export interface LogLine {
   write(outcome: 'OK' | 'DEFERRED' | ErrorCode, answerHeaders?: Record<string, string>): void;
 }
 
-/** @param executionId - of a deferred call */
+/** @param executionId - id of a deferred call; default: a new one */
 export function openLogLine({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): LogLine {
   const startedMs = performance.now();
   const notes: Notes & Recorded = {};

@@ -6,17 +6,17 @@ import type { Update } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 
-/** How long an answer is held back for a call that ends in the meantime, and how often it is looked for, in milliseconds. */
+/** Longest wait for a call to end, and the interval between reads, in milliseconds. */
 const maxPollMs = 3_000;
 const pollMs = 500;
-/** what an answer takes, in milliseconds */
+/** Time reserved for answering, in milliseconds. */
 const marginMs = 4_000;
 const writeMs = 500;
 
-/** Answers held back at a time, by all instances: each takes an environment, of which a new account has ten, and no quota. */
+/** Maximum number of concurrent long polls of all instances: each occupies an environment (a new account has ten) and uses no quota. */
 const maxLongPolls = 2;
 
-/** Waits briefly for the end of a call, or not at all while too many others wait. @returns undefined if it has not ended */
+/** Waits briefly for a call to end, or not at all while too many others wait. @returns undefined if the call has not ended */
 export type LongPoll = <T>(read: () => Promise<T | undefined>, request: Pick<ApiRequest, 'remainingMs'>) => Promise<T | undefined>;
 
 /** Without a free slot, or if it cannot be taken, the request is answered immediately. */

@@ -12,8 +12,8 @@ import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /**
- * What may leave of the outcome of a call, and what its caller wants of that. An outcome that was kept may hold more than may leave by now.
- * @throws ApiError the refusal, narrowed alike
+ * Narrows an outcome to the fields that the intent allows and its caller requested. A stored outcome may contain more than is allowed today.
+ * @throws ApiError the refusal, narrowed in the same way
  */
 export async function narrow(
   { intent, fields, maxBytes }: Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Pick<Intent, 'fields'> },
@@ -28,7 +28,7 @@ export async function narrow(
   return { ...response, body, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
 }
 
-/** Narrows the kept outcome of a deferred call. If its intent has been deleted, what was allowed to leave when it was made still may. */
+/** Narrows the stored outcome of a deferred call. If its intent has been deleted, the fields that it allowed at the time of the call remain. */
 export async function narrowOutcome(
   outcome: Outcome,
   { body }: Pick<DeferredContent, 'body'>,
@@ -41,6 +41,6 @@ export async function narrowOutcome(
 
 const answerHeaders = ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'];
 
-/** What the headers of an outcome say about its body. */
+/** The headers of an outcome that describe its body. */
 export const answerHeadersOf = ({ headers = {} }: Outcome): Record<string, string> =>
   Object.fromEntries(answerHeaders.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));

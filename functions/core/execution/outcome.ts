@@ -7,7 +7,7 @@ export type Outcome = ApiResponse | ApiError;
 
 type PackedOutcome = { response: ApiResponse } | { error: { code: ErrorCode; message: string } & ApiErrorOptions };
 
-/** A refusal is stored in parts, because each answer names its own request. */
+/** Serialises an outcome. A refusal is stored in parts, because the final body names the request that it answers. */
 export function packOutcome(outcome: Outcome): Promise<Uint8Array> {
   let packed: PackedOutcome = { response: outcome as ApiResponse };
   if (outcome instanceof ApiError) {

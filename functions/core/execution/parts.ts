@@ -13,7 +13,7 @@ import { type Evidence, evidenceFromEnvironment } from './evidence.ts';
 import { type IdempotentCalls, openIdempotentCalls } from './idempotent-call.ts';
 import { type SlowCalls, slowCallsFromEnvironment } from './slow-calls.ts';
 
-/** What executions are made of. */
+/** Dependencies of executions. */
 export interface ExecutionParts {
   authenticate: Authenticate;
   intents: Pick<LiveIntents, 'findWith' | 'versions'>;

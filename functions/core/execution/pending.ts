@@ -13,13 +13,13 @@ export const describePending = (used: UsedKey & { state: 'waiting' | 'working' }
   ...(used.state === 'waiting' && { expires_at: new Date(used.untilMs).toISOString() }),
 });
 
-/** 202 (RFC 9110 section 15.3.3): the call waits for approval, or is being made. */
+/** 202 (RFC 9110 section 15.3.3): the call is waiting for approval or in progress. */
 export function pending(used: UsedKey & { state: 'waiting' | 'working' }, baseUrl: string): ApiResponse {
   const body = describePending(used, baseUrl);
   return { status: 202, body, headers: { Location: body.execution, 'Retry-After': String(pollSeconds), 'Execution-Id': used.executionId } };
 }
 
-/** 409 for a call that was made: its outcome cannot be shown. */
+/** 409 for a call that was made but whose answer was too large to store. */
 export const unkept = (): ApiError =>
   new ApiError('CONFLICT', 'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.', {
     details: { reason: 'unkept', outcome: 'executed' },

@@ -22,8 +22,8 @@ export function requirePermission({ claims, policy }: Authenticated, intentUid: 
 }
 
 /**
- * @returns the rules of the policy that cover the call, whose limits apply
- * @throws ApiError FORBIDDEN if none permits it with these parameters at this time, or one forbids it
+ * @returns the rules that cover the call; their limits apply
+ * @throws ApiError FORBIDDEN if no rule permits the call with these parameters at this time, or one forbids it
  */
 export function requirePermittedCall({ compiled }: CurrentPolicy, call: Call): Rule[] {
   const judgement = judge(compiled.rules, call);

@@ -6,11 +6,11 @@ import { keys, partitions } from '../table/keys.ts';
 import { pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 
-/** Maximum number of calls in each queue. */
+/** Maximum number of calls in each queue, in all and per holder. */
 export const maxWaitingCalls = 1_000;
 export const maxOfHolder = 20;
 
-/** Those that wait for approval, and those that need none and are made in the background. */
+/** `approval`: calls that wait for approval; `callQueue`: calls that run in the background without one. */
 export type Queue = 'approval' | 'callQueue';
 
 /** The slots of a call in its queue and among its holder's calls there. Slots are numbered, so concurrent requests cannot exceed the maximum. */
@@ -22,7 +22,7 @@ export interface Slots {
 interface SlotItem extends Item {
   execution_id: string;
   account: string;
-  /** of the service; its admins decide */
+  /** namespace of the service, whose admins decide about the call */
   namespace?: string;
   /** the slots of the call, under the name that stored records have */
   place: Slots;
@@ -55,10 +55,10 @@ const refusals: Record<Queue, Record<'ofHolder' | 'inAll', string>> = {
   },
 };
 
-/** Calls of a queue, oldest first. */
+/** The unexpired calls of a queue, oldest first. */
 export async function listQueue(table: Table, queue: Queue, nowMs: number): Promise<SlotItem[]> {
   const waiting = (await Array.fromAsync(pagesOf<SlotItem>(table, partitions[queue].prefix))).flat();
-  // ids are in the order of time
+  // ids are ULIDs, which sort by time
   return waiting.filter(({ until }) => until > nowMs).sort((a, b) => (a.execution_id < b.execution_id ? -1 : 1));
 }
 

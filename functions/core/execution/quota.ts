@@ -8,10 +8,10 @@ const serviceWords: RefusalWords = {
   message: 'The limit of this service for all agents together is used up. Send the request again after Retry-After seconds.',
 };
 
-/** Attempts fail only if writing one counter takes too long for what is counted in the other. */
+/** An attempt fails only if writing one counter takes so long that the other count is outdated. */
 const maxAttempts = 5;
 
-/** Longest counting, in milliseconds. */
+/** Maximum duration of counting, in milliseconds. */
 const maxCountingMs = 1_500;
 
 const isLimited = (request: LimitRequest | undefined): request is LimitRequest => request !== undefined && request.charges.length > 0;
@@ -19,12 +19,12 @@ const isLimited = (request: LimitRequest | undefined): request is LimitRequest =
 export type Quota = ReturnType<typeof openQuota>;
 
 /**
- * The quota of one request: what is counted of it, for its agent and for its service.
- * @param agent - the limits known at first
+ * The quota of one request: counts it against the limits of its agent and of its service.
+ * @param agent - the limits known before the call is resolved
  */
 export function openQuota(limits: RateLimiter, agent: LimitRequest) {
   let service: LimitRequest | undefined;
-  /** the last decisions about the call, with where it is counted */
+  /** the last decisions about the call, including where it is counted */
   let ofAgent: LimitDecision | undefined;
   let ofService: LimitDecision | undefined;
 
@@ -42,14 +42,14 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
     before?.buckets ? limits.renew(request, before) : limits.consume(request);
 
   return {
-    /** Replaces the limits that apply, once more of the call is known. */
+    /** Replaces the limits once more is known about the call. */
     applyTo(ofItsAgent: LimitRequest, ofItsService?: LimitRequest): void {
       agent = ofItsAgent;
       service = ofItsService;
     },
 
     /**
-     * Refuses a call that will not fit, before anything is written or connected for it. It reads the counters at most once.
+     * Refuses a call that exceeds a limit, before anything is written or connected for it. Reads each counter at most once.
      * @throws ApiError as `count`
      */
     async precheck(): Promise<void> {
@@ -58,27 +58,27 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
     },
 
     /**
-     * Counts the call, right before it is sent: against the agent's limits with one write, then against the service's. A call that has been counted
-     * is renewed, so that it counts for a whole period of each limit.
-     * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if it will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
+     * Counts the call right before it is sent: against the agent's limits with one write, then against the service's. A call that has been counted
+     * already is renewed, so that it counts for a whole period of each limit.
+     * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if the call will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
      */
     async count(): Promise<void> {
       const startedMs = performance.now();
       for (let attempt = 0; attempt < maxAttempts && performance.now() - startedMs <= maxCountingMs; attempt++) {
         const before = { ofAgent, ofService };
         if (isLimited(agent)) {
-          // if it throws, where the call is still counted is unknown
+          // if this throws, it is unknown where the call is counted
           ofAgent = undefined;
           decideOfAgent(await countOrRenew(agent, before.ofAgent));
         }
         if (isLimited(service)) decideOfService(await countOrRenew(service, before.ofService));
-        // neither counter was written in this attempt, so neither write made the other too old
+        // neither counter was written in this attempt, so neither count has become outdated
         if (before.ofAgent === ofAgent && before.ofService === ofService) return;
       }
       throw unavailable('The call could not be made in time after it was counted. Try again after Retry-After.');
     },
 
-    /** Gives back the money and counts of the agent for a call that was not sent; rates stay counted. */
+    /** Refunds the agent's budgets and totals for a call that was not sent; rates stay counted. */
     async giveBack(): Promise<void> {
       if (!ofAgent?.buckets) return;
       try {
@@ -89,7 +89,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
       ofAgent = undefined;
     },
 
-    /** The rate limit headers for the agent and, if the call was counted for it, the service; none if the counter cannot be read. */
+    /** The rate limit headers of the agent and, if a decision was made about it, the service. Empty if the counter cannot be read. */
     async headers(): Promise<Record<string, string>> {
       try {
         const { states } = ofAgent ?? (isLimited(agent) ? await limits.inspect(agent) : { states: [] });

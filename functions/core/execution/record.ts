@@ -4,7 +4,7 @@ import type { ApiResponse } from '../http/response.ts';
 import type { Execution } from './execution.ts';
 
 /**
- * Writes down what became of an execution, whatever that is, and answers it: with its id, and with what is left of the limits.
+ * Logs the outcome of an execution, and adds the headers for its id and the remaining limits to the answer.
  * @throws ApiError the refusal, with the same headers
  */
 export async function record({ logLine, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {

@@ -3,24 +3,24 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 import { ApiError } from '../api-error.ts';
 import { addCall, bucketAt, emptyWindow, freeAtMs, rollTo, type Window } from '../limit/window.ts';
 
-/** Stored answers allowed per call of the rate. */
+/** Number of replays allowed per call that the rate allows. */
 const replaysForEachCall = 10;
 
-/** Maximum number of agents' keys and idempotency keys that an instance remembers. */
+/** Maximum number of accounts, and of idempotency keys, that an instance caches. */
 const maxKeys = 10_000;
 
-/** Limits the stored answers given to one agent's key: each costs a read of up to 400 KB, and no quota. */
+/** Limits the replays of one account: each costs a read of up to 400 KB and uses no quota. */
 export interface Replays {
-  /** The refusal of a replay, if there have been too many. */
+  /** The refusal if there have been too many replays. */
   findRefusal(): ApiError | undefined;
   count(): void;
   hasSeen(key: string): boolean;
-  /** Remembers that the idempotency key has a record. */
+  /** Caches that the idempotency key has a stored answer. */
   see(key: string): void;
 }
 
 /**
- * Counts in memory, because a write for each replay would cost as much as it is to save: the bound holds for each instance of the function.
+ * Counts replays in memory, so the limit applies per instance: a write for each replay would cost as much as the limit saves.
  * @param now - milliseconds since the epoch
  */
 export function openReplayMeter(now: () => number = Date.now) {
@@ -28,7 +28,7 @@ export function openReplayMeter(now: () => number = Date.now) {
   const seen = new QuickLRU<string, true>({ maxSize: maxKeys });
 
   return {
-    /** @param limit - of calls: replays get ten times its rate */
+    /** @param limit - rate limit of calls; the limit of replays is ten times its rate */
     of(account: string, { rate, period }: RateLimit): Replays {
       const counter = `${account} ${period}`;
       const window = (): Window => {

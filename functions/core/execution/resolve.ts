@@ -21,13 +21,13 @@ import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
 import { tryOther } from './try-other.ts';
 
-/** A permitted call. Nothing has been written or sent for it. */
+/** A permitted call, for which nothing has been written or sent yet. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
   upstreamRequest: UpstreamRequest;
   /** the arguments, with defaults filled in */
   values: Record<string, unknown>;
   rules: Rule[];
-  /** of the agent that calls */
+  /** records of the calling agent */
   records: AgentRecords;
   /** JSON pointers to the requested members of the answer */
   fields: string[] | undefined;
@@ -35,7 +35,7 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   maxBytes: number | undefined;
   slowCalls: SlowOrigin;
   /**
-   * Makes sure that neither agent nor intent has been stopped since they were read, see `block-check.ts`.
+   * Makes sure that neither the agent nor the intent has been blocked since they were read; see `block-check.ts`.
    * @throws ApiError FORBIDDEN, UNAUTHORIZED or SERVICE_UNAVAILABLE
    */
   recheck: Recheck;
@@ -45,7 +45,7 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
 const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
   headerValues('prefer').some((field) => field.split(/[,;]/).some((preference) => preference.trim().toLowerCase() === 'respond-async'));
 
-/** Whether a call is made later: a person has to approve it, or its caller does not wait for it. */
+/** Whether a call is deferred: a person has to approve it, or its caller prefers not to wait. */
 export const isDeferred = (request: ExecutionRequest, rules: readonly Rule[]): boolean =>
   demandingApproval(rules).length > 0 || prefersAsync(request);
 
@@ -54,8 +54,9 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
   const replays = openReplayMeter(now);
 
   /**
-   * Works out what is asked for. Usually one read; a second for an intent that is new to this instance, or to list other versions for a refusal.
-   * @throws ApiError the refusal, if there is one that needs no counter
+   * Resolves a request to a permitted call. Usually takes one read; a second for an intent that is new to this instance, or to list other versions
+   * in a refusal.
+   * @throws ApiError any refusal that needs no counter
    */
   return async (execution: Execution, body: JsonValue): Promise<ResolvedCall> => {
     const { request, nowMs, caller, holder, logLine, quota, counterFor } = execution;

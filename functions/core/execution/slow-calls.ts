@@ -12,24 +12,24 @@ import type { Item, Table } from '../table/table.ts';
 /** Duration after which a call is listed as slow, in milliseconds. */
 const slowMs = 3_000;
 
-/** The same for an origin that was crowded recently. */
+/** Overrides {@link slowMs} for a recently crowded origin, in milliseconds. */
 const soonMs = 300;
 
-/** How long that lasts, in milliseconds. */
+/** How long an origin counts as recently crowded, in milliseconds. */
 const crowdedMs = 60_000;
 
 /** Longest invocation of a function that answers requests, in seconds. */
 const longestAnswerSeconds = 30;
 
-/** How long a list outlives its last call, in seconds. */
+/** How long a list of slow calls outlives its last call, in seconds. */
 const sweepDelaySeconds = 3_600;
 
 const writeMs = 500;
 
-/** Maximum number of slow calls to an origin: their list fits into one read unit. */
+/** Maximum number of slow calls per origin; their list fits into one read unit. */
 const maxBound = 100;
 
-/** Used without reserved concurrency. */
+/** Maximum number of slow calls per origin without reserved concurrency. */
 const defaultBound = 50;
 
 /** A fifth of the reserved concurrency. */
@@ -39,7 +39,7 @@ export const boundOf = (reserved: number | undefined): number =>
 export interface SlowCallsItem extends Item {
   /** `<expiry in seconds since the epoch>.<name of the call>` */
   leases?: Set<string>;
-  /** calls are listed sooner until this time, because the origin was crowded; in milliseconds since the epoch */
+  /** until when calls are listed after {@link soonMs}, in milliseconds since the epoch */
   crowded_until?: number;
   expires_at: number;
 }
@@ -47,16 +47,16 @@ export interface SlowCallsItem extends Item {
 export interface SlowOrigin {
   /** @throws CallFailed `crowded` if too many slow calls to the origin are in progress */
   requireRoom(): void;
-  /** Lists the call if it becomes slow. @returns a function to await when the call is over */
+  /** Lists the call if it becomes slow. @returns a function to call and await when the call ends */
   watch(): () => Promise<void>;
 }
 
 /**
- * Keeps one origin that hangs from taking all environments of a function. Only slow calls write, so an origin that answers in time costs a read.
- * A list that cannot be written fails no call; then calls are not bounded.
- * @param name - of the function, whose calls are bounded by themselves
- * @param bound - most slow calls to one origin at the same time
- * @param leaseSeconds - after how long a listed call is over even if its environment has crashed: no invocation is longer
+ * Keeps one hanging origin from occupying all environments of a function. Only slow calls write, so a responsive origin costs one read per call.
+ * If the list cannot be written, the call proceeds unbounded.
+ * @param name - name of the function; each function has its own bound
+ * @param bound - maximum number of concurrent slow calls to one origin
+ * @param leaseSeconds - lifetime of a listed call if its environment crashes; at least the longest invocation
  */
 export function openSlowCalls(
   table: Pick<Table, 'update'>,

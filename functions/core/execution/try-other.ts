@@ -6,7 +6,7 @@ import { withoutHarm } from '../policy/trial-file.ts';
 import type { Execution } from './execution.ts';
 
 /**
- * Records what the policy on trial says of a call, whatever the one in force does. Arguments that are not valid are refused under either.
+ * Logs the verdict of the policy on trial about a call, whatever the policy in force decides. Invalid arguments are refused under both.
  * @param valuesOf - validates the arguments
  */
 export function tryOther({ caller, logLine, nowMs }: Execution, judged: JudgedIntent, valuesOf: () => Record<string, unknown>): void {

@@ -9,11 +9,11 @@ import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
 import type { Execution } from './execution.ts';
 import { notApproved } from './pending.ts';
 
-/** What a deferred call depends on: it becomes void when any of it changes. */
+/** The state that a deferred call depends on. If any of it changes, the call becomes void. */
 export interface Circumstances {
   found: LiveIntent | undefined;
   records: AgentRecords;
-  /** of the policy in force, as PATs name it */
+  /** reference of the policy in force, as in the PAT claim `pol` */
   policy: string;
 }
 
@@ -31,7 +31,7 @@ export const voidBecause = (what: string) =>
   });
 
 /**
- * Why a call is not made any more, although nobody has refused it: a changed policy or intent, a block or a revocation makes it void.
+ * Finds the change that makes a deferred call void: a changed policy or intent, a block or a revocation.
  * @returns undefined if none of its circumstances has changed
  */
 export function findChangeSinceRequest(
@@ -46,8 +46,8 @@ export function findChangeSinceRequest(
 }
 
 /**
- * Opens a check of 202 answers: a caller that repeats the request of a waiting call is told if that is void by now.
- * @returns throws ApiError FORBIDDEN then, else returns the answer
+ * Opens a check of 202 answers: when the request of a waiting call is repeated, the call may have become void.
+ * @returns a function that throws ApiError FORBIDDEN if it has, else returns the answer
  */
 export function openVoidCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
   return async ({ logLine, caller, nowMs }: Execution, response: ApiResponse): Promise<ApiResponse> => {
