@@ -45,10 +45,7 @@ export interface LimitDecision {
 /** Maximum number of counters that an instance caches. */
 const maxKnown = 10_000;
 
-/**
- * Maximum number of windows in one item besides those of the current call. A person has windows for each client that called for them recently, at
- * about 100 bytes each.
- */
+/** Maximum number of windows of one item besides those of the current call: a person has some, of about 100 bytes each, per recent client. */
 const maxWindows = 200;
 
 /** An attempt fails only if a concurrent call was counted first, or if the write took too long. */
@@ -62,6 +59,8 @@ export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs
 
 /** How long a used-up budget or total is cached, in milliseconds: another instance may refund some of it. */
 const believedMs = 10_000;
+
+type NoteCharged = (buckets: Buckets | undefined) => void;
 
 const newToken = (): string => randomBytes(6).toString('base64url');
 
@@ -137,11 +136,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
    * @param firstOutdated - where the call is counted already, if it was not sent in time
    * @param noteCharged - receives where the call is known to be counted; undefined during a write that may change it
    */
-  async function countInto(
-    request: LimitRequest,
-    firstOutdated: Buckets | undefined,
-    noteCharged: (buckets: Buckets | undefined) => void,
-  ): Promise<LimitDecision> {
+  async function countInto(request: LimitRequest, firstOutdated: Buckets | undefined, noteCharged: NoteCharged): Promise<LimitDecision> {
     const { charges } = request;
     let outdated = firstOutdated;
     const key = keyOf(request);
@@ -224,10 +219,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     }
   }
 
-  /**
-   * Decides about a call without counting it, by the cached counter. Reads the counter if it is not cached, or if the cached one would refuse
-   * the call.
-   */
+  /** Decides about a call without counting it, by the cached counter; reads the counter if it is not cached or would refuse the call. */
   const peek = async (request: LimitRequest): Promise<LimitDecision> => findRefusal(request) ?? decideBy(request, await findItem(request));
 
   /** The remaining quota; one read. */
