@@ -1,4 +1,4 @@
-/** `npm run cost [-- -c name=value] [--assume name=value] [--json | --write]`: what a deployment costs a month, by part. */
+/** `npm run cost [-- -c name=value] [--assume name=value] [--json | --write]`: prints the monthly cost of a deployment by part. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from '../bin/local/data-folder.ts';
@@ -24,7 +24,7 @@ async function readTemplate(context: Record<string, unknown>): Promise<Deploymen
   return readDeployment(JSON.parse(readFileSync(join(folder, 'IntentGate.template.json'), 'utf8')).Resources);
 }
 
-/** The page is for the default settings, whatever this checkout deploys. */
+/** Writes docs/cost.md for the default settings, ignoring the stages in this checkout. */
 async function writePage(): Promise<void> {
   const noStages = { stages: {} };
   const others: Deployment[] = [];

@@ -1,4 +1,4 @@
-/** `npm run openapi`: writes openapi.json, the document of a deployment without settings. */
+/** `npm run openapi`: writes openapi.json, the OpenAPI document of a deployment with default settings. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { toOpenApi } from '../lib/openapi/document.ts';
 

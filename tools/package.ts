@@ -1,4 +1,4 @@
-/** `npm run package [-- <folder>]`: makes the npm package with the construct for CDK apps, with everything built, as a tarball in the folder `dist`. */
+/** `npm run package [-- <folder>]`: builds the npm package with the construct for CDK apps, as a tarball in the folder `dist` by default. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

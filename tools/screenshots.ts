@@ -1,4 +1,4 @@
-/** `npm run screenshots`: makes the pictures of the README from the local stack and from the text of the diagram. Needs Chromium. */
+/** `npm run screenshots`: makes the README's pictures from the local stack and the diagram's source. Needs Chromium. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromiumPath, startBrowser } from '../bin/chromium.ts';
@@ -59,7 +59,7 @@ await page.getByRole('button', { name: 'Sign in' }).first().click();
 await page.locator('input[name="username"]').fill('admin');
 await page.locator('input[type="password"]').fill(stack.admin_password);
 await page.locator('button[type="submit"], input[type="submit"]').click();
-// calls are counted from the log, a moment after they have ended
+// calls are counted from the log, shortly after they end
 while (!(await page.getByText('calls would be refused').first().isVisible())) {
   await page.waitForTimeout(1_000);
   await go('policy?period=hour');

@@ -8,9 +8,9 @@ function readCount(name: string, text: string): number {
 
 /**
  * Makes a command of a measurement.
- * @param usage - what `--help` prints
- * @param defaults - of all options besides `--help`; an option is a count, a text or a flag as its default is
- * @returns what runs it with the options of a command line
+ * @param usage - the output of `--help`
+ * @param defaults - defaults of all options except `--help`, whose types say whether an option is a count, a string or a flag
+ * @returns a function that runs it with command-line arguments
  */
 export const benchmark =
   <T extends Record<string, number | string | boolean>>(usage: string, defaults: T, measure: (options: T) => Promise<void>) =>

@@ -19,8 +19,8 @@ Starts each function in a fresh process and measures the time to its first answe
   --only    names of functions, separated by commas`;
 
 /**
- * Starts each function's bundle in a fresh process and measures the time to its first answer.
- * The request is the endpoint's own, without token or body, so endpoints that need one answer 401, 400 or 415; the others ask real local parts.
+ * Starts each function's bundle in a fresh process and measures the time to its first response. Requests have no token or body, so endpoints that need
+ * one return 401, 400 or 415; the others use the real local stand-ins.
  */
 export const run = benchmark(usage, { rounds: 7, only: '' }, async ({ rounds, only }) => {
   const rows = endpoints.filter((row) => hasFunction(row) && (!only || only.split(',').includes(row.name)));

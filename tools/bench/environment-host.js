@@ -1,11 +1,11 @@
 /**
- * A process with one Lambda environment and nothing else: runs a bundle on one event again and again, one at a time, and reports. Plain
- * JavaScript, because an environment that strips types first starts later and takes more memory.
+ * A process with a single Lambda environment, which runs a bundle repeatedly with one event and reports. Plain JavaScript, because stripping
+ * types takes time and memory.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** The heap in use is measured after a collection with `--expose-gc` only. */
+/** Measures memory in bytes; the heap after a garbage collection if `--expose-gc` is set. */
 function measureMemory() {
   const resident = process.memoryUsage.rss();
   globalThis.gc?.();

@@ -10,9 +10,9 @@ export interface ExecutionFigures {
   gate: Measured;
   tableWork: TableWork;
   kmsCalls: number;
-  /** the function and the floor in turns, each in its own process */
+  /** the function and the floor, alternately, each in its own process */
   rounds: readonly { alone: HostReport; floor: HostReport }[];
-  /** time in DynamoDB's stand-in per execution of `rounds` */
+  /** time spent in DynamoDB's stand-in per execution of `rounds` */
   dynamoMs: number;
 }
 

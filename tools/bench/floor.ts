@@ -10,10 +10,10 @@ interface FloorOptions {
   token: string;
 }
 
-/** The floor as a bundled function: it repeats the DynamoDB requests of executions. */
+/** The floor as a bundled function, which repeats the DynamoDB requests of executions. */
 export async function floorOf({ newest }: Pick<TableWork, 'newest'>, { baseUrl, ...options }: FloorOptions) {
   const { ConditionExpression, ...update } = JSON.parse(newest.UpdateItem ?? '');
-  // the table has counted this call, and would refuse it
+  // the table has already counted this call, and would refuse it
   const repeatable = { ...update, ConditionExpression: `(${ConditionExpression}) OR attribute_exists(pk)` };
   const { body } = await openHttp({ url: baseUrl }).send('GET', '/.well-known/jwks.json');
   const event = {

@@ -18,8 +18,8 @@ function writePolicy() {
 }
 
 /**
- * The gate on this machine, without the demo and without what runs in the background (count-usage), over parts that count: DynamoDB's stand-in
- * reports what it had to do.
+ * Starts the gate on this machine without the demo and background functions (count-usage). Its stand-in for DynamoDB runs in a thread that
+ * reports its work.
  */
 export async function startGate() {
   const policy = writePolicy();
@@ -34,7 +34,7 @@ export async function startGate() {
   return { stack, dynamo, kms, [Symbol.asyncDispose]: dispose };
 }
 
-/** A PAT for a new agent. */
+/** Obtains a PAT for a new agent. */
 export async function obtainPat(baseUrl: string): Promise<string> {
   const agent = await connect(baseUrl, { agentId: `benchmark-${randomUUID()}`, onPolicy: () => true });
   return (await agent.obtainPat()).pat;

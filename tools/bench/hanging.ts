@@ -15,15 +15,15 @@ runs one call at a time. Prints the share of healthy calls that find no environm
   --minutes       how long
   --healthy       healthy calls a second`;
 
-/** What is simulated: rates in calls a second. */
+/** Parameters of a simulation; `healthy` and `hanging` are rates in calls per second. */
 export interface Hanging {
   environments: number;
   minutes: number;
   healthy: number;
   hanging: number;
-  /** how long a call to the hanging upstream takes, in milliseconds; from 20 s on it is a failure */
+  /** duration of a call to the hanging upstream, in milliseconds; from 20 s it counts as a failure. Default: 20 s */
   hangMs?: number;
-  /** most slow calls to one origin; none are bounded without it */
+  /** maximum number of slow calls to one origin; default: unlimited */
   bound?: number;
 }
 
@@ -33,7 +33,7 @@ const stepMs = 5;
 
 const later = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms));
 
-/** @returns for each minute, the share of the healthy calls that are refused */
+/** @returns the share of healthy calls that are refused, for each minute */
 export async function simulateHanging({ environments, minutes, healthy, hanging, hangMs = deadlineMs, bound }: Hanging): Promise<number[]> {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   try {
@@ -53,7 +53,7 @@ export async function simulateHanging({ environments, minutes, healthy, hanging,
       await endWatch();
     }
 
-    /** @returns whether there is no environment for it */
+    /** Makes a call. @returns whether it was refused because no environment was free */
     function isRefused(host: string, takesMs: number): boolean {
       const [breaker] = free.splice(Math.floor(Math.random() * free.length), 1);
       if (breaker === undefined) return true;
@@ -81,7 +81,7 @@ export async function simulateHanging({ environments, minutes, healthy, hanging,
   }
 }
 
-/** A table of the lists of slow calls. */
+/** An in-memory table for the lists of slow calls. */
 function openLeaseTable(): Pick<Table, 'update'> & { read(key: Key): SlowCallsItem } {
   const items = new Map<string, SlowCallsItem>();
   const read = ({ pk }: Key): SlowCallsItem => items.get(pk) ?? { expires_at: 0 };

@@ -12,9 +12,9 @@ export interface Load {
 }
 
 /**
- * Sends requests from a thread of its own, so that what is measured does not share an event loop with what measures.
- * @returns how long each request took, and all together
- * @throws Error if an answer is not 200
+ * Sends requests from a separate thread, so that the load generator does not share an event loop with the measured code.
+ * @returns the latency of each request, and the total time
+ * @throws Error if a response is not 200
  */
 export async function drive(load: Load) {
   const worker = new Worker(new URL('./load-worker.ts', import.meta.url), { workerData: load });
@@ -41,7 +41,7 @@ export interface Measured {
   perSecond: number;
 }
 
-/** The ways take turns, so that other load on the machine affects all of them alike. */
+/** Number of rounds in which variants take turns, so that other load on the machine affects all of them alike. */
 export const turns = 5;
 
 /** Requests before the measurement. */
@@ -70,7 +70,7 @@ export async function measureWays<T extends string>(
   ) as Record<T, Measured>;
 }
 
-/** Aligned columns: the first to the left, the others to the right. */
+/** Aligns columns: the first to the left, the others to the right. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const cell = (text: string, column: number) => (column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0));

@@ -41,14 +41,14 @@ const readLines = async <T>(path: string): Promise<T[]> =>
     .map((line) => JSON.parse(line));
 
 /**
- * The corpus that comes with the project: operations of invented services, and questions as people ask them, in words
- * of their own. Many share none with the operations that answer them, so no engine that matches words can answer all.
+ * The corpus of the project: operations of invented services, and questions in people's own words. Many questions share no word with the
+ * operations that answer them, so no engine that only matches words can answer them all.
  */
 export const builtInCorpus = fileURLToPath(new URL('./search-corpus', import.meta.url));
 
 /**
- * Reads `<prefix>docs.jsonl` and `<prefix>queries.jsonl` of a folder.
- * @throws Error if two operations have the same id, or a question names one that does not exist
+ * Reads `<prefix>docs.jsonl` and `<prefix>queries.jsonl` in a folder.
+ * @throws Error if two operations have the same id, or a question refers to an unknown one
  */
 export async function readCorpus(folder: string, prefix = ''): Promise<Corpus> {
   const documents = await readLines<Document>(join(folder, `${prefix}docs.jsonl`));
@@ -59,7 +59,7 @@ export async function readCorpus(folder: string, prefix = ''): Promise<Corpus> {
   return { name: prefix.replace(/\W+$/, '') || basename(folder), documents, queries };
 }
 
-/** Reads every pair of such files in a folder, and its OpenAPI documents if it has questions about them. */
+/** Reads all such pairs of files in a folder, and its OpenAPI documents if it has questions about them. */
 export async function readCorpora(folder: string): Promise<Corpus[]> {
   const names = await readdir(folder);
   const prefixes = names.flatMap((name) => /^(.*)docs\.jsonl$/.exec(name)?.[1] ?? []);
@@ -69,7 +69,7 @@ export async function readCorpora(folder: string): Promise<Corpus[]> {
 
 /**
  * Reads OpenAPI documents as an import registers them, and `questions.txt` with lines `api|question|pattern of the uids that answer, without
- * the version`. A document is a file of the folder, or `openapi.yaml` of a folder in it. Questions that no operation answers are left out.
+ * the version`. A document is a file in the folder, or `openapi.yaml` in a subfolder. Omits questions that no operation answers.
  */
 export async function readApis(folder: string): Promise<Corpus> {
   const entries = await readdir(folder, { withFileTypes: true });
@@ -89,7 +89,7 @@ export async function readApis(folder: string): Promise<Corpus> {
   return { name: basename(folder), documents, queries };
 }
 
-/** The operations of a document, with an invented host if it has no address. */
+/** The operations of a document, with an invented host if it has none. */
 async function readApi(file: string, name: string): Promise<Document[]> {
   const document = (await loadFile(file, dirname(file))).document;
   const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
@@ -121,7 +121,7 @@ const toDescribed = ({ name, description }: { name: string; description?: string
   ...(description !== undefined && { description }),
 });
 
-/** The uid of documents without one. It carries no meaning, so that it does not help any engine. */
+/** A uid for documents without one. It is meaningless, so that it helps no engine. */
 export const uidOf = (at: number): string => `corpus.example:operation-${at}:v1`;
 
 export const idsByUid = (documents: readonly Document[]): Map<string, string> =>

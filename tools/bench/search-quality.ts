@@ -5,16 +5,16 @@ import { openSearchIndex } from '../../functions/core/search/sqlite/search-index
 import { searchQuery } from '../../schemas/search.ts';
 import { type Corpus, type Document, idsByUid, type JudgedQuery, toRecords } from './search-corpus.ts';
 
-/** Metrics from 0 to 1. `isHit` marks the relevant ones of up to ten results. */
+/** Metrics from 0 to 1. `isHit` says of each of up to ten results whether it is relevant. */
 const metrics = {
   'nDCG@10': (isHit: boolean[], relevant: number) => gain(isHit) / gain(Array(Math.min(relevant, 10)).fill(true)),
   'recall@5': (isHit: boolean[], relevant: number) => count(isHit.slice(0, 5)) / relevant,
   'recall@10': (isHit: boolean[], relevant: number) => count(isHit) / relevant,
-  /** whether a relevant one is first, among three, among ten */
+  /** whether a relevant result is first, or among the first three or ten */
   'top 1': (isHit: boolean[]) => Number(isHit.slice(0, 1).includes(true)),
   'top 3': (isHit: boolean[]) => Number(isHit.slice(0, 3).includes(true)),
   'top 10': (isHit: boolean[]) => Number(isHit.includes(true)),
-  /** reciprocal rank of the first relevant one */
+  /** reciprocal rank of the first relevant result */
   MRR: (isHit: boolean[]) => (isHit.includes(true) ? 1 / (isHit.indexOf(true) + 1) : 0),
 };
 
@@ -50,7 +50,7 @@ export const shipped = (documents: readonly Document[]): Ranker => openRanker(do
 const onlyWords: RankingWeights = { ...rankingWeights, similarity: 0, name: 0, sentence: 0 };
 const { similarity } = rankingWeights;
 
-/** The features of the ranking, added one after the other. */
+/** The features of the ranking, added one by one. */
 const recipes: Record<string, RankingWeights> = {
   'words alone (BM25)': onlyWords,
   '+ similarity': { ...onlyWords, similarity },
@@ -94,7 +94,7 @@ function rawFullText(documents: readonly Document[]): Ranker {
   return (question) => raw.search(question).map((at) => documents[at]?.id ?? '');
 }
 
-/** Documents that contain any word of the question, in the order of registration. */
+/** Returns documents that contain any word of the question, in order of registration. */
 function anyWordContained(documents: readonly Document[]): Ranker {
   const haystacks = documents.map((document) => ({ id: document.id, text: texts(document).join(' ').toLowerCase() }));
   return (question) => {
@@ -103,7 +103,7 @@ function anyWordContained(documents: readonly Document[]): Ranker {
   };
 }
 
-/** The answers of an engine that is filled with the documents. */
+/** Collects the results of an engine that contains the documents. */
 export async function askEngine(search: SearchEngine['search'], { documents, queries }: Corpus): Promise<Ranker> {
   const ids = idsByUid(documents);
   const answers = new Map<string, string[]>();
@@ -117,7 +117,7 @@ export async function askEngine(search: SearchEngine['search'], { documents, que
   return (question) => answers.get(question) ?? [];
 }
 
-/** Compares the shipped ranking, feature by feature, with its baselines. */
+/** Compares the shipped ranking, feature by feature, with the baselines. */
 export function compareQuality({ documents, queries }: Corpus): Record<string, Quality> {
   const rankBy = openRanker(documents);
   const rankers = {

@@ -19,8 +19,8 @@ async function timeEach(search: (query: SearchQuery) => unknown, queries: Search
 }
 
 /**
- * Asks an engine and plain FTS5 questions of ten words by turns, so that both meet the same machine: the times, and how many times as long
- * the engine takes.
+ * Times an engine and plain FTS5 alternately with questions of ten words, so that load on the machine affects both alike.
+ * @returns the times, and the ratio of the engine's to those of FTS5
  */
 export async function compareTimes(search: (query: SearchQuery) => unknown, searchRaw: (question: string) => unknown, { queries }: Corpus) {
   const words = queries.flatMap(({ query }) => query.split(' '));
@@ -46,8 +46,8 @@ export async function compareTimes(search: (query: SearchQuery) => unknown, sear
 }
 
 /**
- * Asks an engine the questions of the corpus, one after the other, in several forms.
- * @param lastPage - number of the last page of ten that it can show of everything
+ * Times an engine with the questions of the corpus, one after another, in several forms.
+ * @param lastPage - number of the last page, of ten results each, when listing everything
  */
 export async function timeSearches(
   search: (query: SearchQuery) => unknown,

@@ -14,7 +14,7 @@ const usage = `npm run bench -- search [options]
   --sizes <list>    numbers of intents to measure time and memory at, separated by commas (1000,10000,100000)
   --quality-only    leave time and memory out`;
 
-/** `npm run bench -- search`: how well questions are answered, then how fast, and with how much memory. */
+/** `npm run bench -- search`: measures the quality of search, then its speed and memory. */
 export const run = benchmark(
   usage,
   { folder: builtInCorpus, prefix: '', sizes: '1000,10000,100000', 'quality-only': false },
@@ -30,7 +30,7 @@ export const run = benchmark(
   },
 );
 
-/** Builds a snapshot in one process, and measures opening, time and memory in another. */
+/** Builds a snapshot in one process, and measures opening time, search time and memory in another. */
 async function measureScale(size: number, corpus: Corpus): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-search-'));
   try {

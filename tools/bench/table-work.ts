@@ -20,7 +20,7 @@ interface WireBody {
   Attributes?: WireItem;
 }
 
-/** Adds one operation, from the JSON of its request and response. Updates count by their `ReturnValues: 'ALL_NEW'`, but not in transactions. */
+/** Adds an operation, from the JSON of its request and response. Counts updates by their `ReturnValues: 'ALL_NEW'`, and none in transactions. */
 export function addOperation(work: TableWork, operation: string, request: string, answer: string, durationMs: number): void {
   work.operations[operation] = (work.operations[operation] ?? 0) + 1;
   work.newest[operation] = request;
@@ -32,7 +32,7 @@ export function addOperation(work: TableWork, operation: string, request: string
   for (const item of [put, Attributes, ...TransactItems.map(({ Put }) => Put?.Item)]) if (item) work.writtenBytes += itemBytes(item);
 }
 
-/** Size of an item as DynamoDB counts it, except for rounding of numbers. */
+/** Size of an item in bytes as DynamoDB counts it, except for the rounding of numbers. */
 export const itemBytes = (item: WireItem): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
 

@@ -1,6 +1,6 @@
 /**
- * A thread with DynamoDB's stand-in, which reports what it was asked. Its first message is its address;
- * any message to it is answered with {@link TableWork} since the last one.
+ * A thread with the stand-in for DynamoDB. Its first message is its address; it answers any message with the {@link TableWork} since the
+ * last one.
  */
 import type { ServerResponse } from 'node:http';
 import { parentPort } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** A thread with the upstream that is executed against: answers a JSON object with the same object. Its first message is its address. */
+/** A thread with the upstream of benchmarks, which echoes JSON objects. Its first message is its address. */
 import { createServer } from 'node:http';
 import { parentPort } from 'node:worker_threads';
 import { listen, readBody } from '../../bin/local/http.ts';

@@ -5,13 +5,13 @@ import { Worker } from 'node:worker_threads';
 import { toProxyEvent } from '../../bin/local/gateway-event.ts';
 import type { FunctionDefinition } from '../../bin/local/template.ts';
 
-/** Starts a script of this folder in a thread; its first message is the address of its server. */
+/** Starts a script of this folder in a thread, whose first message is the address of its server. */
 export async function startThread(script: string) {
   const worker = new Worker(new URL(script, import.meta.url), { execArgv: [] });
   const [url] = await once(worker, 'message');
   return {
     url: String(url),
-    /** the work since the last call */
+    /** Returns the work since the last call. */
     async ask<T>(): Promise<T> {
       const answer = once(worker, 'message');
       worker.postMessage('report');
@@ -21,7 +21,7 @@ export async function startThread(script: string) {
   };
 }
 
-/** Runs a script of this folder in a process, so that its memory is measured separately. Returns its report, if any. */
+/** Runs a script of this folder in a process, so that its memory is measured separately. @returns its report, if any */
 export async function runProcess<T>(script: string, task: object, options: ForkOptions = {}): Promise<T> {
   const child = fork(fileURLToPath(new URL(script, import.meta.url)), { execArgv: ['--expose-gc'], ...options });
   let report: unknown;
@@ -47,13 +47,13 @@ export interface HostReport {
   status: number;
   endedMs: number;
   latenciesMs: number[];
-  /** processor time per run, of all threads */
+  /** CPU time per run, of all threads */
   processorMs: number;
   loaded: Memory;
   after: Memory;
 }
 
-/** Bytes of the process, and bytes of its heap in use. */
+/** Bytes of resident memory, and of the used heap. */
 export interface Memory {
   resident: number;
   heap: number;

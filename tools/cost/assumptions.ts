@@ -51,8 +51,8 @@ export type Usage = Record<keyof typeof assumptions, number>;
 export const usualUsage = Object.fromEntries(Object.entries(assumptions).map(([name, [value]]) => [name, value])) as Usage;
 
 /**
- * Assumptions from a command line.
- * @throws StartError naming the first that is none, and those that there are
+ * Parses assumptions from the command line.
+ * @throws StartError naming the first unknown assumption, and the known ones
  */
 export function readUsage(given: Record<string, string>): Partial<Usage> {
   for (const [name, text] of Object.entries(given)) {

@@ -1,7 +1,7 @@
 import { variables } from '../../functions/core/environment.ts';
 
 export interface Deployment {
-  /** ids by prefix: the name without hyphens */
+  /** logical ids begin with the function's name without hyphens */
   functions: { id: string; memoryGb: number; storageGb: number }[];
   schedules: { functionId: string; everyMinutes: number }[];
   keys: number;
@@ -14,9 +14,9 @@ export interface Deployment {
   machineClients: number;
   logRetentionDays: number;
   isTraced: boolean;
-  /** proofs are required, and their ids are written */
+  /** DPoP proofs are required, so their ids are written */
   isProofRequired: boolean;
-  /** signed policies have ids, which are written */
+  /** signed policies must have ids, which are written */
   isFreshRequired: boolean;
   /** minimum compute units of OpenSearch Serverless */
   collectionUnits: number;
@@ -28,7 +28,7 @@ export interface Resource {
   Properties?: Record<string, any>;
 }
 
-/** An indexing and a search unit, half of each, and as much again as standby. */
+/** Minimum compute units: half a unit each for indexing and search, doubled by standby replicas. */
 const unitsOf = ({ Properties }: Resource): number => (Properties?.StandbyReplicas === 'DISABLED' ? 1 : 2);
 
 export function readDeployment(resources: Record<string, Resource>): Deployment {

@@ -8,7 +8,7 @@ const hours = 730;
 const minutes = hours * 60;
 const seconds = minutes * 60;
 
-/** X-Ray records one request per second, and this share of the others. */
+/** X-Ray records the first request per second, and this share of the others. */
 const tracedShare = 0.05;
 
 /** The maximum cost of traces per month, and per million requests. */
@@ -22,7 +22,7 @@ const logLineOverhead = 26;
 
 const logCompression = 0.15;
 
-/** Deleted snapshots are kept for up to two days. An index is built twice a day without changes, at most hourly with them. */
+/** Old snapshots are kept for up to two days. The index is built twice a day without changes, and at most hourly with changes. */
 const snapshotsKept = 10;
 const buildsWithoutChanges = 2 * 30;
 
@@ -30,27 +30,27 @@ const gigabytes = (bytes: number): number => bytes / 1e9;
 const sum = (amounts: number[]): number => amounts.reduce((total, amount) => total + amount, 0);
 
 /**
- * Traces by X-Ray's default rule: the first request of each second, and 5 % of the others. Requests arrive at random, so that the number
- * of seconds in which there is one follows from their rate.
+ * Traces recorded by X-Ray's default rule: the first request of each second, and 5 % of the others. Assumes that requests arrive at random,
+ * which determines the number of seconds with at least one.
  */
 function tracesOf(requests: number): number {
   const first = seconds * (1 - Math.exp(-requests / seconds));
   return first + tracedShare * (requests - first);
 }
 
-/** Reads of a value that each reader caches for a minute, if all together use it `uses` times a month. */
+/** Reads per month of a value that each reader caches for a minute, given the total number of uses. */
 function readsOfCached(uses: number, readers: number): number {
   if (readers === 0) return 0;
   const perMinute = uses / readers / minutes;
   return uses / (1 + perMinute);
 }
 
-/** Read units for the whole registry: the names, the lists of intents, and each record. */
+/** Read units to read the whole registry: names, lists of intents, and every record. */
 const readsOfRegistry = ({ intents, services, pointerBytes }: Usage): number => 2 * services + intents + (intents * pointerBytes) / 4096;
 
 const isCounting = ({ functionId }: Deployment['schedules'][number]): boolean => functionId.startsWith('countusage');
 
-/** Runs, seconds and read units per month of background functions, except for counting. */
+/** Runs, seconds and read units per month of background functions other than counting. */
 function background(deployment: Deployment, usage: Usage) {
   const builds = deployment.buckets > 0 ? buildsWithoutChanges + usage.changedHours + usage.bulkChanges : 0;
   const others = deployment.schedules.filter((schedule) => !isCounting(schedule));
@@ -72,7 +72,7 @@ function counting({ schedules }: Deployment, executions: number, usage: Usage) {
   const scheduled = sum(schedules.filter(isCounting).map(({ everyMinutes }) => minutes / everyMinutes));
   const totalsOf = (slots: number): number =>
     slots * sum([usage.services, usage.intents, usage.agentPairs].map((things) => distinct(executions / slots, things)));
-  // Executions of a minute are added up as long as it lasts, and again when it is over.
+  // The executions of a minute are summed during the minute, and again after it.
   const sums = 2 * minutes;
   const busy = distinct(executions, sums);
   const marks = deliveries + Math.min(deliveries, 8 * busy) + busy;
@@ -80,7 +80,7 @@ function counting({ schedules }: Deployment, executions: number, usage: Usage) {
     runs: scheduled + deliveries,
     seconds: scheduled * usage.lookSeconds + deliveries * usage.countSeconds,
     writes: executions + marks + totalsOf(sums) + totalsOf(hours) + totalsOf(hours / 24),
-    // eight partitions of marks and one of hours and days, those of executions, and totals that have been written already
+    // eight partitions of marks, one of hours and days, those of executions, and existing totals
     reads: 10 * scheduled + 11 * busy + (2 * executions) / 10,
   };
 }
@@ -156,7 +156,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
     'CloudWatch Contributor Insights':
       deployment.insightRules * (cost(cloudWatch.prices.insightRule, 1) + cost(cloudWatch.prices.insightEvent, executions)),
     'CloudWatch dashboard': cost(cloudWatch.prices.dashboard, deployment.dashboards),
-    // One says that a schedule runs.
+    // One metric shows that a schedule runs.
     'CloudWatch metrics': cost(cloudWatch.prices.metric, 1 + (executions > 0 ? usage.metrics : 0)),
     'X-Ray': deployment.isTraced ? cost(xray.prices.trace, tracesOf(requests) + scheduled.runs) : 0,
     'Traffic to the internet': cost(transfer.prices.out, gigabytes(requests * usage.answerBytes + executions * usage.upstreamBytes)),
@@ -167,7 +167,7 @@ export function estimate(deployment: Deployment, executions: number, changed: Pa
   };
 }
 
-/** Each check reads the manifest; a build reads it again, writes index and manifest, and leaves the old index for a while. */
+/** Every check reads the manifest; a build reads it again, writes index and manifest, and leaves the old index until it expires. */
 function snapshotCost({ runs, builds }: { runs: number; builds: number }, { buckets }: Deployment, { intents, indexBytes }: Usage): number {
   if (buckets === 0) return 0;
   return (

@@ -5,7 +5,7 @@ export interface Price {
 }
 
 interface PriceList {
-  /** the title of AWS's page with these prices */
+  /** title of the AWS page with these prices */
   page: string;
   asOf: string;
   prices: Record<string, Price>;

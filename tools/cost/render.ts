@@ -27,7 +27,7 @@ function rowsOf(months: MonthlyCost[]): string[][] {
   return [...parts, ['total', ...months.map(({ total }) => dollars(total))]];
 }
 
-/** Aligned columns: the first to the left, the others to the right. */
+/** Aligns columns: the first to the left, the others to the right. */
 function alignColumns(rows: string[][]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   const align = (cell: string, column: number) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0));
@@ -35,8 +35,8 @@ function alignColumns(rows: string[][]): string {
 }
 
 /**
- * The text of `npm run cost`.
- * @param settings - of the deployment, in words
+ * The output of `npm run cost`.
+ * @param settings - description of the deployment's settings
  */
 export const renderCost = (deployment: Deployment, settings: string, usage?: Partial<Usage>): string =>
   [
@@ -50,7 +50,7 @@ const table = (head: string[], rule: string, rows: string[][]): string =>
 
 const amountsTable = (label: string, rows: string[][]): string => table([label, ...levelNames], '|---|---:|---:|---:|', rows);
 
-/** The settings priced in docs/cost.md, with further assumptions about deployments that use them. */
+/** The settings priced in docs/cost.md, with additional assumptions about deployments that use them. */
 export const pricedSettings = [
   { name: '`tracing=false`', settings: { tracing: false } },
   { name: '`waf=true`', settings: { waf: true } },
@@ -85,9 +85,9 @@ const priceRows = Object.values(priceLists).map(({ page, asOf, prices }) => [
 ]);
 
 /**
- * The text of docs/cost.md.
+ * The content of docs/cost.md.
  * @param standard - a deployment with the default settings
- * @param others - deployments with those of {@link pricedSettings}
+ * @param others - deployments with the {@link pricedSettings}, in that order
  */
 export const renderPage = (standard: Deployment, others: Deployment[]): string => `# Cost
 

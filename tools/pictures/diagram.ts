@@ -11,8 +11,8 @@ export interface Diagram {
 }
 
 /**
- * Reads a sequence diagram: the parties in the first line, then a step in each, `one -> other: text` or `one: text`.
- * @throws TypeError naming the line that is none of these
+ * Parses a sequence diagram: a line with the parties, then a step per line, `one -> other: text` or `one: text`.
+ * @throws TypeError naming the invalid line
  */
 export function readDiagram(source: string): Diagram {
   const [first = '', ...lines] = source.split('\n').filter((line) => line.trim() !== '');

@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # sums in the same order in each run
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # makes sums reproducible
 
 import numpy as np
 
@@ -30,7 +30,7 @@ CHECKED = [
 
 
 def ask_teacher(teacher, texts, folder):
-    """What the teacher says of every piece and every text: half an hour, so it is kept."""
+    """The teacher's vectors of every piece and text. Takes half an hour, so the result is cached."""
     kept = [folder / "pieces.npy", folder / "texts.npy"]
     if all(path.exists() for path in kept):
         return [np.load(path) for path in kept]
@@ -49,7 +49,7 @@ def read_stop_words():
 
 
 def pack(table, vocabulary):
-    """The form that functions/core/search/word-vectors.ts reads."""
+    """Packs the table in the format of functions/core/search/word-vectors.ts."""
     scales = (np.abs(table).max(1) / 127 + 1e-12).astype("<f4")
     rows = np.round(table / scales[:, None]).astype(np.int8)
     words = "\n".join(vocabulary).encode()
@@ -57,7 +57,7 @@ def pack(table, vocabulary):
 
 
 def describe(content, teacher, ignored):
-    """The digest of the file, and some texts with the vectors that a reader of the file has to find."""
+    """The digest of the file, and some texts with their expected vectors."""
     rows, columns, size = struct.unpack("<III", content[:12])
     scales = np.frombuffer(content, "<f4", rows, 12 + size)
     table = np.frombuffer(content, np.int8, rows * columns, 12 + size + rows * 4).reshape(rows, columns) * scales[:, None]

@@ -14,13 +14,13 @@ def fold(text):
 
 
 class Pieces:
-    """A vocabulary: a piece's id is its place in it. What continues a word begins with ##."""
+    """A vocabulary. A piece's id is its index. Pieces that continue a word begin with ##."""
 
     def __init__(self, vocabulary):
         self.ids = {piece: at for at, piece in enumerate(vocabulary)}
 
     def of_word(self, word):
-        """The ids of the longest pieces, from left to right; the unknown piece if some part has none."""
+        """The ids of the longest matching pieces, from left to right; the unknown piece if a part matches none."""
         ids, start = [], 0
         while start < len(word) <= MAX_WORD_LENGTH:
             for end in range(len(word), start, -1):
@@ -34,10 +34,10 @@ class Pieces:
         return ids if start == len(word) else [self.ids[UNKNOWN]]
 
     def of_text(self, text):
-        """With punctuation, as the teacher reads it."""
+        """The ids of a text's pieces with punctuation, as the teacher reads it."""
         return [found for word in re.findall(r"[^\W_]+|[^\w\s]|_", fold(text)) for found in self.of_word(word)]
 
     def of_words(self, text, ignored=frozenset()):
-        """Words alone, without those that are ignored, as the search function reads it."""
+        """The ids of a text's pieces without punctuation and ignored words, as the search function reads it."""
         words = [word for word in re.findall(r"[^\W_]+", fold(text)) if word not in ignored]
         return [found for word in words for found in self.of_word(word)]

@@ -1,4 +1,4 @@
-"""The student: a table of vectors, trained so that their sum over a text points where the teacher's vector of the text points."""
+"""The student: a table of vectors, trained so that their sum over a text has the direction of the teacher's vector of the text."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def unit(rows):
 
 
 def rarity(pieces_of_texts, size):
-    """The inverse document frequency of each piece in the training texts. Questions and intents are weighed by it, so it is part of the table."""
+    """The inverse document frequency of each piece in the training texts. The table includes it as weights of questions and intents."""
     count = np.zeros(size, np.float32)
     for pieces in pieces_of_texts:
         count[list(set(pieces))] += 1
@@ -31,7 +31,7 @@ def sums_of(table, pieces_of_texts):
 
 
 def train(teacher_pieces, teacher_texts, pieces_of_texts, weights, report=print):
-    """A table of TRAINED_COLUMNS columns. The sums are weighted, so whoever sums has to multiply the rows by the weights."""
+    """Trains a table of TRAINED_COLUMNS columns for weighted sums: multiply its rows by the weights before summing."""
     centre = teacher_texts.mean(0)
     directions = np.linalg.svd((teacher_texts - centre)[::2], full_matrices=False)[2][:TRAINED_COLUMNS].T
     targets = unit((teacher_texts - centre) @ directions)
@@ -71,7 +71,7 @@ def train(teacher_pieces, teacher_texts, pieces_of_texts, weights, report=print)
 
 
 def reduce(table, pieces_of_texts, columns=COLUMNS):
-    """Turns the table so that the columns which matter most for texts come first, and keeps so many."""
+    """Rotates the table so that the columns that matter most for texts come first, and keeps the first ones."""
     texts = unit(sums_of(table, [np.array(pieces, int) for pieces in pieces_of_texts if len(pieces) > 0]))
     directions = np.linalg.svd(texts.T @ texts)[0]
     return table @ directions[:, :columns].astype(np.float32)

@@ -1,4 +1,4 @@
-"""The teacher: a forward pass of all-MiniLM-L6-v2 (a BERT of six layers), in numpy alone."""
+"""The teacher: a forward pass of all-MiniLM-L6-v2 (a BERT of six layers), with only numpy."""
 
 import json
 import struct
@@ -16,7 +16,7 @@ FIRST, LAST = 101, 102
 
 
 def read_tensors(content):
-    """The tensors of a safetensors file: the length of a JSON header, the header, the numbers."""
+    """Reads the tensors of a safetensors file: the length of the JSON header, the header, the data."""
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
     return {
@@ -28,7 +28,7 @@ def read_tensors(content):
 
 
 def erf(x):
-    """Abramowitz and Stegun 7.1.26: right to 1.5e-7."""
+    """Abramowitz and Stegun 7.1.26, accurate to 1.5e-7."""
     t = 1 / (1 + 0.3275911 * np.abs(x))
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     return np.sign(x) * (1 - series * np.exp(-x * x))
@@ -50,7 +50,7 @@ class Teacher:
         self.pieces = Pieces(self.vocabulary)
 
     def forward(self, ids, is_given):
-        """The last layer's vectors. `ids` and `is_given` have a row for each text."""
+        """The last layer's vectors. `ids` and `is_given` have a row per text."""
         rows, length = ids.shape
         w = self.tensors
         x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:length]
@@ -83,7 +83,7 @@ class Teacher:
         return x
 
     def embed(self, texts, max_pieces, batch=32):
-        """A vector of length 1 for each text: the mean over its pieces."""
+        """A unit vector for each text: the mean over its pieces."""
         rows = [[FIRST, *self.pieces.of_text(text)[: max_pieces - 2], LAST] for text in texts]
         result = np.zeros((len(rows), self.tensors["embeddings.word_embeddings.weight"].shape[1]), np.float32)
         order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
@@ -100,7 +100,7 @@ class Teacher:
         return result
 
     def embed_pieces(self, batch=1024):
-        """A vector for each piece of the vocabulary by itself."""
+        """A vector for each piece of the vocabulary on its own."""
         count = len(self.vocabulary)
         parts = []
         for start in range(0, count, batch):

@@ -1,4 +1,4 @@
-"""What the vectors are trained on: the glosses and examples of WordNet, and the operations that botocore describes."""
+"""The training texts: glosses and examples of WordNet, and operations described by botocore."""
 
 import gzip
 import html
@@ -14,12 +14,12 @@ MAX_OPERATION = 320
 
 
 def split_name(name):
-    """ListAccessKeys as List Access Keys."""
+    """Splits a name: ListAccessKeys becomes List Access Keys."""
     return re.sub(r"[_\-./]+", " ", re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name))
 
 
 def read_glosses(path):
-    """Each entry of WordNet with its definition, and each of its examples by itself."""
+    """Each entry of WordNet with its definition, and each of its examples separately."""
     texts = []
     with tarfile.open(path) as package:
         for kind in ("noun", "verb", "adj", "adv"):
@@ -35,7 +35,7 @@ def read_glosses(path):
 
 
 def read_operations(path):
-    """Name, service and the beginning of the description of each operation; of each service, its newest version alone."""
+    """Name, service and the beginning of the description of each operation, from the newest version of each service."""
     texts = []
     with zipfile.ZipFile(path) as wheel:
         newest = {}
@@ -52,7 +52,7 @@ def read_operations(path):
 
 
 def sample(texts, count):
-    """So many of the texts, the same in each run."""
+    """Picks `count` of the texts, the same in every run."""
     texts = list(dict.fromkeys(texts))
     random.Random(3).shuffle(texts)
     return texts[:count]

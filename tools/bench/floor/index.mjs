@@ -1,6 +1,6 @@
 /**
- * The least that an execution takes: a signed read and a signed update of DynamoDB, a call of the upstream and a signature check, in plain
- * Node. It has the form of a function's bundle, so that it is measured as one.
+ * The minimum work of an execution in plain Node: a signed read and a signed update of DynamoDB, an upstream call and a signature check. Packaged
+ * like a function's bundle, so that it is measured in the same way.
  */
 import { createHash, createHmac, createPublicKey, createSecretKey, verify } from 'node:crypto';
 import { Agent, request } from 'node:http';

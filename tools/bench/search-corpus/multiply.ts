@@ -1,7 +1,7 @@
 import type { RegistryRecord } from '../../../functions/core/registry/records.ts';
 import { type Document, toRecords } from '../search-corpus.ts';
 
-/** Reproducible numbers from 0 to 1 (a linear congruential generator). */
+/** Reproducible random numbers from 0 to 1 (a linear congruential generator). */
 export function numbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -13,10 +13,10 @@ export function numbers(seed: number): () => number {
 export const pageSize = 1_000;
 
 /**
- * A page of a registry of any size: operations of the corpus mixed with one another. Each takes its words from three, so that words are
- * as frequent as in the corpus.
- * @param size - of the registry, in intents
- * @param from - how many intents the pages before this one have
+ * A page of a registry of any size. Each operation mixes words of three operations of the corpus, so that word frequencies are as in the
+ * corpus.
+ * @param size - size of the registry, in intents
+ * @param from - number of intents in the preceding pages
  * @returns services and their intents
  */
 export const multiply = (documents: readonly Document[], size: number, from: number): RegistryRecord[] =>
