@@ -3,9 +3,9 @@ import { bundleScripts, bundleStyles } from './bundle.ts';
 
 /** A file that a page loads. */
 export interface Asset {
-  /** its name without the digest, for example `console.js` */
+  /** name without the digest, for example `console.js` */
   file: string;
-  /** with a digest of its text, so that it may be cached indefinitely */
+  /** name with a digest of the content, so that it may be cached indefinitely */
   name: string;
   text: string;
 }

@@ -5,13 +5,13 @@ import { buildSync } from 'esbuild';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The CSP forbids `eval`. zod would try it when its first schema is made, which browsers report as an error. */
+/** Stops zod from trying `eval` for its first schema: the CSP forbids that, and browsers would report an error. */
 const withoutEval = '(globalThis.__zod_globalConfig??={}).jitless=true;';
 
 /**
- * Bundles the scripts of the pages. What only admins need, the importer and the pattern engine are separate files, which are loaded when they are needed.
- * Names contain a digest of the content, also where one script names another.
- * @returns `scripts`: contents by names; `licences`: of the packages in them
+ * Bundles the scripts of the pages. The admin views, the importer and the pattern engine are separate files, loaded when needed. File names,
+ * including those in imports, contain a digest of the content.
+ * @returns `scripts`: contents by name; `licences`: licences of the bundled packages
  */
 export function bundleScripts(): { scripts: Record<string, string>; licences: string } {
   const { outputFiles, metafile } = buildSync({
@@ -39,7 +39,7 @@ export function bundleScripts(): { scripts: Record<string, string>; licences: st
   };
 }
 
-/** The style sheet of all pages; the tokens come first. */
+/** Bundles the style sheet of all pages; design tokens come first. */
 export function bundleStyles(): string {
   const { outputFiles } = buildSync({
     entryPoints: [here('styles/console.css')],
@@ -52,7 +52,7 @@ export function bundleStyles(): string {
   return outputFiles[0]?.text ?? '';
 }
 
-/** The licences of the packages in the scripts. */
+/** The licences of the bundled packages. */
 function readLicences(inputs: readonly string[]): string {
   const packages = inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
   return [...new Set(packages)]

@@ -3,8 +3,8 @@ import { errorTable } from '../schemas/errors.ts';
 import type { Asset } from './assets.ts';
 
 /**
- * The pages that the gate serves, and the files that these load: contents by paths, for each kind of document that a function may need.
- * @param protocol - prefix of the references of errors
+ * The served pages and the files that they load: contents by path, for each kind of document that a function may need.
+ * @param protocol - prefix of error references
  */
 export const buildPages = (protocol: string, assets: readonly Asset[]) => ({
   console: { 'console.html': renderConsole(protocol, assets) },
@@ -13,9 +13,9 @@ export const buildPages = (protocol: string, assets: readonly Asset[]) => ({
 });
 
 /**
- * A page of which all addresses are relative, so that it works below any path.
+ * Renders a page with only relative URLs, so that it works below any path.
  * @param script - the asset that it runs
- * @param attributes - further attributes of the root element
+ * @param attributes - additional attributes of the root element
  */
 function renderPage(assets: readonly Asset[], script: string, attributes: string, body: string): string {
   const addressOf = (file: string): string => `docs/${assets.find((asset) => asset.file === file)?.name}`;
@@ -38,7 +38,7 @@ ${body}
 `;
 }
 
-/** The page of the application. The function fills the place of the deployment. */
+/** The console's page. The function fills in the deployment. */
 export const renderConsole = (protocol: string, assets: readonly Asset[]): string =>
   renderPage(
     assets,
@@ -53,8 +53,8 @@ export const renderConsole = (protocol: string, assets: readonly Asset[]): strin
   );
 
 /**
- * What programs, and browsers without JavaScript, read at `/docs`; its script leads to the reference in the console. The function fills the place of
- * the policy, because it knows the address at which the gate is called.
+ * The page at `/docs`, for programs and browsers without JavaScript; its script redirects to the reference in the console. The function fills in the
+ * policy, because it knows the gate's address.
  */
 export const renderReference = (protocol: string, assets: readonly Asset[]): string =>
   renderPage(
@@ -94,5 +94,5 @@ ${Object.entries(errorTable)
 </main>`,
   );
 
-/** Text with code spans as in Markdown. */
+/** Converts text with Markdown code spans to HTML. */
 const toHtml = (text: string): string => escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>');

@@ -9,7 +9,7 @@ import { deployment } from './deployment.ts';
 import { gateUrl } from './gate.ts';
 import { keep, readKept } from './store.ts';
 
-/** The name under which this page is an agent: the same in each visit, because it belongs to the page's key. */
+/** The page's agent id, which stays the same across visits, because it belongs to the page's key. */
 function ownAgentId(): string {
   const kept = localStorage.getItem('agent-id');
   if (kept !== null) return kept;
@@ -20,14 +20,14 @@ function ownAgentId(): string {
 
 export interface ExecutionFacts {
   executionId: string | undefined;
-  /** calls that are left, and of how many */
+  /** remaining calls and the quota */
   left: string | undefined;
 }
 
 let gate: Promise<IntentGate> | undefined;
 let facts: ExecutionFacts = { executionId: undefined, left: undefined };
 
-/** Keeps which policy was accepted for as long as the tab is open; the PAT stays in memory. */
+/** Stores the accepted policy's digest while the tab is open; the PAT stays in memory. */
 const agreementStore = {
   load: async () => {
     const digest = readKept<string | undefined>('accepted-policy', undefined);
@@ -64,7 +64,7 @@ export const obtainPat = async (): Promise<string> => (await (await openAgent())
 
 /**
  * Runs an intent with the key of this page, once the policy has been accepted.
- * @param onPending - gets the state of a call that waits for approval, or is made later
+ * @param onPending - receives the state of a deferred call, for example one that awaits approval
  * @throws IntentGateError
  */
 export async function runIntent(

@@ -7,13 +7,13 @@ import { Panels } from './components/tabs.tsx';
 import { Shown } from './components/text.tsx';
 import { Tree } from './components/tree.tsx';
 
-/** How many rows or members are shown before somebody asks for more. */
+/** Number of rows or members shown at first. */
 const pageLength = 50;
 
-/** Longest text that is shown, in characters; all of it can be copied. */
+/** Maximum length of displayed text, in characters; copying includes all of it. */
 const maxShown = 100_000;
 
-/** An answer as tables, as a tree, or as it came. */
+/** An answer as tables, as a tree, or as received. */
 export const Answer = ({ value }: { value: unknown }) => (
   <div class="answer">
     <Panels
@@ -108,14 +108,14 @@ function List({ items, label }: { items: unknown[]; label: string }) {
 const More = ({ count, onAll }: { count: number; onAll(): void }) =>
   count > 0 ? <Button title={`Show ${count} more`} kind="plain" onClick={onAll} /> : null;
 
-/** A picture if the text is one, in base64 or as a data URL of a kind that cannot run anything; else the text. */
+/** An image if the text is one in base64, or a data URL of a type that cannot run scripts; else the text. */
 function Text({ text, label }: { text: string; label: string }) {
   const address = pictureAddress(text);
   if (address === undefined) return <Shown text={text} />;
   return <img src={address} alt={label} />;
 }
 
-/** What pictures in base64 begin with: PNG, JPEG, GIF and WebP. Not SVG, which is a document. */
+/** Prefixes of base64 images: PNG, JPEG, GIF and WebP. SVG is excluded, because it may contain scripts. */
 const beginnings: [RegExp, string][] = [
   [/^iVBORw0KGgo/, 'image/png'],
   [/^\/9j\//, 'image/jpeg'],

@@ -1,4 +1,4 @@
-/** How many calls are left, and of how many, of the limit that leaves the least; undefined if none applies. */
+/** Remaining calls and quota of the tightest limit; undefined if no limit applies. */
 export function readCallsLeft(headers: Headers): string | undefined {
   const [, name, left] = /"([^"]*)";r=(\d+)/.exec(headers.get('ratelimit') ?? '') ?? [];
   if (left === undefined) return undefined;

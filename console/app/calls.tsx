@@ -13,7 +13,7 @@ export interface Call {
   intentUid: string;
   parameters: Record<string, unknown>;
   durationMs: number;
-  /** the answer; none if the call was refused, or the answer is too large to be kept */
+  /** absent if the call was refused, or the answer is too large to keep */
   answer?: unknown;
   refusal?: string;
   executionId?: string | undefined;
@@ -21,7 +21,7 @@ export interface Call {
 }
 
 const maxKept = 50;
-/** Longest answer that is kept, in characters of JSON. */
+/** Maximum length of kept answers, in characters of JSON. */
 const maxAnswerLength = 20_000;
 
 export const calls = openStore<Call[]>(readKept('calls', []));
@@ -29,7 +29,7 @@ export const calls = openStore<Call[]>(readKept('calls', []));
 export function rememberCall(call: Call): void {
   const { answer, receipt, ...rest } = call;
   const isKept = answer !== undefined && JSON.stringify(answer).length <= maxAnswerLength;
-  // the rest of a receipt can be verified without the answer
+  // keep the receipt, most of which can be verified without the answer
   const kept = isKept ? call : { ...rest, receipt: receipt && { ...receipt, answer: undefined } };
   calls.set([kept, ...calls.get()].slice(0, maxKept));
   keep('calls', calls.get());
@@ -40,7 +40,7 @@ function forgetCalls(): void {
   keep('calls', undefined);
 }
 
-/** What this page has run since the tab was opened. */
+/** The calls made by this page since the tab was opened. */
 export function Calls() {
   const made = useStore(calls);
   return (

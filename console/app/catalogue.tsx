@@ -14,10 +14,10 @@ import { go, linkTo } from './route.ts';
 import { ServiceCards } from './service-cards.tsx';
 import type { CataloguePage, ServiceList } from './wire.ts';
 
-/** How long the page waits for the next letter before it searches, in milliseconds. */
+/** Debounce delay of the search, in milliseconds. */
 const typingMs = 40;
 
-/** The terms of the policy in force, for each intent. */
+/** Reads the policy in force, to look up the terms of intents. */
 export function useTerms(): { termsOf(intent: JudgedIntent): Terms | undefined; isLoading: boolean } {
   const { answer, error } = useRead<Policy>('/api/policy');
   const policy = answer?.value;
@@ -25,7 +25,7 @@ export function useTerms(): { termsOf(intent: JudgedIntent): Terms | undefined; 
   return { termsOf, isLoading: policy === undefined && error === undefined };
 }
 
-/** Services change rarely, so the tab reads them once. */
+/** Services change rarely, so they are read once per tab. */
 let services: ServiceList['services'] | undefined;
 
 function useServices(): { services: ServiceList['services'] | undefined; error: unknown } {
@@ -35,7 +35,7 @@ function useServices(): { services: ServiceList['services'] | undefined; error: 
   return { services, error };
 }
 
-/** All operations, and a search in them that follows what is typed. */
+/** All operations, with search as you type. */
 export function Catalogue({ query }: { query: URLSearchParams }) {
   const filters = Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? ''])) as Filters;
   const page = query.get('page') ?? '1';
@@ -55,11 +55,11 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
     go(linkTo([], { ...next, page: page === '1' ? '' : page }), { isReplacing });
   };
   const isHome = filterNames.every((name) => filters[name] === '') && page === '1';
-  // nothing appears above what is there already
+  // show everything together, so that nothing moves
   const isShown = answer !== undefined && !isPolicyLoading && (!isHome || services !== undefined || servicesError !== undefined);
   const { intents = [], pagination } = answer?.value ?? {};
 
-  /** Arrow keys lead from the search through the hits, and back. */
+  /** Moves the focus between the search field and the hits with the arrow keys. */
   function onKeyDown(event: KeyboardEvent): void {
     const hits = [...(list.current?.querySelectorAll<HTMLElement>('a[data-hit]') ?? [])];
     const field = list.current?.querySelector<HTMLElement>('#query');
@@ -112,7 +112,7 @@ const judged = ({ intent_uid, method, tags, service_name }: CataloguePage['inten
 
 const countOf = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'operation' : 'operations'}`;
 
-/** The tags of what has been found, most frequent first. */
+/** The tags of the found intents, most frequent first. */
 function tagsOf(found: CataloguePage['intents']): string[] {
   const groups = Map.groupBy(
     found.flatMap(({ tags }) => tags),
@@ -123,7 +123,7 @@ function tagsOf(found: CataloguePage['intents']): string[] {
 
 let isFocusWanted = false;
 
-/** The key `/` leads to the search, from everywhere but a field. */
+/** Makes the key `/` focus the search field, except while typing in a field. */
 export function useSearchKey(): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -144,14 +144,14 @@ export function useSearchKey(): void {
   }, []);
 }
 
-/** What is typed is here at once, and in the address when the typing rests. */
+/** The search input, which updates immediately; the URL updates once typing pauses. */
 function SearchField({ text, onText }: { text: string; onText(text: string): void }) {
   const [typed, setTyped] = useState(text);
   const timer = useRef(0);
   const field = useRef<HTMLInputElement>(null);
   const sent = useRef(new Set<string>());
   useEffect(() => {
-    // an address that comes of the typing is older than what has been typed since
+    // ignore URLs that this field has set, which may be older than the input
     if (document.activeElement !== field.current || !sent.current.has(text)) setTyped(text);
   }, [text]);
   useEffect(() => {

@@ -2,8 +2,8 @@ import { quote } from '../../registry/shell-words.ts';
 import { isRawNumber } from '../../schemas/number.ts';
 
 /**
- * Programs that run an intent with these parameters, by the names of languages. They are those of the clients' READMEs and of docs/agents.md, for this
- * intent: a test compares and runs them.
+ * Sample programs that run an intent with these parameters, by language. They are adapted from the clients' READMEs and docs/agents.md; a test
+ * compares and runs them.
  */
 export function listSamples(gateUrl: string, intentUid: string, parameters: Record<string, unknown>): Record<string, string> {
   const given = { intent_uid: intentUid, parameters };
@@ -72,7 +72,7 @@ curl -sS "$BASE_URL/mcp" -H "Authorization: Bearer $PAT" -H 'Content-Type: appli
   };
 }
 
-/** Makes a key, signs the policy, gets a PAT. */
+/** Shell commands that create a key, sign the policy and get a PAT. */
 const patCommands = `(umask 077; mkdir -p ~/.intent-gate); KEY=~/.intent-gate/agent-rsa-key.pem; POLICY=$(mktemp)
 test -f "$KEY" || openssl genrsa -out "$KEY" 2048
 curl -sS "$BASE_URL/api/policy" -o "$POLICY"
@@ -88,7 +88,7 @@ PAT=$(echo "$ANSWER" | sed -n 's/.*"[a-z]*-pat":"\\([^"]*\\)".*/\\1/p')
 : "\${PAT:?"$ANSWER"}"
 `;
 
-/** A value of JSON as Python writes it. */
+/** A JSON value as a Python literal. */
 export function toPython(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

@@ -5,7 +5,7 @@ import { openStore, useStore } from './store.ts';
 
 interface Question {
   sentences: string[];
-  /** what has changed since it was accepted */
+  /** changes since the policy was accepted */
   changes: string[];
   answer(isAccepted: boolean): void;
 }

@@ -4,5 +4,5 @@ const { dataset } = document.documentElement;
 
 export const deployment: Deployment = JSON.parse(dataset.deployment ?? '{}');
 
-/** Prefix of the references of errors. */
+/** Name of the protocol, the prefix of error references. */
 export const protocol = dataset.protocol ?? '';

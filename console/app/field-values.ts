@@ -4,7 +4,7 @@ import type { Issue } from '../../schemas/errors.ts';
 import { isRawNumber, numberText, parseExact } from '../../schemas/number.ts';
 import type { Parameter } from '../../schemas/parameter.ts';
 
-/** A field of a form: a parameter of an intent or an operation, or a member of a record. */
+/** A form field: a parameter of an intent or operation, or a member of a record. */
 export interface Field extends Parameter {
   /** default: the name */
   label?: string;
@@ -12,15 +12,15 @@ export interface Field extends Parameter {
   hint?: string;
   /** labels for the values of `enum`; default: the values */
   labels?: readonly string[];
-  /** `list`: texts separated by commas; `pairs`: the members of an object of texts */
+  /** `list`: comma-separated strings; `pairs`: the members of an object of strings */
   control?: 'check' | 'list' | 'pairs' | 'secret';
-  /** where issues find the value; default: the name */
+  /** path of the value in issues; default: the name */
   path?: readonly string[];
 }
 
 export const pathOf = ({ name, path = [name] }: Field): string => pointer(path);
 
-/** The texts in the fields, by name. An empty field has no value. */
+/** The contents of fields by name. An empty field has no value. */
 export type Typed = Record<string, string>;
 
 interface ReadValues {
@@ -28,7 +28,7 @@ interface ReadValues {
   issues: Issue[];
 }
 
-/** The values in the fields, by name, and the texts that are no values. */
+/** Parses fields to values by name, with an issue for each invalid one. */
 export function readFields(fields: readonly Field[], typed: Typed): ReadValues {
   const values: Record<string, unknown> = {};
   const issues: Issue[] = [];
@@ -49,7 +49,7 @@ export const fieldsOf = (definitions: readonly Parameter[]): Field[] =>
   definitions.map((definition) => ({ ...definition, path: ['parameters', definition.name] }));
 
 /**
- * Reads the parameters of an intent, and checks them by the gate's own rules. The pattern engine has to be loaded if a definition has a pattern.
+ * Parses the parameters of an intent, and validates them with the gate's own rules. If a definition has a pattern, the pattern engine must be loaded.
  */
 export function readParameters(definitions: readonly Parameter[], typed: Typed): ReadValues {
   const { values, issues: unread } = readFields(fieldsOf(definitions), typed);
@@ -58,7 +58,7 @@ export function readParameters(definitions: readonly Parameter[], typed: Typed):
   return { values, issues: [...unread, ...issues.filter(({ path }) => !missed.has(path))] };
 }
 
-/** @throws Error whose message ends the sentence "the value ..." */
+/** @throws Error whose message completes the sentence "the value ..." */
 function readValue({ type, enum: choices, control }: Field, text: string): unknown {
   if (control === 'list') return text.split(',').flatMap((item) => item.trim() || []);
   if (choices !== undefined) return parseJson(text, 'is none of the choices');
@@ -103,7 +103,7 @@ export const typeValues = (fields: readonly Field[], values: Record<string, unkn
     fields.flatMap((field) => (values[field.name] === undefined ? [] : [[field.name, typeValue(field, values[field.name])]])),
   );
 
-/** In a few words, which values are valid. */
+/** Briefly describes the valid values. */
 export function describeType({
   type,
   format,

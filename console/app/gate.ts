@@ -4,25 +4,25 @@ import { openHttp, type SendOptions } from '../../client/http.ts';
 import { parseExact } from '../../schemas/number.ts';
 import { accessToken, hasTokenEnded, renewSession, session } from './session.ts';
 
-/** The address of the gate: the page is at `/console` below it. */
+/** The base URL of the gate; the page is at `/console` below it. */
 export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
 /** Sends each request once: the user decides whether to repeat it. */
 const http = openHttp({ url: gateUrl, maxAttempts: 1, maxWaitMs: 0, parse: parseExact });
 
-/** Sends a request once, and returns the answer whatever its status. */
+/** Sends a request once, and returns the response whatever its status. */
 export const { exchange } = http;
 
 export interface Answered<T> {
   value: T;
-  /** of the record, to be sent back as `If-Match` */
+  /** entity tag of the record, to send as `If-Match` */
   etag: string | undefined;
-  /** how to get the next page: the query of its address */
+  /** query of the next page, if any */
   next: Record<string, string> | undefined;
 }
 
 export interface Asked extends Pick<SendOptions, 'query' | 'headers' | 'body' | 'signal'> {
-  /** with the token of the admin who has signed in */
+  /** sends the signed-in admin's token */
   as?: 'admin';
 }
 
@@ -32,7 +32,7 @@ export interface Asked extends Pick<SendOptions, 'query' | 'headers' | 'body' | 
  */
 export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, { as, ...given }: Asked = {}): Promise<Answered<T>> {
   const send = async () => http.send(method, path, { ...given, ...(as && { headers: { ...given.headers, ...authorization() } }) });
-  // some reads are answered to everybody, with less
+  // renew first, because some reads succeed without a valid token but return less
   if (as && session.get() !== undefined && hasTokenEnded()) await requireSession();
   const answer = await send().catch(async (error: unknown) => {
     if (as && isUnauthorized(error) && (await requireSession())) return send();
@@ -46,7 +46,7 @@ export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: st
   };
 }
 
-/** Most pages that a list is read in. */
+/** Maximum number of pages to read of a list. */
 const maxPages = 50;
 
 /**
@@ -69,14 +69,14 @@ function authorization(): Record<string, string> {
   return token === undefined ? {} : { Authorization: `Bearer ${token}` };
 }
 
-/** @throws SignInEnded if whoever has signed in has to do so again; false if a new token cannot be had now */
+/** @returns false if no new token is available now @throws SignInEnded if the admin must sign in again */
 async function requireSession(): Promise<boolean> {
   const isRenewed = await renewSession();
   if (session.get() !== undefined && accessToken() === undefined) throw new SignInEnded();
   return isRenewed;
 }
 
-/** Nothing was done, since the sign-in has ended. */
+/** Nothing was done, because the session has ended. */
 export class SignInEnded extends Error {
   override readonly name = 'SignInEnded';
   override readonly message = 'Your sign-in has ended. Nothing is lost: sign in again, then try again.';
@@ -84,9 +84,9 @@ export class SignInEnded extends Error {
 
 export const isUnauthorized = (error: unknown): boolean => error instanceof Refusal && error.status === 401;
 
-/** The failure as a sentence for people. */
+/** Describes an error for users. */
 export function describeFailure(error: unknown): string {
-  // what the service has said is a paragraph of its own
+  // only the first line, because the service's response is shown separately
   if (error instanceof Refusal)
     return (error.message.split('\n', 1)[0] ?? '')
       .replace('with GET /api/intents/search', 'with the search')
@@ -101,7 +101,7 @@ interface Work<T> {
   reload(): void;
 }
 
-/** Does some work, and again whenever what it depends on changes; until that is done, the result from before is shown. */
+/** Does work, and repeats it when its inputs change. Returns the previous result until the new one is available. */
 export function useWork<T>(work: () => Promise<T>, inputs: readonly unknown[] = []): Work<T> {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<{ answer?: T; error?: unknown }>({});
@@ -125,7 +125,7 @@ export interface Reading<T> {
   reload(): void;
 }
 
-/** Reads something, and again whenever path or query change; until the new answer is there, the old one is shown. */
+/** Reads a resource, and reads again when path or query change. Returns the previous answer until the new one is available. */
 export function useRead<T>(path: string | undefined, query: Record<string, string> = {}, as?: 'admin'): Reading<T> {
   const [round, setRound] = useState(0);
   const [state, setState] = useState<{ answer?: Answered<T>; error?: unknown; isLoading: boolean }>({ isLoading: true });
@@ -143,7 +143,7 @@ export function useRead<T>(path: string | undefined, query: Record<string, strin
     return () => giveUp.abort();
   }, [asked, round]);
   const isWaiting = state.error instanceof SignInEnded;
-  // what was refused because the sign-in had ended is read as soon as somebody has signed in again
+  // after the session has ended, read again as soon as somebody has signed in
   useLayoutEffect(
     () => (isWaiting ? session.subscribe(() => accessToken() !== undefined && setRound((before) => before + 1)) : undefined),
     [isWaiting],

@@ -4,7 +4,7 @@ import type { Terms } from './policy-terms.ts';
 import { linkTo } from './route.ts';
 import type { CataloguePage } from './wire.ts';
 
-/** What an operation does, what it needs, whether the policy permits it, and its price. */
+/** A search hit: what the operation does and needs, whether the policy permits it, and its price. */
 export const Hit = ({ intent, terms }: { intent: CataloguePage['intents'][number]; terms: Terms | undefined }) => (
   <li>
     <MethodBadge method={intent.method} />

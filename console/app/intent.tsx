@@ -106,7 +106,7 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
   );
 }
 
-/** Members that are shown at once; more are folded. */
+/** Number of members shown at first; more are folded. */
 const maxMembers = 12;
 
 function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
@@ -115,7 +115,7 @@ function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
   return rows.length > maxMembers ? <FoldedTable title="Members" {...table} /> : <Table {...table} />;
 }
 
-/** How many characters of a description are shown before somebody asks for more. */
+/** Maximum length of a collapsed description, in characters. */
 const maxDescribed = 600;
 
 function Description({ text }: { text: string }) {
@@ -128,7 +128,7 @@ function Description({ text }: { text: string }) {
   );
 }
 
-/** What an address brings along, as the list of calls does. */
+/** Initial field contents from the URL, as in links from the list of calls. */
 function startWith(inputs: readonly Parameter[], given: string | null): Typed {
   if (given === null) return {};
   try {
@@ -138,7 +138,7 @@ function startWith(inputs: readonly Parameter[], given: string | null): Typed {
   }
 }
 
-/** What somebody has typed, if it is a request already; else an example. */
+/** Example parameters, overridden by the typed ones. */
 function sampleOf(inputs: readonly Parameter[], typed: Typed): Record<string, unknown> {
   const { values } = readParameters(
     inputs.map(({ pattern: _, ...rest }) => rest),

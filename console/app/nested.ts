@@ -1,7 +1,7 @@
 import type { NestedSchema, Parameter } from '../../schemas/parameter.ts';
 import type { Field } from './field-values.ts';
 
-/** The one type of a schema that allows one besides null; else any. */
+/** The type of a schema, if it allows only one besides null; else `any`. */
 export function typeOf({ type, properties, items, enum: choices }: NestedSchema): Parameter['type'] {
   const [first, ...others] = [type ?? []].flat().filter((one) => one !== 'null');
   if (first !== undefined && others.length === 0) return first;
@@ -15,7 +15,7 @@ export function unfold(schema: NestedSchema): NestedSchema {
   return only && others.length === 0 ? { ...schema, ...unfold(only), description: schema.description ?? only.description } : schema;
 }
 
-/** Whether a value has members or items that get fields of their own. */
+/** Whether a value's members or items get their own fields. */
 export const hasFields = (schema: NestedSchema | undefined): boolean => {
   const { properties, items } = unfold(schema ?? {});
   return (properties !== undefined && Object.keys(properties).length > 0) || items !== undefined;
@@ -55,7 +55,7 @@ const plain: Record<Parameter['type'], unknown> = {
   any: '…',
 };
 
-/** A value to begin with: the default, the first choice, one that the description names, or one of the type, with all that it requires inside. */
+/** An example value: the default, the first choice, one from the description, or a minimal value of the type with its required members. */
 export function exampleOf({ type, default: usual, enum: choices, minimum, format = '', description = '', schema = {} }: Example): unknown {
   const known = usual ?? choices?.[0];
   if (known !== undefined) return known;
@@ -74,7 +74,7 @@ const ofNested = (schema: NestedSchema): Example => {
   return { ...inner, type: typeOf(inner), schema: inner } as Example;
 };
 
-/** What a description names as an example: `such as Asia/Tokyo`. */
+/** An example in a description, as in `such as Asia/Tokyo`. */
 const namedIn = (description: string): string | undefined => {
   const [, quoted, word] =
     /\b(?:for example|such as|e\.g\.|like)[,:]? (?:[`"'“]([^`"'”]+)[`"'”]|([\w./:+@#-]*[\w/]))/i.exec(description) ?? [];

@@ -15,11 +15,11 @@ export interface Member {
 export interface Operation extends Pick<ApiOperation, 'operationId' | 'summary' | 'description' | 'tags'> {
   method: string;
   path: string;
-  /** the security scheme of its token, if it takes one */
+  /** security scheme of its token, if any */
   scheme: string | undefined;
   isTokenRequired: boolean;
   parameters: Field[];
-  /** the media type of the request body, if it has one */
+  /** media type of the request body, if any */
   mediaType: string | undefined;
   body: Body;
   responses: { status: string; description: string; headers: [name: string, description: string][]; mediaType: string; body: Body }[];
@@ -38,7 +38,7 @@ interface ApiRequest {
   body: string | undefined;
 }
 
-/** Reads the operations of the OpenAPI document, in its order. */
+/** The operations of the OpenAPI document, in its order. */
 export function listOperations(document: ApiDocument): Operation[] {
   function resolve<T extends object>(given: T | Reference): T {
     if (!('$ref' in given) || typeof given.$ref !== 'string') return given as T;
@@ -58,7 +58,7 @@ export function listOperations(document: ApiDocument): Operation[] {
     return items ? `array of ${typeOf(items)}` : describeType({ ...schema, type } as unknown as Parameter);
   }
 
-  /** @param above - the schemas that this one is in: one that contains itself is listed once */
+  /** @param above - the enclosing schemas, so that recursive ones are listed once */
   function listMembers(given: JsonSchema, prefix = '', above: readonly JsonSchema[] = []): Member[] {
     const schema = resolve(given);
     if (above.includes(schema)) return [];
@@ -80,7 +80,7 @@ export function listOperations(document: ApiDocument): Operation[] {
     return { members: listMembers(schema), example: example && resolve<{ value?: unknown }>(example).value };
   }
 
-  /** Parameters of one name may be in several places. */
+  /** The field of a parameter. Its name includes the place, because several places may have parameters of the same name. */
   function toField({ name, in: place, required, description, schema: given }: ApiParameter): Field {
     const { const: fixed, ...schema } = resolve(given);
     const shape = { type: 'string', ...schema, ...(fixed !== undefined && { enum: [fixed] }) } as unknown as Parameter;
@@ -121,8 +121,8 @@ interface Nested {
 }
 
 /**
- * The request that the fields of an operation describe.
- * @param values - by the names of fields
+ * Builds the request of an operation.
+ * @param values - values by field name
  */
 export function toRequest({ method, path, parameters, mediaType }: Operation, values: Record<string, unknown>, body: string): ApiRequest {
   const given = (place: string): [string, string][] =>
@@ -139,7 +139,7 @@ export function toRequest({ method, path, parameters, mediaType }: Operation, va
   };
 }
 
-/** The request as a command. Its token is in an environment variable, and never in the text. */
+/** The request as a curl command. The token is in an environment variable, never in the text. */
 export function toCurl(gateUrl: string, { method, path, headers, body }: ApiRequest, scheme: string | undefined): string {
   return [
     `curl -sS -i -X ${method} ${quote(gateUrl + path)}`,

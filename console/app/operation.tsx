@@ -18,7 +18,7 @@ import { accessToken, hasTokenEnded, onOtherUser, renewSession, session } from '
 import { SignIn } from './sign-in.tsx';
 import { openStore, useStore } from './store.ts';
 
-/** Tokens that were pasted or obtained, by security scheme. They stay in memory, and only while the same person is signed in. */
+/** Pasted or obtained tokens by security scheme. Kept in memory, only while the same person is signed in. */
 const tokens = openStore<Record<string, string>>({});
 onOtherUser(() => tokens.set({}));
 
@@ -141,7 +141,7 @@ function TokenField({ scheme, text, isRequired }: { scheme: string; text: string
   );
 }
 
-/** Longest body that is shown, in characters. */
+/** Maximum length of a displayed body, in characters. */
 const maxShown = 100_000;
 
 function Answered({ answer: { status, headers, body, text, durationMs } }: { answer: Exchange }) {
@@ -172,7 +172,7 @@ const Members = ({ body: { members }, label }: { body: Body; label: string }) =>
   />
 );
 
-/** What succeeds with examples; refusals, which all have one form, in a table. */
+/** Successful responses with examples; errors, which share one format, in a table. */
 function Responses({ operationId, responses }: Pick<Operation, 'operationId' | 'responses'>) {
   const isSuccess = ({ status }: { status: string }) => /^[23]/.test(status);
   return (

@@ -7,19 +7,19 @@ import { interpretPolicy, PolicyError, type Rule } from '../../functions/core/po
 import type { Policy } from '../../schemas/policy.ts';
 
 export interface Terms {
-  /** whether whoever accepts the policy may run it: always, under conditions, or never because nothing permits it or something forbids it */
+  /** whether an agent that has accepted the policy may run it: always, under conditions, or never, because nothing permits it or a rule prohibits it */
   access: 'open' | 'conditional' | 'not permitted' | 'prohibited';
   sentences: string[];
-  /** undefined if it costs nothing */
+  /** undefined if it is free */
   price: string | undefined;
-  /** a person approves each call */
+  /** whether a person must approve each call */
   needsApproval: boolean;
 }
 
 /**
  * Reads the policy as the gate does.
- * @param publicUrl - the gate's address for itself, which the policy's targets begin with
- * @returns what it says about an intent; nothing if this page does not understand the policy
+ * @param publicUrl - the gate's public address, with which the policy's targets begin
+ * @returns a function that looks up an intent's terms; it returns undefined if this page does not understand the policy
  */
 export function readTerms(policy: Policy, publicUrl: string): (intent: JudgedIntent) => Terms | undefined {
   try {

@@ -7,7 +7,7 @@ import { session } from './session.ts';
 import { ForAdmins } from './signed-in.tsx';
 import { useStore } from './store.ts';
 
-/** The policy in words; for admins, with another one beside it that is on trial. */
+/** The policy in words; for admins, next to the trial policy. */
 export function PolicyView({ query }: { query: URLSearchParams }) {
   const isAdmin = useStore(session) !== undefined;
   const reading = useRead<PolicyWords>('/api/policy', { view: 'words' });

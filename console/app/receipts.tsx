@@ -17,7 +17,7 @@ import { exchange, useWork } from './gate.ts';
 import { linkTo } from './route.ts';
 import { useStore } from './store.ts';
 
-/** Receipts of the calls of this tab, and of files. */
+/** Receipts of calls in this tab, and from files. */
 export function Receipts({ id }: { id: string | undefined }) {
   const made = useStore(calls).filter(({ receipt }) => receipt);
   const [dropped, setDropped] = useState<ReceiptFile>();
@@ -128,7 +128,7 @@ const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][numb
   );
 };
 
-/** Verifies a receipt, with its place in the log if it is there already. */
+/** Verifies a receipt, with its inclusion in the log if it is already there. */
 async function verify(file: ReceiptFile, trusted: Parameters<typeof verifyReceipt>[1]) {
   const { isWaiting, ...whole } = await completeReceipt(file, exchange).then(
     (found) => ({ ...found, isWaiting: false }),

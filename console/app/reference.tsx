@@ -12,7 +12,7 @@ import { listOperations, type Operation } from './openapi.ts';
 import { OperationView } from './operation.tsx';
 import { linkTo } from './route.ts';
 
-/** The API reference: every operation of the OpenAPI document, and the errors. `selected` is an operation, an error or `errors`. */
+/** The API reference: all operations of the OpenAPI document, and the errors. `selected` is an operation, an error or `errors`. */
 export function ReferenceView({ selected }: { selected: string }) {
   const reading = useRead<ApiDocument>('/openapi.json');
   const { answer, error } = reading;
@@ -97,7 +97,7 @@ const Errors = ({ selected }: { selected: string }) => (
   </Part>
 );
 
-/** An operation, which is drawn when it is unfolded: there are many. */
+/** An operation, rendered once unfolded because there are many. */
 function Folded({ operation, isSelected }: { operation: Operation; isSelected: boolean }) {
   const { operationId, method, path, summary, isTokenRequired } = operation;
   const [isOpen, setOpen] = useState(isSelected);

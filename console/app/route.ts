@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 
-/** The place on the page, from the fragment of the address. It can be linked to, and works below any path. */
+/** The route, from the URL's fragment, so that it can be linked to and works below any path. */
 export interface Route {
   /** decoded, for example `['intents', 'world.example:get-country:v1']` */
   path: string[];
@@ -20,7 +20,7 @@ function decode(segment: string): string {
   }
 }
 
-/** The address of a place; members of the query that are empty are left out. */
+/** The link to a route. Omits empty query parameters. */
 export function linkTo(path: readonly string[], query: Record<string, string> = {}): string {
   const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''));
   return `#/${path.map(encodeURIComponent).join('/')}${given.size > 0 ? `?${given}` : ''}`;
@@ -37,7 +37,7 @@ export function go(link: string, { isReplacing = false } = {}): void {
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => readRoute(location.hash));
-  // an effect that comes after drawing would miss what changes in between
+  // a layout effect, because an effect after painting would miss changes in between
   useLayoutEffect(() => {
     const follow = () => setRoute(readRoute(location.hash));
     addEventListener('hashchange', follow);
@@ -46,5 +46,5 @@ export function useRoute(): Route {
   return route;
 }
 
-/** What follows the origin of an address, which may have places. */
+/** The part of a URL template after the origin. */
 export const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?{]*/, '') || '/';

@@ -34,7 +34,7 @@ type Outcome =
   | { state: 'answered'; answer: Record<string, unknown>; facts: ExecutionFacts; hasReceipt: boolean; durationMs: number }
   | { state: 'failed'; error: unknown };
 
-/** A form of the intent's parameters, and the result of running it. */
+/** A form for the intent's parameters, and the result of running it. */
 export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) {
   const inputs: readonly Parameter[] = intent.input_parameters;
   const [issues, setIssues] = useState<Issue[]>([]);

@@ -7,10 +7,10 @@ import { Shown } from './components/text.tsx';
 import { linkTo } from './route.ts';
 import type { ServiceList } from './wire.ts';
 
-/** How many cards are shown before somebody asks for all. */
+/** Number of cards shown at first. */
 const firstCards = 12;
 
-/** What each service is for. Its logo is on somebody else's server, which the page calls for nothing, so the card has an initial. */
+/** Cards of services. They have initials instead of logos, because the page loads nothing from third-party servers. */
 export function ServiceCards({ services, error }: { services: ServiceList['services']; error: unknown }) {
   const [isAll, setAll] = useState(false);
   if (services.length === 0) return <Failure error={error} />;
@@ -48,7 +48,7 @@ export function ServiceCards({ services, error }: { services: ServiceList['servi
 
 const tones = ['accent', 'good', 'info', 'warn', 'bad'];
 
-/** The first letter of a name, in a colour that stays the same. */
+/** The first letter of a name, in a colour derived from the name. */
 function Avatar({ name }: { name: string }) {
   const hash = Array.from(name).reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521, 7);
   const [initial = '?'] = /[\p{L}\p{N}]/u.exec(name) ?? [];

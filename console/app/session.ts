@@ -3,33 +3,33 @@ import { sha256 } from '../../client/jws.ts';
 import { deployment } from './deployment.ts';
 import { keep, openStore, readKept } from './store.ts';
 
-/** Who has signed in. */
+/** The signed-in person. */
 export interface Session {
   userName: string;
-  /** none once the sign-in has ended: what is on the page stays there, for when the same person signs in again */
+  /** undefined once the session has ended; the page keeps its content in case the same person signs in again */
   tokens: { access: string; refresh: string | undefined } | undefined;
 }
 
-/** Tokens stay in memory, where neither the next user of the browser nor other pages of this origin find them. A reload ends the session. */
+/** Tokens stay in memory, out of reach of the browser's next user and other pages of this origin. A reload ends the session. */
 export const session = openStore<Session | undefined>(undefined);
 
-/** Why nobody is signed in, if somebody has tried. */
+/** Why signing in failed, if it was tried. */
 export const signInFailure = openStore<string | undefined>(undefined);
 
 export const accessToken = (): string | undefined => session.get()?.tokens?.access;
 
-/** What is remembered while somebody is at the user pool's page. Without the code that comes of it, it is worth nothing. */
+/** State kept while the person is on the user pool's page. It is useless without the resulting code. */
 interface SignInAttempt {
   state: string;
   verifier: string;
-  /** where on this page they were */
+  /** fragment of this page to return to */
   place: string;
 }
 
-/** of what the tab keeps about an attempt, and of the channel on which a window hands over the code to the one that has opened it */
+/** name of the kept attempt, and of the channel on which a sign-in window passes the code to its opener */
 const attemptName = 'sign-in';
 
-/** What the user pool has answered to an attempt. */
+/** The user pool's response to an attempt. */
 interface Outcome {
   state: string;
   code: string | null;
@@ -40,20 +40,20 @@ const randomText = (): string => toBase64Url(crypto.getRandomValues(new Uint8Arr
 const callback = (): string => `${deployment.publicUrl}/console`;
 
 /**
- * Leads to the user pool's page: authorization code with PKCE (RFC 7636). If a sign-in has ended, that page gets a window of its own, so that
- * all that is on this one stays there.
- * @param isHere - without another window: of what is on this page, only what the tab keeps is there again afterwards
+ * Opens the user pool's page: authorization code with PKCE (RFC 7636). After a session has ended, it opens in a separate window, so that this
+ * page keeps its content.
+ * @param isHere - whether to use this window; afterwards, only content that the tab stores is left
  */
 export async function beginSignIn({ isHere = session.get() === undefined } = {}): Promise<void> {
   const { signIn, publicUrl } = deployment;
   if (!signIn) return;
   if (!location.href.startsWith(`${publicUrl}/`)) {
-    // the user pool leads back to the public address only, and what this tab keeps is not there
+    // the user pool redirects only to the public address, which cannot access this origin's storage
     location.assign(callback() + location.hash);
     return;
   }
   const attempt: SignInAttempt = { state: randomText(), verifier: randomText(), place: location.hash };
-  // opened before anything is waited for: browsers allow it only in answer to a click
+  // opened before any await, because browsers allow it only in response to a click
   const other = isHere ? null : open('', '_blank', 'popup,width=520,height=720');
   if (!isHere && other === null) {
     signInFailure.set(blocked);
@@ -73,15 +73,15 @@ export async function beginSignIn({ isHere = session.get() === undefined } = {})
   (other ?? window).location.assign(`${signIn.domain}/oauth2/authorize?${query}`);
 }
 
-/** Said if the browser opens no window. */
+/** Message if the browser blocks the window. */
 export const blocked =
   'The browser has not opened the window for signing in. Allow windows for this page, then sign in again. You can also sign in here: what you have typed is kept, but not a document that you have chosen, nor the values of a credential.';
 
 let outcomes: BroadcastChannel | undefined;
 
-/** The window that has been opened ends up on this page, too, and hands over what the user pool has answered. */
+/** Waits for the response of the user pool, which the opened window passes on when it returns to this page. */
 function awaitOutcome(attempt: SignInAttempt, other: Window): void {
-  // the user pool's page gets no hold of this one
+  // keeps the user pool's page from accessing this one
   other.opener = null;
   outcomes?.close();
   const channel = new BroadcastChannel(attemptName);
@@ -94,7 +94,7 @@ function awaitOutcome(attempt: SignInAttempt, other: Window): void {
   };
 }
 
-/** If the user pool has just led back here: exchanges its code for tokens, and goes to where the person was. */
+/** After a redirect from the user pool: exchanges the code for tokens, and returns to where the person was. */
 export async function finishSignIn(): Promise<void> {
   const query = new URLSearchParams(location.search);
   const [code, state] = [query.get('code'), query.get('state')];
@@ -103,7 +103,7 @@ export async function finishSignIn(): Promise<void> {
   const isOwn = attempt?.state === state;
   history.replaceState(null, '', location.pathname + (isOwn ? attempt.place : ''));
   if (!isOwn) {
-    // only a window that has begun with this state has the verifier, without which the code is worth nothing
+    // only the window that began with this state has the verifier, without which the code is useless
     const channel = new BroadcastChannel(attemptName);
     channel.postMessage({ state, code } satisfies Outcome);
     channel.close();
@@ -125,7 +125,7 @@ async function redeem({ verifier }: SignInAttempt, code: string | null): Promise
 
 let renewal: Promise<boolean> | undefined;
 
-/** Gets another token for whoever has signed in; false if that cannot be done now, or if they have to sign in again. */
+/** Renews the access token. @returns false if that is not possible now, or the person must sign in again */
 export function renewSession(): Promise<boolean> {
   renewal ??= renew().finally(() => {
     renewal = undefined;
@@ -140,7 +140,7 @@ async function renew(): Promise<boolean> {
     const { refresh } = before.tokens ?? {};
     if (refresh !== undefined && (await exchange({ grant_type: 'refresh_token', refresh_token: refresh }))) return true;
   } catch {
-    // the user pool does not answer: the refresh token may still be good
+    // the user pool does not answer, so the refresh token may still be valid
     return false;
   }
   if (session.get() !== before) return false;
@@ -149,7 +149,7 @@ async function renew(): Promise<boolean> {
   return false;
 }
 
-/** Waits until somebody has signed in again whose sign-in has ended, or has signed out. */
+/** If the session has ended, waits until the person signs in again or signs out. */
 export function awaitSession(): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -163,10 +163,10 @@ export function awaitSession(): Promise<void> {
   });
 }
 
-/** Whether the token has ended already. Some reads are answered all the same then, with less. */
+/** Whether the token has expired. Some reads succeed anyway, but return less. */
 export const hasTokenEnded = (): boolean => Number(readClaims(accessToken() ?? '').exp ?? 0) * 1_000 <= Date.now();
 
-/** Forgets what belongs to one person as soon as somebody else is signed in, or nobody. */
+/** Calls `forget` as soon as another person is signed in, or nobody. */
 export function onOtherUser(forget: () => void): void {
   let owner = session.get()?.userName;
   session.subscribe(() => {
@@ -200,7 +200,7 @@ async function exchange(grant: Record<string, string>): Promise<boolean> {
   return true;
 }
 
-/** What the token says, to be shown; whether it is good is for the gate to say. */
+/** Unverified claims of the token, for display; the gate verifies it. */
 function readClaims(token: string): { username?: string; exp?: number } {
   try {
     const [, claims = ''] = token.split('.');

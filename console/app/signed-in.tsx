@@ -21,7 +21,7 @@ export function Account() {
   );
 }
 
-/** Why somebody is not signed in, or no longer. */
+/** Says why the user is not, or no longer, signed in. */
 export function SignInNotice() {
   const text = useStore(signInFailure);
   if (text === undefined) return null;
@@ -34,7 +34,7 @@ export function SignInNotice() {
 
 let loaded: ComponentType<Route> | undefined;
 
-/** What admins see, which is loaded when one has signed in. */
+/** The admin views, which are loaded once an admin has signed in. */
 export function ForAdmins(route: Route) {
   const current = useStore(session);
   const isSignedIn = current !== undefined;
@@ -66,6 +66,6 @@ export function ForAdmins(route: Route) {
   }
   if (!loaded) return <Failure error={error} />;
   const View = loaded;
-  // nobody sees what somebody else has begun
+  // the key resets the view when another person signs in
   return <View key={current.userName} {...route} />;
 }

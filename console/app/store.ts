@@ -1,7 +1,7 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { parseExact } from '../../schemas/number.ts';
 
-/** A value that several views show. */
+/** A value shared by several views. */
 export interface Store<T> {
   get(): T;
   set(value: T): void;
@@ -26,12 +26,12 @@ export function openStore<T>(initial: T): Store<T> {
 
 export function useStore<T>(store: Store<T>): T {
   const [, redraw] = useState({});
-  // an effect that comes after drawing would miss what changes in between
+  // a layout effect, because an effect after painting would miss changes in between
   useLayoutEffect(() => store.subscribe(() => redraw({})), [store]);
   return store.get();
 }
 
-/** A value that the tab keeps until it is closed. Never a secret: other pages of this origin could read it. */
+/** Reads a value kept until the tab is closed. Never keep secrets: other pages of this origin could read them. */
 export function readKept<T>(name: string, otherwise: T): T {
   try {
     const kept = sessionStorage.getItem(name);
@@ -41,17 +41,17 @@ export function readKept<T>(name: string, otherwise: T): T {
   }
 }
 
-/** Without room, or where storage is turned off, nothing is kept. */
+/** Keeps a value until the tab is closed, unless storage is full or disabled. */
 export function keep(name: string, value: unknown): void {
   try {
     if (value === undefined) sessionStorage.removeItem(name);
     else sessionStorage.setItem(name, JSON.stringify(value));
   } catch {
-    // the page works without it
+    // the page works without storage
   }
 }
 
-/** A state that outlives a reload and a sign-in: what somebody has typed. What it begins with is not kept. */
+/** A state for user input that survives reloads and sign-ins. The initial value is not stored. */
 export function useDraft<T>(name: string, initial: T): [T, (value: T) => void] {
   const [value, setValue] = useState<T>(() => readKept(name, initial));
   return [

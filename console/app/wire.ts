@@ -5,7 +5,7 @@ import type { approvalPage } from '../../schemas/deferred.ts';
 import type { cataloguePage, intentList } from '../../schemas/intent.ts';
 import type { serviceList } from '../../schemas/service.ts';
 
-/** Answers of the gate, as its schemas describe them. */
+/** Response types of the gate, from its schemas. */
 export type CataloguePage = z.infer<typeof cataloguePage>;
 export type IntentList = z.infer<typeof intentList>;
 export type ServiceList = z.infer<typeof serviceList>;

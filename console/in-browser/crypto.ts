@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 
-/** The part of `node:crypto` that the gate's code and the importer use: digests of texts, at once. (Web Crypto answers later.) */
+/** The part of `node:crypto` that the gate's code and the importer use: synchronous digests of strings. (Web Crypto is asynchronous.) */
 export function createHash(_algorithm: 'sha256') {
   const hash = sha256.create();
   const chain = {
@@ -21,5 +21,5 @@ export function createHash(_algorithm: 'sha256') {
   return chain;
 }
 
-/** A random integer of at least 0 and less than `maximum`, which is at most 2^32. */
+/** A random integer from 0 to `maximum` - 1. `maximum` is at most 2^32. */
 export const randomInt = (maximum: number): number => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % maximum;

@@ -5,7 +5,7 @@ export const isIPv6 = (text: string): boolean => /^[0-9a-f:.]+$/i.test(text) && 
 
 export const isIP = (text: string): 0 | 4 | 6 => (isIPv4(text) ? 4 : isIPv6(text) ? 6 : 0);
 
-/** Both families as binary digits; IPv6 addresses in any spelling. */
+/** An address as binary digits; IPv6 addresses in any spelling. */
 function digitsOf(address: string): string {
   if (isIPv4(address))
     return address

@@ -6,16 +6,16 @@ import { Command } from './record-form.tsx';
 
 interface ActProps {
   title: string;
-  /** asks first */
+  /** asks for confirmation */
   isDangerous?: boolean;
-  /** the command that does the same */
+  /** the equivalent command */
   command: string;
-  /** false if it was not done after all */
+  /** performs the action; resolves to false if it was not performed after all */
   act(): Promise<unknown>;
   onDone(): void;
 }
 
-/** A button that changes something, says what came of it, and shows the command that does the same. */
+/** A button for a change. It reports the result and shows the equivalent command. */
 export function Act({ title, isDangerous = false, command, act, onDone }: ActProps) {
   const [state, setState] = useState<'idle' | 'asked' | 'running'>('idle');
   const [failure, setFailure] = useState<unknown>();

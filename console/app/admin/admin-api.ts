@@ -2,10 +2,10 @@ import { type Api, openApi } from '../../../registry/api.ts';
 import { gateUrl, SignInEnded } from '../gate.ts';
 import { accessToken, awaitSession, hasTokenEnded, renewSession, session } from '../session.ts';
 
-/** The gate's API as the command line uses it, with the token of the admin who has signed in. */
+/** The API client of the command line, with the token of the signed-in admin. */
 export const openAdminApi = (): Api => openApi(gateUrl, openTokens());
 
-/** If the sign-in has ended, the work waits until the same person has signed in again, and goes on where it has stopped. */
+/** After the session has ended, waits until the same person has signed in again, and then continues. */
 function openTokens() {
   const owner = session.get()?.userName;
   return {

@@ -71,7 +71,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** What each agent has executed in the last day, of the 200 that executed most. */
+/** Executions of the last day by agent, for the 200 busiest agents. */
 function useUsedByAgents(): Map<string, AgentUsage> {
   const { agents = [] } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin').answer?.value ?? {};
   return new Map(agents.map((own) => [own.agent_id, own]));
@@ -101,7 +101,7 @@ const columns: readonly Column<Row>[] = [
 
 const tabs = Object.fromEntries(agentState.options.map((option) => [stateNames[option], linkTo(['agents'], { state: option })]));
 
-/** Leads to an agent by its id, its key or both, whether or not it has asked for anything. */
+/** Opens an agent by id, key or both, even if it has never sent a request. */
 function LookUp() {
   const [typed, setTyped] = useState<Typed>({});
   const [id = '', key = ''] = [typed.id?.trim(), typed.key?.trim()];
@@ -133,7 +133,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
     ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) });
-  // also one that was only blocked is unknown once the block is lifted
+  // an agent that was only blocked is also unknown once the block is lifted
   const isUnknown = error instanceof Refusal && error.status === 404;
   const agent = isUnknown ? undefined : answer?.value;
   const key = agent ? agent.key_thumbprint : thumbprint;
@@ -210,7 +210,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   );
 }
 
-/** How much an agent has used of the limits and budgets of the policy, each with the rule that states it. */
+/** An agent's usage of the policy's limits and budgets, each with its rule. */
 function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
   const policy = useRead<Policy>('/api/policy').answer?.value;
   if (usage.length === 0) return null;
@@ -232,7 +232,7 @@ function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
   );
 }
 
-/** What an agent has executed in the last day, next to what can be done about it. */
+/** An agent's executions in the last day, shown beside the actions. */
 function Evidence({ agentId }: { agentId: string }) {
   const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
   const own = answer?.value.agents.find(({ agent_id }) => agent_id === agentId);
@@ -246,7 +246,7 @@ function Evidence({ agentId }: { agentId: string }) {
   );
 }
 
-/** The candidates, if an id has several keys or a key several ids. */
+/** Links to the candidates, if an id has several keys or a key several ids. */
 function Meant({ id, thumbprint, refusal: { details } }: { id: string | undefined; thumbprint: string | undefined; refusal: Refusal }) {
   const listOf = (name: string) => (Array.isArray(details[name]) ? details[name].map(String) : []);
   return (

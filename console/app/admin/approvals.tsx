@@ -17,12 +17,12 @@ import { Command } from './record-form.tsx';
 
 const path = '/api/approvals';
 
-/** How often the inbox is read again, in milliseconds. */
+/** Refresh interval of the inbox, in milliseconds. */
 const refreshMs = 15_000;
 
 const describePrices = ({ prices }: Approval): string => prices.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
 
-/** The calls that wait for the approval of whoever has signed in, oldest first. */
+/** The calls that await the signed-in admin's approval, oldest first. */
 export function Approvals({ query }: { query: URLSearchParams }) {
   const reading = useRead<ApprovalPage>(path, Object.fromEntries(query), 'admin');
   const { answer, reload } = reading;
@@ -55,7 +55,7 @@ export function Approvals({ query }: { query: URLSearchParams }) {
 
 const maxListed = 200;
 
-/** The arguments as a sentence would have them: `amount is 501, reason is "damaged"`. */
+/** The arguments as part of a sentence: `amount is 501, reason is "damaged"`. */
 function describeArguments(parameters: Approval['parameters']): string {
   const text = Object.entries(parameters)
     .map(([name, value]) => `${name} is ${JSON.stringify(value)}`)
@@ -63,7 +63,7 @@ function describeArguments(parameters: Approval['parameters']): string {
   return text.length > maxListed ? `${text.slice(0, maxListed)}…` : text;
 }
 
-/** Reads a call that waits: it is on one of the pages of the list. */
+/** Finds a pending call in the pages of the list. */
 async function readApproval(id: string): Promise<Approval | undefined> {
   for (let query: Record<string, string> | undefined = {}; query; ) {
     const { value, next }: { value: ApprovalPage; next: Record<string, string> | undefined } = await ask('GET', path, {
@@ -77,7 +77,7 @@ async function readApproval(id: string): Promise<Approval | undefined> {
   return undefined;
 }
 
-/** One call as it will be made, and what may be decided about it. */
+/** A pending call in full, with the possible decisions. */
 export function ApprovalView({ id }: { id: string }) {
   const { answer, error, reload } = useWork(async () => ({ approval: await readApproval(id) }), [id]);
   const approval = answer?.approval;
@@ -92,7 +92,7 @@ export function ApprovalView({ id }: { id: string }) {
     } catch (failure) {
       const details = failure instanceof Refusal ? (failure.details as Partial<Decided> & { reason?: string }) : {};
       if (details.reason !== 'decided' || !details.decided_by) throw failure;
-      // somebody else was faster
+      // somebody else has decided first
       setDecided(details as Decided);
     }
   };

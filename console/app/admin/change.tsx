@@ -10,7 +10,7 @@ import { go, linkTo } from '../route.ts';
 import { Act } from './act.tsx';
 import { openAdminApi } from './admin-api.ts';
 
-/** One change: who made it, what it changed in each record, and how to undo it. */
+/** A change: who made it, the differences in each record, and how to undo it. */
 export function ChangeView({ seq }: { seq: string }) {
   const reading = useRead<ChangeDetails>(`/api/changes/${seq}`, {}, 'admin');
   return (

@@ -15,7 +15,7 @@ import { type Field, readFields, type Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
 import { Act } from './act.tsx';
 
-/** Where a value is sent: members of the body, and the option of the command. */
+/** Where a value can be sent, with the path in the request body; the key is the command's option. */
 const places = {
   header: { label: 'Header field', path: ['headers'] },
   query: { label: 'Query parameter', path: ['query'] },
@@ -57,14 +57,14 @@ const typeOf = (place: keyof typeof places, name = ''): Typed => ({ place: JSON.
 
 interface CredentialProps {
   id: string;
-  /** null if there is none; undefined if the gate does not say */
+  /** null if there is no credential; undefined if the gate does not say */
   facts: CredentialFacts | null | undefined;
-  /** names that the document of the API demands, by place */
+  /** names that the API's document requires, by place */
   suggested: URLSearchParams;
   onChanged(): void;
 }
 
-/** What is known of the credential, never a value; and a form that sets it. Values stay in the memory of the page, and only until they are sent. */
+/** Shows facts about the credential, never a value, and a form to set it. Values are kept only in memory, until they are sent. */
 export function Credential({ id, facts, suggested, onChanged }: CredentialProps) {
   const path = `/api/services/${id}/credential`;
   const [values, setValues] = useState(() => startWith(facts, suggested));
@@ -151,7 +151,7 @@ function Known({ facts }: Pick<CredentialProps, 'facts'>) {
   );
 }
 
-/** The names of the current values, else those that the document demands. */
+/** Initial rows: the names of the current values, else those that the document requires. */
 function startWith(facts: CredentialFacts | null | undefined, suggested: URLSearchParams): Typed[] {
   const headers = facts?.headers ?? suggested.getAll('header');
   const query = facts?.query ?? suggested.getAll('query');
@@ -159,7 +159,7 @@ function startWith(facts: CredentialFacts | null | undefined, suggested: URLSear
   return found.length > 0 ? found : [typeOf('header')];
 }
 
-/** The body that the fields describe. Values without name and text are left out. */
+/** The request body from the fields. Omits values without name and text. */
 function readBody(values: readonly Typed[], others: object): { body: CredentialInput; repeated: Issue[] } {
   const first: Record<string, Record<string, string>> = {};
   const next: typeof first = {};

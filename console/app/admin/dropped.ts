@@ -1,18 +1,18 @@
-/** Files that somebody has dropped or chosen, by their paths. */
+/** Dropped or chosen files by path. */
 export interface Dropped {
-  /** of the file or folder, for people */
+  /** display name of the file or folder */
   name: string;
   files: Map<string, File>;
 }
 
-/** Most files of a folder. */
+/** Maximum number of files in a folder. */
 const maxFiles = 5_000;
 
 const isRead = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|\/)(\.|node_modules\/)/.test(path);
 
 /**
- * The files of a field; undefined if none was chosen. A single file is taken whatever its name is.
- * @throws Error if there are too many, or none that can be read
+ * The files in a file input; undefined if none was chosen. A single file is accepted whatever its name.
+ * @throws Error if there are too many files, or none of a supported type
  */
 export function chosenFiles(files: FileList | null): Dropped | undefined {
   const found = [...(files ?? [])].map((file): [path: string, file: File] => [file.webkitRelativePath || file.name, file]);

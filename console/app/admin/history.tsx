@@ -42,12 +42,12 @@ export function History({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** A page of the log, and the link to the next. */
+/** A page of the log, with a link to the next. */
 export function Changes({ asked }: { asked: Record<string, string> }) {
   const reading = useRead<ChangePage>('/api/changes', { page_size: '50', ...asked }, 'admin');
   const services = useRead<ServiceList>('/api/services', { page_size: '100' });
   const names = new Map(services.answer?.value.services.map(({ service_id, service_name }) => [service_id, service_name]));
-  // names that come later would move the columns
+  // wait for the names, because late ones would move the columns
   const isNamed = services.answer !== undefined || services.error !== undefined;
   const { value: { entries, head } = {}, next } = (isNamed && reading.answer) || {};
   return (
@@ -77,7 +77,7 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
   );
 }
 
-/** What was done, and how often if more than once: `create intent (28), delete intent`. */
+/** The actions, counted if repeated: `create intent (28), delete intent`. */
 function countChanges({ changes }: LogEntry): string {
   const groups = Map.groupBy(changes, ({ action, kind }) => `${action} ${kind}`);
   return [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length})` : what)).join(', ');
@@ -85,7 +85,7 @@ function countChanges({ changes }: LogEntry): string {
 
 const places: Partial<Record<string, string>> = { service: 'services', intent: 'intents', agent: 'agents' };
 
-/** What it was done to: one record, or several, which are shown when somebody asks for them. */
+/** The changed record, or several records that can be unfolded. */
 function Records({ entry: { changes }, names }: { entry: LogEntry; names: ReadonlyMap<string, string> }) {
   const [first] = changes;
   if (first && changes.length === 1) {

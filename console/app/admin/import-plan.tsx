@@ -21,9 +21,9 @@ const missingTitle =
 
 interface ImportPlanProps {
   dry: DryRun;
-  /** @param dry - with what was chosen of it */
+  /** @param dry - reduced to the chosen operations */
   onApply(dry: DryRun): void;
-  /** another file is the document */
+  /** called if another file is chosen as the document */
   onMain(main: string): void;
 }
 
@@ -51,7 +51,7 @@ const columns: readonly Column<Intent>[] = [
 
 const uidOf = ({ input }: Intent): string => input.intent_uid;
 
-/** What an import would do, of which operations can be left out. */
+/** What an import would do; operations can be deselected. */
 export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
   const { plan, changes, main, candidates, files, missing } = dry;
   const { intents, service, unchanged, foreign, unwanted } = changes;
@@ -126,5 +126,5 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
   );
 }
 
-/** `1 intent is`, `2 intents are` */
+/** `1 intent is` or `2 intents are`. */
 const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? ' is' : 's are'}`;

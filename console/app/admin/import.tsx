@@ -24,7 +24,7 @@ type State =
   | { step: 'planned' | 'interrupted'; dry: DryRun }
   | { step: 'imported'; applied: Applied; dry: DryRun };
 
-/** What somebody has dropped, and how far the import of it is. */
+/** The dropped files, and the state of their import. */
 interface Work {
   dropped: Dropped | undefined;
   state: State;
@@ -43,7 +43,7 @@ const fields = [
 
 type Choices = Record<(typeof fields)[number]['name'], string>;
 
-/** It belongs to the page, not to the view: an import goes on while its admin looks at something else, or signs in again. */
+/** Belongs to the page, not the view, so that an import continues while the admin opens other views or signs in again. */
 const work = openStore<Work>({ dropped: undefined, state: { step: 'choose' }, failure: undefined });
 
 onOtherUser(() => work.set({ dropped: undefined, state: { step: 'choose' }, failure: undefined }));
@@ -52,10 +52,10 @@ addEventListener('beforeunload', (event) => {
   if (work.get().state.step === 'importing') event.preventDefault();
 });
 
-/** The importer is large, so it is loaded when the first document is there. */
+/** Loads the importer, which is large, only when it is needed. */
 const loadImporter = () => import('./importer.ts');
 
-/** Changes the work, unless it has become that of somebody else in the meantime. */
+/** Returns a function that updates the work, unless another person has signed in meanwhile. */
 function openWork(dropped: Dropped): (state: State, failure?: unknown) => void {
   const begunBy = session.get()?.userName;
   return (state, failure) => {
@@ -76,7 +76,7 @@ async function read(dropped: Dropped, { baseUrl, draft }: Choices, main?: string
   }
 }
 
-/** After the browser has drawn what the page shows: a large document keeps it busy for a while. */
+/** Resolves once the browser has painted, before a large document blocks it. */
 const shown = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 async function apply(dropped: Dropped, dry: DryRun): Promise<void> {
@@ -91,7 +91,7 @@ async function apply(dropped: Dropped, dry: DryRun): Promise<void> {
   }
 }
 
-/** Registers the operations of a document: what would be done first, then the same with a progress bar. */
+/** Imports a document: first shows the plan, then applies it with a progress bar. */
 export function Import() {
   const { dropped, state, failure } = useStore(work);
   const [choices, setChoices] = useDraft<Choices>('import', { baseUrl: '', draft: '' });
@@ -208,7 +208,7 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
   );
 };
 
-/** The page of the service, which asks for what the document says that callers prove themselves by. */
+/** Link to the service, with the form for the credential that the document requires, if any. */
 function linkToCredential(serviceId: string, { credentialPlaces }: DryRun['plan']): string {
   const query = new URLSearchParams(credentialPlaces.map(({ kind, name }) => [kind, name]));
   return query.size > 0 ? `${linkTo(['services', serviceId], { tab: 'credential' })}&${query}` : linkTo(['services', serviceId]);

@@ -17,11 +17,11 @@ interface ImportChoices {
   /** address of the API, overriding the document */
   baseUrl?: string | undefined;
   isDraft: boolean;
-  /** which of the files is the document, if that has been chosen */
+  /** path of the file that is the document, if chosen */
   main?: string | undefined;
 }
 
-/** What an import would do: nothing is changed yet. */
+/** What an import would change. */
 export interface DryRun extends Planned {
   changes: ServiceChanges;
 }
@@ -38,7 +38,7 @@ const openContext = (onProgress: OnProgress) => ({
   },
 });
 
-/** A refusal of the token, which could not be renewed just now, is one as well. */
+/** Runs the work. A refused token, which could not be renewed, throws SignInEnded. */
 async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -48,8 +48,8 @@ async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Reads a document as the command `import` does, with the files that were dropped beside it, and compares what would come of it with the registry.
- * @throws CliFailure or IntentGateError in a sentence for people
+ * Plans the import of a document as the command `import` does, with the files dropped beside it, and compares the plan with the registry.
+ * @throws CliFailure or IntentGateError with a message for users
  */
 export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: ImportChoices, onProgress: OnProgress): Promise<DryRun> {
   const context = openContext(onProgress);
@@ -69,9 +69,9 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
   }
 }
 
-/** Which ports are allowed is up to the deployment, so the port that is asked for is not checked here. */
+/** Allows the requested port, because only the deployment knows which ports it accepts. */
 const portsOf = (baseUrl = ''): number[] => [...new Set([443, Number(URL.parse(baseUrl)?.port || 443)])];
 
-/** Does what the dry run has shown. Done again after an interruption, it finishes the work. */
+/** Applies a dry run. Can be repeated after an interruption to complete it. */
 export const applyDryRun = ({ changes }: DryRun, onProgress: OnProgress): Promise<Applied> =>
   whileSignedIn(() => applyChanges(openContext(onProgress), changes, false));

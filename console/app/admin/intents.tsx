@@ -91,5 +91,5 @@ export function EditIntent({ uid }: { uid: string }) {
   );
 }
 
-/** The digest follows from the rest, the terms from the policy, and whether it is paused from the service. */
+/** Removes derived members: the digest, the policy's terms, and whether the service is paused. */
 const withoutDigest = ({ digest: _, terms: __, paused: ___, ...record }: FullIntent): Record<string, unknown> => record;

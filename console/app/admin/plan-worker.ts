@@ -6,18 +6,18 @@ import { planImport } from '../../../registry/import/plan-import.ts';
 import { loadPatternEngine } from '../../in-browser/module.ts';
 import type { Dropped } from './dropped.ts';
 
-/** What was read of the files that were dropped. */
+/** What was read from the dropped files. */
 export interface Reading {
   main: string;
-  /** those that could be it, the likeliest first */
+  /** files that could be the document, likeliest first */
   candidates: string[];
-  /** every file that anything may have been taken from */
+  /** all files that contributed to the document */
   files: string[];
-  /** references to files that are not among those that were dropped, and to addresses */
+  /** references to files that were not dropped, and to URLs */
   missing: string[];
 }
 
-/** What the worker is asked, once and again with other header fields. */
+/** A request to the worker, which may be repeated with other header fields. */
 export interface Question {
   files: Dropped['files'];
   main: string | undefined;
@@ -28,10 +28,10 @@ export type Planned = Reading & { plan: ImportPlan };
 
 export type Reply = { planned: Planned } | { refusal: string } | { fault: string };
 
-/** Most bytes of a file: a YAML file takes up to seventy times as many while it is read. */
+/** Maximum size of a file, in bytes. Parsing YAML takes up to seventy times as much memory. */
 const maxBytes = 20_000_000;
 
-/** Of this file, which the page loads for its address and then runs as a worker. */
+/** URL of this file, which the page imports to get the URL, and then runs as a worker. */
 export const address = import.meta.url;
 
 let read: Promise<Reading & { document: unknown; notes: Note[] }> | undefined;
@@ -67,7 +67,7 @@ async function bytesOf(file = new File([], '')): Promise<Uint8Array> {
   return new Uint8Array(await file.arrayBuffer());
 }
 
-/** The document with the files that it refers to, each of which has an address of this kind. */
+/** Joins the document with the files that it refers to, under invented URLs. */
 async function join(files: Files, main: string) {
   const folder = 'https://dropped.invalid/files/';
   const addressOf = (path: string) => folder + path.split('/').map(encodeURIComponent).join('/');

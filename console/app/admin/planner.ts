@@ -3,24 +3,24 @@ import { parseExact } from '../../../schemas/number.ts';
 import type { Dropped } from './dropped.ts';
 import type { Planned, Question, Reply } from './plan-worker.ts';
 
-/** The page demands trusted types of what it runs. Browsers that do not know them yet take the address itself. */
+/** The page's policy requires Trusted Types for script URLs. Browsers that do not support them take plain URLs. */
 declare const trustedTypes:
   | { createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): URL } }
   | undefined;
 
-/** Reads documents and plans their import in a worker of its own: a large one takes half a minute, in which the page would stand still. */
+/** Plans imports in a worker, because a large document takes half a minute, which would freeze the page. */
 export function openPlanner(files: Dropped['files'], main: string | undefined, options: ImportOptions) {
   let worker: Promise<Worker> | undefined;
   return {
     /**
-     * @param headers - header fields that every call carries
-     * @throws Error in a sentence for people
+     * @param headers - header fields sent with every call
+     * @throws Error with a message for users
      */
     async plan(headers: Record<string, string>): Promise<Planned> {
       worker ??= startWorker();
       const running = await worker;
       const reply = await new Promise<Reply>((resolve, reject) => {
-        // as text: a clone of a number that keeps every digit would be no number
+        // as text, because structured cloning does not preserve exact numbers
         running.onmessage = ({ data }: MessageEvent<string>) => resolve(parseExact(data) as Reply);
         running.onerror = (event) => {
           event.preventDefault();
@@ -35,7 +35,7 @@ export function openPlanner(files: Dropped['files'], main: string | undefined, o
   };
 }
 
-/** The script of the worker is a file of the page's own, which knows its address. */
+/** Starts the worker, whose script is a file of the page that knows its own URL. */
 async function startWorker(): Promise<Worker> {
   const { address } = await import('./plan-worker.ts');
   const policy =

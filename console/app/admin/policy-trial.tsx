@@ -28,7 +28,7 @@ const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 type Period = keyof typeof periods;
 
-/** A policy file that is tried in the browser, for a period. */
+/** A policy file tried in the browser, over a period. */
 interface Tried {
   file: File;
   period: Period;
@@ -36,7 +36,7 @@ interface Tried {
   error?: unknown;
 }
 
-/** Another policy beside the one in force, rule by rule: that of the setting `tryPolicyFile`, or of a file, which stays in the browser. */
+/** Compares a trial policy with the one in force, rule by rule. It is from the setting `tryPolicyFile`, or from a file that stays in the browser. */
 export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   const { period } = policyTrialQuery.safeParse(Object.fromEntries(query)).data ?? policyTrialQuery.parse({});
   const deployed = useRead<NamedPolicyTrial>('/api/policy/try', { period }, 'admin');
@@ -82,7 +82,7 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   );
 }
 
-/** Replays the recorded calls under a policy, as the command `policy try` does. */
+/** Replays the recorded calls with a policy, as the command `policy try` does. */
 async function tryFile(file: File, ms: number): Promise<NamedPolicyTrial> {
   const address = deployment.publicUrl;
   const api = openAdminApi();
@@ -180,7 +180,7 @@ interface Compared {
 
 type Rules = NamedPolicyTrial['rules'];
 
-/** The rules of both policies, with what each would have done. Rules that say the same are one. */
+/** The rules of both policies with their effects. Rules with the same description are merged. */
 function compareRules(inForce: Rules, onTrial: Rules, effects: readonly Effect[]): Compared[] {
   const found = new Map<string, Compared>();
   const at = (words: string, side: 'isInForce' | 'isOnTrial'): Compared => {
@@ -192,7 +192,7 @@ function compareRules(inForce: Rules, onTrial: Rules, effects: readonly Effect[]
   for (const { words } of inForce) at(words, 'isInForce');
   for (const { words } of onTrial) at(words, 'isOnTrial');
   for (const effect of effects) {
-    // what is permitted now was refused by the policy in force
+    // a newly permitted call was refused by a rule of the policy in force
     const [rules, side] = effect.outcome === 'would_permit' ? ([inForce, 'isInForce'] as const) : ([onTrial, 'isOnTrial'] as const);
     const own = rules.find(({ rule }) => isWithin(effect.rule, rule));
     at(own?.words ?? effect.words, side).effects.push(effect);

@@ -19,7 +19,7 @@ import { useDraft } from '../store.ts';
 type Values = Record<string, unknown>;
 
 interface RecordFormProps {
-  /** names what is typed, so that it is kept */
+  /** name under which the draft is kept */
   name: string;
   fields: readonly Field[];
   record: Values;
@@ -27,34 +27,34 @@ interface RecordFormProps {
   schema: z.ZodType;
   send: { method: 'POST' | 'PUT'; path: string };
   read?: { path: string; query?: Record<string, string> };
-  /** the command that does the same with a file of the body */
+  /** the equivalent command, which takes a file with the body */
   command: string;
   onSaved(answer: Values): void;
 }
 
-/** A record as it was read, which is what the changes are made to. */
+/** The record to which the changes apply, as it was read. */
 interface Base {
   record: Values;
   etag: string | undefined;
 }
 
-/** What is kept: also what it was typed over, so that it is not saved over somebody else's change unseen. */
+/** The draft, with the record that it edits, so that it does not silently overwrite somebody else's change. */
 interface Draft {
   typed: Typed;
   base: Base;
 }
 
 /**
- * A form for a record. It is checked with the gate's own rules before it is sent, what the gate refuses is shown at its field, and if somebody else
- * has changed the record in the meantime, the differences are shown before one of the two is kept.
+ * A form for a record. It validates with the gate's own rules before sending, and shows the gate's issues at their fields. If somebody else has
+ * changed the record meanwhile, it shows the differences and lets the user choose.
  */
 export function RecordForm({ name, fields, record, etag, schema, send, read, command, onSaved }: RecordFormProps) {
   const [draft, setDraft] = useDraft<Draft | undefined>(`draft ${name}`, undefined);
-  // what a save or a comparison has told, until the record itself is read again
+  // the record known from a save or comparison, until it is read again
   const [newer, setNewer] = useState<{ than: string | undefined; base: Base }>();
   const known: Base = newer && newer.than === etag ? newer.base : { record, etag };
   const fresh = typeRecord(fields, known.record);
-  // if what was typed over is what the record says still, only its entity tag may have changed
+  // if the record still has the content that the draft edits, at most its entity tag has changed
   const isOfKnown = draft === undefined || isSame(typeRecord(fields, draft.base.record), fresh);
   const base = isOfKnown ? known : draft.base;
   const typed = draft?.typed ?? fresh;
@@ -82,7 +82,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
       const saved: Base = { record: body, etag };
       const { current } = latest;
       setNewer({ than: current.etag, base: saved });
-      // what was typed while it was being saved is not saved yet
+      // keep what was typed during the save as a new draft
       setDraft(current.draft && current.draft !== sent ? { ...current.draft, base: saved } : undefined);
       setConflict(undefined);
       onSaved(value);
@@ -147,7 +147,7 @@ export const Command = ({ text }: { text: string }) => (
   </details>
 );
 
-/** What somebody else has changed since the record was read. */
+/** Shows what somebody else has changed since the record was read. */
 const Conflict = ({ differences, onMine, onTheirs }: { differences: Difference[]; onMine(): void; onTheirs(): void }) => (
   <div class="failure" role="alert">
     <p>Someone else has changed this since you opened it. Nothing of yours is saved yet. You differ in:</p>
@@ -168,7 +168,7 @@ const isSame = (left: Typed, right: Typed): boolean => findDifferences(left, rig
 const typeRecord = (fields: readonly Field[], record: Values): Typed =>
   Object.fromEntries(fields.map((field) => [field.name, typeValue(field, memberAt(record, field.name))]));
 
-/** The body that the fields describe. Members that have no field stay as they are. */
+/** The body from the fields. Members without a field are unchanged. */
 function readRecord(fields: readonly Field[], typed: Typed, record: Values): { body: Values; issues: Issue[] } {
   const { values, issues } = readFields(fields, typed);
   const body = parseExact(JSON.stringify(record)) as Values;
@@ -197,8 +197,8 @@ function setMember(record: Values, name: string, value: unknown): void {
 }
 
 /**
- * The fields of a record, from the schema of its body, which has an id.
- * @param labels - of the members that have a field, or more about it; `endpoint/url` is within another member
+ * The fields of a record, from the schema of its body, which must have an id.
+ * @param labels - labels or properties of fields, by member; `endpoint/url` is a nested member
  */
 export function fieldsOfRecord(schema: z.ZodType, labels: Record<string, string | Partial<Field>>): Field[] {
   const { $ref = '', $defs = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });

@@ -32,7 +32,7 @@ const fields = fieldsOfRecord(serviceInput, {
   headers: { label: 'Header fields of every call', hint: 'Everybody can see them: include no secrets.', control: 'pairs' },
 });
 
-/** Of the last save: the page of a new service shows what was said before that was open. */
+/** The response to the last save, with which the page of a new service shows warnings. */
 const saved = openStore<Pick<SavedService, 'service_id' | 'warnings'> | undefined>(undefined);
 
 export const NewService = () => (
@@ -59,7 +59,7 @@ export const NewService = () => (
 
 const tabs = { operations: 'Operations', usage: 'Usage', credential: 'Credential', settings: 'Settings', history: 'History' };
 
-/** One service. What is on the page stays there if it cannot be read again. */
+/** A service. If reading it again fails, the page keeps its content. */
 export function ServiceView({ id, query }: { id: string; query: URLSearchParams }) {
   const path = `/api/services/${encodeURIComponent(id)}`;
   const reading = useRead<ShownService>(path, {}, 'admin');
@@ -93,7 +93,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       />
       {tab === 'operations' && <Operations id={id} />}
       {tab === 'usage' && <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} />}
-      {/* these two keep what was typed while another tab is shown */}
+      {/* hidden rather than unmounted, to keep what was typed */}
       <div hidden={tab !== 'credential'}>
         <Credential id={id} facts={credential} suggested={query} onChanged={reload} />
       </div>
@@ -149,7 +149,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
 
 type Listed = IntentList['intents'][number];
 
-/** All intents of a service, page by page as they arrive. */
+/** Reads all intents of a service, and shows pages as they arrive. */
 function useIntents(id: string) {
   const [state, setState] = useState<{ intents?: Listed[]; error?: unknown }>({});
   useEffect(() => {

@@ -11,7 +11,7 @@ import { Command } from './record-form.tsx';
 
 type Service = ServiceList['services'][number];
 
-/** Every service, as its admins see it. */
+/** All services, for admins. */
 export function Services() {
   const reading = useWork(() => readAll<ServiceList>('/api/services', { page_size: '100' }, 'admin'));
   const services = reading.answer?.flatMap((page) => page.services);

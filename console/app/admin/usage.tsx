@@ -28,7 +28,7 @@ const slotsOf = {
 const periods = { hour: 'last hour', day: 'last day', month: 'last month' };
 const groups = { service: 'by service', intent: 'by operation', agent: 'by agent' };
 
-/** When the slots of an answer begin, and how long they are. */
+/** Start and length of a response's time slots. */
 type Slots = Pick<Stats, 'period' | 'from'>;
 
 type Answer = Slots & Partial<Pick<Stats, 'services'> & Pick<StatsByIntent, 'intents'> & Pick<StatsByAgent, 'agents'>>;
@@ -66,7 +66,7 @@ interface Row extends ServiceStats {
   link: string | undefined;
 }
 
-/** Charts and a table of what was executed. From the row of a service, its agents are one click away. */
+/** Charts and a table of executions. The row of a service links to its agents. */
 export function UsageOf({ asked }: { asked: Asked }) {
   const reading = useRead<Answer>('/api/stats', asked, 'admin');
   const { answer, error, reload } = reading;
@@ -107,7 +107,7 @@ export function UsageOf({ asked }: { asked: Asked }) {
   );
 }
 
-/** How often each code was the answer. */
+/** A table of error codes and their counts. */
 export const Refusals = ({ label, head, refusals }: { label: string; head: string; refusals: [code: string, count: number][] }) => (
   <Table
     label={label}
@@ -143,7 +143,7 @@ function sumRefusals(rows: readonly StatsNumbers[]): [code: string, count: numbe
   return [...sums].sort(([, one], [, other]) => other - one);
 }
 
-/** The limit of the class of latency in which a share of the calls has ended. */
+/** The upper bound of the latency bucket that contains a percentile. @param share - from 0 to 1 */
 function percentile(latency: readonly number[], share: number): string {
   const total = latency.reduce((sum, count) => sum + count, 0);
   if (total === 0) return '–';
@@ -156,7 +156,7 @@ function percentile(latency: readonly number[], share: number): string {
   return limit === undefined ? 'more than 10 s' : limit < 1_000 ? `${limit} ms` : `${limit / 1_000} s`;
 }
 
-/** Calls by what came of them, and how long upstreams took, in each slot of the period. */
+/** Calls by outcome and upstream latency, in each slot of the period. */
 export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
   const { ms: slotMs, name: slotName, count } = slotsOf[period];
   const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs);

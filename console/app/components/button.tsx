@@ -7,7 +7,7 @@ interface ButtonProps {
   onClick(): void;
   /** `main`, `danger`, `plain` (smaller) or `tag` */
   kind?: string;
-  /** for those who cannot see what the button is about; default: the title */
+  /** accessible name; default: the title */
   label?: string;
   isDisabled?: boolean;
   isBusy?: boolean;
@@ -22,11 +22,11 @@ export const Button = ({ title, kind, label, isDisabled = false, isBusy, isPress
 
 interface SubmitFormProps {
   title: string;
-  /** replaces the title while the form is being sent */
+  /** shown instead of the title while the form is being sent */
   busyTitle?: string;
   isBusy: boolean;
   isDisabled?: boolean;
-  /** when they change, the first invalid field gets the focus */
+  /** when these change, the first invalid field gets the focus */
   issues?: readonly Issue[];
   onSubmit(): void;
   /** beside the button */
@@ -34,7 +34,7 @@ interface SubmitFormProps {
   children: ComponentChildren;
 }
 
-/** Fields, and a button that sends them. */
+/** A form with a submit button. */
 export function SubmitForm({ title, busyTitle = title, isBusy, isDisabled = false, issues, onSubmit, note, children }: SubmitFormProps) {
   const form = useRef<HTMLFormElement>(null);
   useLayoutEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [issues]);

@@ -9,9 +9,9 @@ interface Series {
 
 interface ChartProps {
   title: string;
-  /** the beginning of each slot, in milliseconds since the epoch */
+  /** start of each slot, in milliseconds since the epoch */
   times: readonly number[];
-  /** stacked from the bottom, each with a value for each slot */
+  /** stacked from the bottom, each with a value per slot */
   series: readonly Series[];
   nameValue?(value: number): string;
   nameTime?(timeMs: number): string;
@@ -21,7 +21,7 @@ const height = 176;
 const margin = { left: 44, right: 8, top: 10, bottom: 22 };
 const plotHeight = height - margin.top - margin.bottom;
 
-/** Stacked bars over time, with axes. What the bars show is also in a table for those who cannot see them. */
+/** A stacked bar chart over time, with a table of the same data for accessibility. */
 export function Chart({ title, times, series, nameValue = String, nameTime = nameHour }: ChartProps) {
   const box = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(600);
@@ -114,7 +114,7 @@ export function Chart({ title, times, series, nameValue = String, nameTime = nam
 
 const nameHour = (timeMs: number): string => new Date(timeMs).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
 
-/** Four or five round numbers from 0 to at least the most. */
+/** Four or five round numbers, from 0 to at least `most`. */
 function ticksUpTo(most: number): number[] {
   const rough = most / 4;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,14 +1,14 @@
 interface ChoiceProps {
   label: string;
-  /** what the first entry says, which stands for no choice */
+  /** text of the first entry, which means no choice */
   none: string;
-  /** values, or values with their texts */
+  /** values, or pairs of values and texts */
   options: readonly (string | readonly [value: string, text: string])[];
   value: string;
   onChoose(value: string): void;
 }
 
-/** A list in a toolbar. */
+/** A drop-down in a toolbar. */
 export const Choice = ({ label, none, options, value, onChoose }: ChoiceProps) => (
   <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
     <option value="">{none}</option>

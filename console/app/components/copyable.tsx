@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { Scrolled } from './table.tsx';
 
-/** Code to be taken elsewhere. */
+/** Code with a button to copy it. */
 export function Copyable({ text, label, maxShown }: { text: string; label: string; maxShown?: number }) {
   const [copied, setCopied] = useState<string>();
   return (

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A modal dialog, shown for as long as it is drawn. Escape cancels; afterwards, the focus is where it was before. */
+/** A modal dialog, open while it is mounted. Escape cancels; closing restores the focus. */
 export function Dialog({ title, onCancel, children }: { title: string; onCancel(): void; children: ComponentChildren }) {
   const titleId = useId();
   const dialog = useRef<HTMLDialogElement>(null);

@@ -8,7 +8,7 @@ interface DropFieldProps extends Pick<InputHTMLAttributes, 'multiple' | 'accept'
   onFiles(files: FileList | null): void;
 }
 
-/** Takes files that are dropped on it or chosen. */
+/** A field for files, which can be dropped or chosen. */
 export function DropField({ label, hint, isDisabled, onFiles, ...rest }: DropFieldProps) {
   const id = useId();
   return (

@@ -4,7 +4,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { describeType, type Field, pathOf } from '../field-values.ts';
 import { Shown } from './text.tsx';
 
-/** The problems of a field, also those within its value. */
+/** The problems of a field, including those inside its value. */
 export function problemsOf(field: Field, issues: readonly Issue[]): string[] {
   const own = pathOf(field);
   return issues.flatMap(({ path, problem }) => {
@@ -13,7 +13,7 @@ export function problemsOf(field: Field, issues: readonly Issue[]): string[] {
   });
 }
 
-/** The issues that are those of no field, as sentences. */
+/** The issues that belong to no field, as sentences. */
 export const otherProblems = (fields: readonly Field[], issues: readonly Issue[]): string[] =>
   issues.flatMap((issue) =>
     fields.some((field) => problemsOf(field, [issue]).length > 0) ? [] : [`${issue.path.slice(1)} ${issue.problem}`.trim()],
@@ -42,7 +42,7 @@ export function FormField({ field, text, problems = [], onText }: FormFieldProps
   );
 }
 
-/** How long a hint is before it is cut, in characters. */
+/** Maximum length of a collapsed hint, in characters. */
 const maxHint = 220;
 
 function Hint({ id, text }: { id: string; text: string }) {
@@ -62,7 +62,7 @@ function Hint({ id, text }: { id: string; text: string }) {
 export const isJson = ({ type, control }: Field): boolean => type === 'object' || (type === 'array' && control !== 'list');
 
 const hintOf = (field: Field): string =>
-  // a pattern is named when it is not matched
+  // the pattern is shown only if it does not match
   [field.description, `${describeType({ ...field, pattern: undefined })}${isJson(field) ? ', in JSON' : ''}`]
     .filter((text) => text && text !== 'string')
     .join(' · ');
@@ -116,11 +116,11 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
   return <input {...shared} type="text" inputMode={inputMode} autocomplete="off" spellcheck={false} onInput={onInput} />;
 }
 
-/** The members of an object of texts, each with a field for its name and one for its value. The text is JSON. */
+/** Name and value fields for the members of an object of strings. `text` is JSON. */
 function Pairs({ id, label, text, onText }: { id: string; label: string; text: string; onText(text: string): void }) {
   const [pairs, setPairs] = useState(() => readPairs(text));
   const current = readPairs(text);
-  // what is typed elsewhere, or read anew, replaces these rows; unnamed ones are of this field alone
+  // keep local rows, which may include unnamed ones, unless the text has changed from outside
   const rows = JSON.stringify(pairs.filter(([name]) => name !== '')) === JSON.stringify(current) ? pairs : current;
   const change = (next: typeof rows) => {
     setPairs(next);
@@ -155,7 +155,7 @@ function readPairs(text: string): Pair[] {
   return Object.entries(JSON.parse(text) as Record<string, string>);
 }
 
-/** A file, which is sent as text in base64. */
+/** A file input whose value is the content in base64. */
 const FileField = ({ value, onText, ...shared }: { id: string; value: string; onText(text: string): void }) => (
   <input
     {...shared}

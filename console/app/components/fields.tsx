@@ -22,7 +22,7 @@ export const Fields = ({ fields, typed, issues, onTyped }: FieldsProps) =>
     );
   });
 
-/** The required fields first, then the others, folded unless one of them is filled in or invalid, or all are optional. */
+/** Required fields, then optional ones, which are folded unless one is filled in or invalid, or all fields are optional. */
 export function FoldedFields({ fields, ...rest }: FieldsProps) {
   const [isUnfolded, setUnfolded] = useState<boolean>();
   const required = fields.filter((field) => field.required);

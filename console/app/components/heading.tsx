@@ -5,12 +5,12 @@ import { Shown } from './text.tsx';
 
 let isShown = false;
 
-/** The heading of a view. It gets the focus, so that screen readers announce the view. */
+/** The heading of a view. It gets the focus so that screen readers announce the view. */
 export function Heading({ title, children = <Shown text={title} /> }: { title: string; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${escapeHiddenInJson(title)} – Intent Gate`;
-    // a view that follows another is read from its beginning
+    // not on the first view, which screen readers announce with the page
     if (isShown) heading.current?.focus();
     isShown = true;
   }, [title]);

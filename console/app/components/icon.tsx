@@ -5,7 +5,7 @@ const paths = {
   gate: 'M2.5 14V6a5.5 5.5 0 0 1 11 0v8M6.5 14V9M9.5 14V9M1 14h14',
 };
 
-/** Decoration: a label beside it says the same. */
+/** A decorative icon, hidden from screen readers; a label beside it says the same. */
 export const Icon = ({ name }: { name: keyof typeof paths }) => (
   <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
     <path d={paths[name]} />

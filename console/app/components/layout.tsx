@@ -10,16 +10,16 @@ export interface Place {
 }
 
 interface LayoutProps {
-  /** by the title of their group; the first group has none */
+  /** places by the title of their group; that of the first group is empty */
   places: Record<string, readonly Place[]>;
-  /** the first segment of the address */
+  /** first segment of the current route */
   current: string;
   account: ComponentChildren;
   footer: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** The frame of every view: a sidebar with the navigation, on small screens a bar with a menu. */
+/** The frame of every view: a sidebar with navigation, or a bar with a menu on small screens. */
 export function Layout({ places, current, account, footer, children }: LayoutProps) {
   const main = useRef<HTMLElement>(null);
   const [isOpen, setOpen] = useState(false);

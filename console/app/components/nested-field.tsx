@@ -17,7 +17,7 @@ interface NestedFieldProps {
   onText(text: string): void;
 }
 
-/** Fields for what is inside a list or an object. What is no JSON, or not of its type, is edited as text. */
+/** Fields for the content of a list or object. Invalid JSON and values of another type are edited as text. */
 export function NestedField({ field, text, issues, onText }: NestedFieldProps) {
   const [isText, setText] = useState(false);
   const value = text === '' ? undefined : readJson(text);
@@ -57,7 +57,7 @@ interface NodeProps {
   field: Field;
   value: unknown;
   issues: readonly Issue[];
-  /** undefined removes it */
+  /** undefined removes the value */
   onValue(value: unknown): void;
   tool?: ComponentChildren;
 }
@@ -96,7 +96,7 @@ function Node({ field, value, issues, onValue, tool }: NodeProps) {
   );
 }
 
-/** A value that is no value of its type yet stays a text, which the check of the form names. */
+/** A field for a simple value. Input that is not valid for its type stays a string, which the form's validation reports. */
 function Leaf({ field, value, issues, onValue }: NodeProps) {
   const read = (text: string): unknown => {
     const { values, issues: unread } = readFields([field], { [field.name]: text });
@@ -138,7 +138,7 @@ function Members({ field, schema: { properties = {}, required = [] }, value, iss
   );
 }
 
-/** Drawn when it is unfolded: a schema may hold thousands of members. */
+/** Renders its content only once unfolded, because a schema may have thousands of members. */
 function Folded({ title, isOpen, children }: { title: string; isOpen: boolean; children(): ComponentChildren }) {
   const [isUnfolded, setUnfolded] = useState(isOpen);
   return (

@@ -1,6 +1,6 @@
 import { Button } from './button.tsx';
 
-/** The way through the pages of a list that has several. */
+/** Pagination, if a list has several pages. */
 export const Pages = ({ page, of, onPage }: { page: number; of: number; onPage(page: number): void }) =>
   of < 2 ? null : (
     <nav class="pages" aria-label="Pages">

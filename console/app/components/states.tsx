@@ -7,11 +7,11 @@ import { SignIn } from '../sign-in.tsx';
 import { Button } from './button.tsx';
 import { Items, Shown } from './text.tsx';
 
-/** What went wrong, and how to try again. */
+/** An error message, with a way to retry. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
   if (error === undefined) return null;
   const refusal = error instanceof Refusal ? error : undefined;
-  // what is not there is not there the second time
+  // retrying does not help if something is not found
   const isMissing = refusal?.status === 404;
   return (
     <div class="failure" role="alert">
@@ -39,11 +39,11 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
 
 interface AwaitedProps {
   reading: { answer?: unknown; error?: unknown; reload?: () => void };
-  /** how many rows stand there until it has been read */
+  /** number of placeholder rows while loading */
   rows?: number;
 }
 
-/** In place of what is being read: rows, or why it cannot be read. */
+/** Shown instead of data that is not loaded: placeholder rows, or the error. */
 export const Awaited = ({ reading: { answer, error, reload }, rows = 8 }: AwaitedProps) => (
   <>
     <Failure error={error} retry={reload} />
@@ -51,7 +51,7 @@ export const Awaited = ({ reading: { answer, error, reload }, rows = 8 }: Awaite
   </>
 );
 
-/** What the service behind the intent has said, in its own words. */
+/** The response of the service behind the intent. */
 const Reason = ({ details }: { details: Record<string, unknown> }) => {
   const whole = describeUpstream(details);
   const sentence = sentenceIn(details.upstream_body);
@@ -73,14 +73,14 @@ const Reason = ({ details }: { details: Record<string, unknown> }) => {
   );
 };
 
-/** What the service has said, as a sentence if it has one. */
+/** The reason in the service's response, else the response itself. */
 export const saidIn = (details: Record<string, unknown>): string | undefined =>
   sentenceIn(details.upstream_body) ?? describeUpstream(details);
 
-/** Members in which services write the reason (RFC 9457 and common practice). */
+/** Members that contain the reason (RFC 9457 and common practice). */
 const reasonNames = ['detail', 'message', 'error_description', 'error', 'reason', 'title'];
 
-/** Longest reason that is shown, in characters. */
+/** Maximum length of a displayed reason, in characters. */
 const maxReason = 1_000;
 
 function sentenceIn(said: unknown): string | undefined {
@@ -93,7 +93,7 @@ function sentenceIn(said: unknown): string | undefined {
   return typeof text === 'string' ? text.slice(0, maxReason) : undefined;
 }
 
-/** What helps, where the message does not say so. */
+/** The next step, where the message does not give one. */
 function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) {
   if (code === 'FORBIDDEN' && !['not_admin', 'namespace'].includes(String(details.reason)))
     return (
@@ -108,7 +108,7 @@ function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) 
   );
 }
 
-/** What the gate says of something that it has saved all the same. */
+/** Warnings of the gate about something that it has saved. */
 export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined }) =>
   texts.length === 0 ? null : (
     <div class="notice" role="status">
@@ -116,7 +116,7 @@ export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined
     </div>
   );
 
-/** Stands where rows will be, so that nothing moves when they arrive. */
+/** Placeholder rows, so that nothing moves when the data arrives. */
 export const Skeleton = ({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) => (
   <div class="skeleton" role="status" aria-label={label}>
     {Array.from({ length: rows }, (_, at) => (
@@ -125,7 +125,7 @@ export const Skeleton = ({ rows = 6, label = 'Loading' }: { rows?: number; label
   </div>
 );
 
-/** In place of a list without entries: why, and what to do next. */
+/** Shown instead of an empty list: the reason, and what to do next. */
 export const EmptyState = ({ title, children }: { title: string; children?: ComponentChildren }) => (
   <div class="empty">
     <h2>{title}</h2>

@@ -4,7 +4,7 @@ import { Icon } from './icon.tsx';
 import { Pages } from './pages.tsx';
 import { Shown } from './text.tsx';
 
-/** What can be scrolled sideways where it is wider than the screen. */
+/** Content that scrolls sideways if it is too wide for the screen. */
 export const Scrolled = ({ label, children }: { label: string; children: ComponentChildren }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what can be scrolled must be reachable by keyboard
   <section class="scrolled" aria-label={label} tabIndex={0}>
@@ -15,14 +15,14 @@ export const Scrolled = ({ label, children }: { label: string; children: Compone
 interface TableProps {
   label: string;
   heads?: readonly string[];
-  /** heads of the columns that hold numbers */
+  /** heads of numeric columns */
   numbers?: readonly string[];
-  /** unless the table is plain, the first cell is the head of its row; texts are somebody else's */
+  /** unless the table is plain, the first cell is the row's head; strings count as third-party text */
   rows: readonly (readonly ComponentChildren[])[];
   isPlain?: boolean;
 }
 
-/** Rows as they are given. */
+/** A static table. */
 export function Table({ label, heads = [], numbers = [], rows, isPlain = false }: TableProps) {
   if (rows.length === 0) return null;
   return (
@@ -77,29 +77,29 @@ const Cell = ({ head, isNumber, isHead, children }: CellProps) => {
 export interface Column<Row> {
   head: string;
   cell(row: Row): ComponentChildren;
-  /** what the column is sorted by, if it can be; rows without a value come last */
+  /** sort key, if the column can be sorted; rows without a value come last */
   sortBy?(row: Row): string | number | undefined;
   isNumber?: boolean;
 }
 
 interface DataTableProps<Row> {
   label: string;
-  /** the first is the head of its row */
+  /** the first column contains row heads */
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf(row: Row): string;
-  /** what the filter looks in; without it, there is no filter */
+  /** text that the filter searches; without it, there is no filter */
   textOf?(row: Row): string;
   pageLength?: number;
   /** beside the filter */
   tools?: ComponentChildren;
-  /** in place of the rows if there are none */
+  /** shown if there are no rows */
   empty?: ComponentChildren;
-  /** rows can be chosen; the keys of those that are not */
+  /** makes rows selectable; `left` has the keys of deselected rows */
   choice?: { verb: string; left: ReadonlySet<string>; onLeft(left: ReadonlySet<string>): void };
 }
 
-/** Rows that can be sorted, filtered and paged through, all in the browser. */
+/** A table that sorts, filters and paginates in the browser. */
 export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength = 50, tools, empty = null, choice }: DataTableProps<Row>) {
   const [sorting, setSorting] = useState<{ head: string; isDescending: boolean }>();
   const [filter, setFilter] = useState('');
@@ -202,7 +202,7 @@ function without(left: ReadonlySet<string>, keys: readonly string[]): Set<string
   return rest;
 }
 
-/** Chooses rows, or leaves them out. */
+/** A checkbox that selects or deselects rows. */
 function Check({ keys, label, left, onLeft }: CheckProps) {
   const chosen = keys.filter((key) => !left.has(key)).length;
   const isAll = chosen === keys.length;
@@ -227,7 +227,7 @@ function compare(left: string | number | undefined, right: string | number | und
 
 const maxRows = 200;
 
-/** A table that is folded, if it has rows. */
+/** A collapsed table, if there are rows. */
 export const FoldedTable = ({ title, rows, ...rest }: { title: string } & TableProps) =>
   rows.length === 0 ? null : (
     <details>

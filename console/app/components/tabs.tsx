@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 
-/** Tabs that are places: each has an address, so it can be linked to. */
+/** Tabs that are links, each with its own URL. */
 export const Tabs = ({ label, tabs, current }: { label: string; tabs: Record<string, string>; current: string }) => (
   <nav class="tabs" aria-label={label}>
     {Object.entries(tabs).map(([name, link]) => (
@@ -12,7 +12,7 @@ export const Tabs = ({ label, tabs, current }: { label: string; tabs: Record<str
   </nav>
 );
 
-/** Tabs within a view: arrow keys choose, Tab goes on to the panel (WAI-ARIA tabs pattern). */
+/** Tabs within a view: arrow keys select, Tab moves to the panel (WAI-ARIA tabs pattern). */
 export function Panels({ label, panels }: { label: string; panels: Record<string, () => ComponentChildren> }) {
   const id = useId();
   const names = Object.keys(panels);

@@ -3,19 +3,18 @@ import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { linkTo } from '../route.ts';
 
 /**
- * Third-party text: of a service, an agent or an admin. It cannot change the direction of the text around it, and invisible characters are shown as
- * escapes.
+ * Third-party text, from a service, agent or admin. It cannot change the direction of surrounding text, and invisible characters are escaped.
  */
 export const Shown = ({ text }: { text: string }) => <bdi>{escapeHiddenInJson(text)}</bdi>;
 
-/** A link whose text is somebody else's. */
+/** A link with third-party text. */
 export const Link = ({ to, text }: { to: string; text: string }) => (
   <a href={to}>
     <Shown text={text} />
   </a>
 );
 
-/** A link on a line of its own, if it leads anywhere. */
+/** A link on its own line, if it has a target. */
 export const Way = ({ to, title }: { to: string | undefined; title: string }) =>
   to === undefined ? null : (
     <p>
@@ -23,13 +22,13 @@ export const Way = ({ to, title }: { to: string | undefined; title: string }) =>
     </p>
   );
 
-/** A time of the gate, in the reader's zone. */
+/** A timestamp in the reader's time zone. */
 export const Time = ({ at }: { at: string | number }) => {
   const date = new Date(at);
   return <time dateTime={date.toISOString()}>{date.toLocaleString()}</time>;
 };
 
-/** Third-party texts below a title, if there are any. */
+/** A list of third-party texts below a title, if there are any. */
 export const Items = ({ title, texts }: { title?: string; texts: readonly string[] }) =>
   texts.length === 0 ? null : (
     <>
@@ -44,7 +43,7 @@ export const Items = ({ title, texts }: { title?: string; texts: readonly string
     </>
   );
 
-/** Paragraphs of the gate's own documentation, with code and strong text as in Markdown. The codes of errors are links. */
+/** Paragraphs of the gate's documentation, with Markdown code and strong text. Error codes become links. */
 export const Prose = ({ text }: { text: string }) =>
   text.split('\n\n').map((paragraph) => (
     <p key={paragraph} class="prose">

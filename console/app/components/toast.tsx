@@ -1,7 +1,7 @@
 import { openStore, useStore } from '../store.ts';
 import { Button } from './button.tsx';
 
-/** How long a toast stays, in milliseconds. */
+/** How long a toast is shown, in milliseconds. */
 const shownMs = 6_000;
 
 const toasts = openStore<{ id: number; text: string }[]>([]);
@@ -9,7 +9,7 @@ let count = 0;
 
 const dismiss = (id: number) => toasts.set(toasts.get().filter((toast) => toast.id !== id));
 
-/** Says in a corner what has happened. */
+/** Shows a message in a corner. */
 export function showToast(text: string): void {
   const id = count++;
   toasts.set([...toasts.get().slice(-2), { id, text }]);

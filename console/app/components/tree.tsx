@@ -3,13 +3,13 @@ import { isObject } from '../../../functions/core/json.ts';
 import { Button } from './button.tsx';
 import { Shown } from './text.tsx';
 
-/** How many members are shown before somebody asks for more. */
+/** Number of members shown at first, and added by each click. */
 const pageLength = 100;
 
-/** How deep a tree is unfolded at first. */
+/** Depth to which a tree is unfolded at first. */
 const openDepth = 2;
 
-/** JSON as a tree, of which only what is unfolded is drawn. */
+/** JSON as a tree, which renders only unfolded parts. */
 export function Tree({ value, name, depth = 0 }: { value: unknown; name?: string; depth?: number }) {
   const [isOpen, setOpen] = useState(depth < openDepth);
   const [shown, setShown] = useState(pageLength);
