@@ -6,7 +6,7 @@ export interface SpecialRange {
   source: string;
 }
 
-/** IANA IPv4 Special-Purpose Address Registry, and multicast. No intent may have such an endpoint, whatever reachability the registry states. */
+/** IANA IPv4 Special-Purpose Address Registry, and multicast. All are refused as endpoints, even those that the registry calls reachable. */
 export const specialIPv4: readonly SpecialRange[] = [
   { cidr: '0.0.0.0/8', name: 'this network', source: 'RFC 791' },
   { cidr: '10.0.0.0/8', name: 'private use', source: 'RFC 1918' },
@@ -31,7 +31,7 @@ export const specialIPv4: readonly SpecialRange[] = [
 /** The global unicast addresses of IPv6 (RFC 4291 section 2.4). All others are refused. */
 const globalIPv6 = '2000::/3';
 
-/** Rows of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Ranges that embed IPv4 addresses are refused as a whole. */
+/** Entries of the IANA IPv6 Special-Purpose Address Registry inside 2000::/3. Ranges that embed IPv4 addresses are refused as a whole. */
 export const specialIPv6: readonly SpecialRange[] = [
   { cidr: '2001::/23', name: 'IETF protocol assignments, Teredo', source: 'RFC 2928' },
   { cidr: '2001:db8::/32', name: 'documentation', source: 'RFC 3849' },
@@ -40,10 +40,10 @@ export const specialIPv6: readonly SpecialRange[] = [
   { cidr: '3fff::/20', name: 'documentation', source: 'RFC 9637' },
 ];
 
-/** Networks of homes, offices and container engines. */
+/** Private networks of homes, offices and container engines. */
 const localNetworks = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
 
-/** Metadata services of clouds within these networks (AWS, Google Cloud, Alibaba Cloud); elsewhere they are link local. */
+/** Cloud metadata services inside these networks (AWS, Google Cloud, Alibaba Cloud); all others are link local. */
 const metadataNetworks = ['100.100.100.200/32', 'fd00:ec2::/32', 'fd20:ce::/32'];
 
 interface Address {

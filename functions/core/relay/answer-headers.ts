@@ -7,7 +7,7 @@ const maxFieldBytes = 1_024;
 /** A JSON pointer in visible ASCII. Other characters, commas, quotation marks and percent signs are percent-encoded. */
 const toField = (pointer: string): string => pointer.replace(/[^\x21-\x24\x26-\x2b\x2d-\x7e]|["\\]/gu, encodeURIComponent);
 
-/** `Answer-Issues`: JSON pointers to mismatches with the output_parameters, separated by commas; `...` if some do not fit. */
+/** `Answer-Issues`: JSON pointers to mismatches with the output_parameters, separated by commas; ends with `...` if some do not fit. */
 export function describeIssues(issues: readonly Issue[]): { 'Answer-Issues': string } {
   const pointers = [...new Set(issues.map(({ path }) => toField(path)))];
   let field = pointers.join(', ');

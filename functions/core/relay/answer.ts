@@ -17,11 +17,11 @@ const maxRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
 /**
- * Turns an upstream's answer into the body of ours (specification section 4.2, endpoint 3). An answer in the 200s means that the call was executed, so
- * whatever it says is passed on. If the upstream refused the parameters, the agent gets its reason too, if that is JSON or plain text of at
- * most 4 KB: always below `error.details`, so that no upstream can speak in the gate's name.
- * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED, SERVICE_UNAVAILABLE or, if an answer in the 200s did not end
- * in time, GATEWAY_TIMEOUT
+ * Maps an upstream's answer to the gate's body (specification section 4.2, endpoint 3). A 2xx answer means that the call was executed, so its content is
+ * passed on. If the upstream refused the parameters, its reason is passed on if it is JSON or plain text of at most 4 KB, always inside `details`, so that
+ * no upstream can speak in the gate's name.
+ * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED, SERVICE_UNAVAILABLE or, if a 2xx answer did not end in time,
+ * GATEWAY_TIMEOUT
  */
 export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): { body: JsonObject; issues: Issue[] } {
   if (answer.status < 200 || answer.status > 299) throw describeRefusal(answer, intent);
@@ -34,7 +34,7 @@ export function mapAnswer(answer: UpstreamAnswer, intent: Outputs): { body: Json
 
 const brokenJson: Issue = { path: '/value', problem: 'is text, because it is not unambiguous JSON with at most 200 levels' };
 
-/** The refusal of an answer that a strict intent does not allow. */
+/** The refusal of an answer that does not match the outputs of a strict intent. */
 export const refuseMismatch = (answer: UpstreamAnswer, issues: Issue[], intent: Outputs): ApiError =>
   executed(answer, "does not match the intent's output_parameters", { issues, ...shownBody(answer, intent) });
 
@@ -92,7 +92,7 @@ const refused = ({ status }: UpstreamAnswer, code: ErrorCode, message: string, o
 const failed = (answer: UpstreamAnswer, message: string, options: ApiErrorOptions = {}) =>
   refused(answer, 'INTENT_EXECUTION_FAILED', message, options);
 
-/** The answer inside a refusal, as far as it may leave the gate. */
+/** The upstream's body for `details`, narrowed to the parts that may leave the gate. */
 function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: JsonValue } {
   if (answer.body.length > maxShownBytes) return {};
   const content = read(answer, intent);
@@ -102,16 +102,16 @@ function shownBody(answer: UpstreamAnswer, intent: Outputs): { upstream_body?: J
 
 const maxLocationLength = 2048;
 
-/** The target of a redirect without possible secrets: user information, query and fragment. */
+/** The target of a redirect, without its possible secrets: user information, query and fragment. */
 function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?: string } {
-  // hidden before it is read, which may write it otherwise, and after it
+  // redacted before and after parsing, because parsing may change the spelling
   const target = location === undefined ? null : URL.parse(redactor.hide(location), url);
   if (!target || !/^https?:$/.test(target.protocol)) return {};
   const shown = redactor.hide(`${target.origin}${target.pathname}`);
   return shown.length > maxLocationLength ? {} : { location: shown };
 }
 
-/** @param field - a number of seconds, or a date (RFC 9110 section 10.2.3) */
+/** Parses `Retry-After`. @param field - a number of seconds, or a date (RFC 9110 section 10.2.3) */
 function retryAfterSeconds(field = ''): number {
   const untilDate = field.endsWith(' GMT') ? Math.ceil((Date.parse(field) - Date.now()) / 1000) : Number.NaN;
   const seconds = /^[0-9]{1,15}$/.test(field) ? Number(field) : untilDate;

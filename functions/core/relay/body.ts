@@ -20,7 +20,7 @@ export interface Member {
 export const formEncode = (fields: readonly NameValuePair[]): string =>
   fields.map(({ name, value, encoded = encode(value) }) => `${encode(name)}=${encoded}`).join('&');
 
-/** Replaces base64 texts (RFC 4648, either alphabet) by their bytes, and adds invalid ones to `issues`. */
+/** Decodes base64 texts (RFC 4648, either alphabet) to bytes, and adds invalid ones to `issues`. */
 export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member[] =>
   members.map((member) => {
     if (member.style !== 'base64') return member;
@@ -35,8 +35,8 @@ export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member
   });
 
 /**
- * The body of a call.
- * @param collect - takes the fields of a form, which may be many more than the parameters
+ * Writes the body of a call.
+ * @param collect - collects form fields and enforces their maximum length; there may be many more fields than parameters
  */
 export function writeBody(
   { content_type: contentType, body: whole }: IntentEndpoint,
@@ -57,14 +57,14 @@ export function writeBody(
   return { contentType, body: isJsonType(contentType) ? JSON.stringify(value) : write(value) };
 }
 
-/** A parameter that is the whole form is written as its members. */
+/** Expands an object that is the whole form into its members. */
 function fieldsToWrite(members: readonly Member[], whole: IntentEndpoint['body']): readonly Member[] {
   const value = members[0]?.value;
   if (typeof whole !== 'string' || !isObject(value)) return members;
   return Object.entries(value).map(([name, item]) => ({ name, value: item, style: 'brackets' as const }));
 }
 
-/** A name inside quotes, as in HTML forms. */
+/** Escapes a name for use inside quotes, as HTML forms do. */
 const quotable = (name: string): string => name.replace(/["\r\n]/g, encodeURIComponent);
 
 /** RFC 7578. The boundary is a digest of the parts, so no part contains it. */

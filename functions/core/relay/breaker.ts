@@ -6,12 +6,12 @@ const failuresToOpen = 5;
 /** How long a circuit stays open before one call may probe the host, in milliseconds. */
 const openMs = 10_000;
 
-/** A circuit breaker for each host, in this process only: opens when connections fail or calls run into their deadlines. */
+/** Circuit breakers, one per host, in this process only. A circuit opens when connections fail or calls time out repeatedly. */
 export interface Breaker {
   /** @returns 0 if a call may be made, else the seconds to wait. A half-open circuit lets one call through, the probe. */
   secondsToWait(host: string, call: object): number;
   record(host: string, hasAnswered: boolean): void;
-  /** Reports that the call says nothing about the host. If it was the probe, the next call becomes the probe. */
+  /** Reports a call that neither succeeded nor failed because of the host. If it was the probe, the next call becomes the probe. */
   release(host: string, call: object): void;
 }
 

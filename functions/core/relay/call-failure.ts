@@ -10,11 +10,11 @@ interface FailureRule {
   code: ErrorCode;
   /** whether the upstream may have acted on the call */
   outcome: 'not_sent' | 'unknown';
-  /** the upstream failed, rather than the gate refused to call it */
+  /** whether the upstream is the cause, rather than a decision or a fault of the gate */
   isOfUpstream: boolean;
-  /** alarms count faults of the gate; an open circuit is the upstream's fault */
+  /** who is at fault; alarms count faults of the gate, and an open circuit is the upstream's fault */
   fault: Fault;
-  /** whether the failure shows that the host answers; undefined if it does not tell */
+  /** whether the host is known to answer; undefined if unknown */
   hasAnswered?: boolean;
 }
 
@@ -63,7 +63,7 @@ const failures: Record<CallFailure, FailureRule> = {
   },
 };
 
-/** A call without an answer, as the agent sees it. It has `Retry-After` if trying again can help. */
+/** The refusal of a call that got no usable answer. Has `Retry-After` if a retry can help. */
 export class CallFailed extends ApiError {
   readonly reason: CallFailure;
   /** also in `details.outcome` */
@@ -83,8 +83,8 @@ export class CallFailed extends ApiError {
 }
 
 /**
- * What an error of a call means; a DOMException says that its time was up. Any other error is a fault of the gate, and is returned as it is.
- * @param timeUp - what it means that the time was up
+ * Maps an error of a call to CallFailed. A DOMException means a timeout. Any other error is a fault of the gate, and is returned unchanged.
+ * @param timeUp - the failure that a timeout means at this stage
  */
 export function describeCallError(error: unknown, timeUp: CallFailure): unknown {
   if (error instanceof DialError) return new CallFailed(error.failure, error);

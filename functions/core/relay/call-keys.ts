@@ -14,22 +14,23 @@ export interface CallKey {
 }
 
 /**
- * The keys that sign calls: one for each period of thirty days. All follow from one key that KMS keeps, so nothing is stored and no program has to
- * rotate them. Each is published for a whole period before it signs, and for another one after it has.
+ * The keys that sign calls, one per period of 30 days. All are derived from one KMS key, so nothing is stored and no job has to rotate them. Each key
+ * is published one period before and one period after the period in which it signs.
  */
 export interface CallKeys {
   /**
-   * The key that signs now. It is fetched once; when a period ends, calls go on with its key while the next one is fetched.
-   * @throws ApiError SERVICE_UNAVAILABLE if there is none, because KMS cannot be reached
+   * The current signing key. It is derived once per period; when a period ends, calls use the previous key until the new one is derived.
+   * @throws ApiError SERVICE_UNAVAILABLE if no key is available because KMS cannot be reached
    */
   signing(): Promise<CallKey>;
-  /** The keys of this period, the next and the last one, the signing one first. */
+  /** The keys of the current, the next and the previous period, in this order. */
   published(): Promise<CallKey[]>;
 }
 
+/** Length of a key's period, in milliseconds. */
 export const periodMs = 30 * 24 * 60 * 60 * 1_000;
 
-/** A private key of 32 bytes follows it in PKCS #8 (RFC 8410 section 7). */
+/** PKCS #8 header that precedes a 32-byte Ed25519 private key (RFC 8410 section 7). */
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 /** @param keyId - key id or ARN of a KMS key for HMAC-SHA-256 */

@@ -24,19 +24,19 @@ export interface UpstreamAnswer {
   url: string;
   body: Buffer;
   unusable?: UnusableBody;
-  /** removes the call's credential from what is passed on */
+  /** removes the call's credential from the answer */
   redactor: Redactor;
-  /** the upstream rejected the credential, and accepted its next values */
+  /** the call was made with the credential's next values, and not rejected with 401 */
   isByNext?: true;
   durationMs: number;
 }
 
-/** A connected call. Whoever has it sends it, or drops it. */
+/** A connected call. The caller must either send or drop it. */
 export interface ConnectedCall {
   /**
    * Sends the call, without following redirects.
-   * @returns the answer; or a call to send in its place, because the upstream has not acted: over a new connection if a reused one is lost before
-   * anything was sent, or with the credential's next values after a 401 to the others
+   * @returns the answer, or a replacement call if the upstream has not acted: over a new connection if a reused one broke before anything was sent,
+   * or with the credential's other values after a 401
    * @throws CallFailed INTENT_EXECUTION_FAILED, SERVICE_UNAVAILABLE or GATEWAY_TIMEOUT; its outcome is `not_sent` if the upstream has not
    * acted, `unknown` if it may have
    */
@@ -44,19 +44,19 @@ export interface ConnectedCall {
   drop(): void;
 }
 
-/** A call that may be sent again. */
+/** A replacement for a call on which the upstream has not acted. */
 export interface Resend extends ConnectedCall {
   /**
-   * Drops it, because the agent may not call any more.
-   * @returns the 401
-   * @throws CallFailed `lost` if the connection was lost
+   * Drops the replacement, because the call is no longer allowed.
+   * @returns the 401 to the first call
+   * @throws CallFailed `lost` if the first connection broke
    */
   giveUp(): UpstreamAnswer;
 }
 
 export interface Relay {
   /**
-   * Connects to an intent's endpoint, with the credential that the call needs. Nothing is sent yet.
+   * Connects to an intent's endpoint and prepares the call with its credential. Sends nothing yet.
    * @throws CallFailed whose outcome is `not_sent`
    */
   connect(call: UpstreamCall): Promise<ConnectedCall>;
@@ -89,7 +89,7 @@ export function openRelay({
 }: RelayOptions): Relay {
   const client = openHttpClient((target) => dial(target, { rules, resolve, connectTimeoutMs, trustedCertificate }), maxAnswerBytes);
 
-  /** Credentials whose next values were accepted first. */
+  /** Credentials whose next values have been accepted, so that they are tried first. */
   const switched = new WeakSet<Credential>();
 
   async function connect(call: UpstreamCall): Promise<ConnectedCall> {
@@ -103,7 +103,7 @@ export function openRelay({
     const endMs = startedMs + Math.min(call.deadlineMs, maxDeadlineMs);
     const leftMs = () => Math.max(0, endMs - performance.now());
 
-    /** what a timeout means: the upstream may know of the call from sending until it answers 401 */
+    /** what a timeout means now: `deadline` only while the upstream may have received the call */
     let timeUp: CallFailure = 'late';
     let sentMs: number | undefined;
 
@@ -114,7 +114,7 @@ export function openRelay({
     const connectedMs = performance.now() - startedMs;
     return over(request, first);
 
-    /** The call over a connection, with these values of the credential. */
+    /** The call over this connection, with these credential values. */
     function over(request: ConnectedRequest, values: CredentialValues | undefined): ConnectedCall {
       return { send: () => send(request, values), drop: () => drop(request) };
     }
@@ -138,7 +138,7 @@ export function openRelay({
       });
     }
 
-    /** Connects the call again. @param instead - what has become of it if it is not sent again */
+    /** Connects the call again. @param instead - the outcome if it is not sent again */
     async function resend(
       values: CredentialValues | undefined,
       { signal, isNew = false, instead }: { signal: AbortSignal; isNew?: boolean; instead: HttpAnswer | CallFailed },
@@ -178,7 +178,7 @@ export function openRelay({
       breaker.release(host, call);
     }
 
-    /** Runs a step within the remaining time, and tells the breaker what its failure says about the host. */
+    /** Runs a step within the remaining time, and reports a failure to the circuit breaker. */
     async function run<T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> {
       try {
         return await bounded(leftMs(), (signal) => Promise.race([step(signal), whenAborted(signal)]));
@@ -192,7 +192,7 @@ export function openRelay({
     }
   }
 
-  /** The values to call with, and the fallback if they are rejected. */
+  /** The credential values to try first, and the fallback for a 401. */
   async function credentialsOf(call: UpstreamCall, url: URL) {
     const credential = await credentialOf(call, url);
     if (credential?.next === undefined) return { credential, first: credential };
@@ -211,7 +211,7 @@ export function openRelay({
     }
   }
 
-  /** Begins later calls with the values that were accepted. */
+  /** Makes later calls try these accepted values first. */
   function preferValues(credential: Credential | undefined, values: CredentialValues | undefined): void {
     if (credential === undefined || values === undefined) return;
     if (values === credential.next) switched.add(credential);
@@ -223,7 +223,7 @@ export function openRelay({
       throw new CallFailed('no_key', error);
     });
 
-  /** Opens a connection for a call with these values of its credential. */
+  /** Opens a connection for a call with these credential values. */
   async function connectWith(call: UpstreamCall, values: CredentialValues | undefined, key: CallKey, signal: AbortSignal, isNew = false) {
     signal.throwIfAborted();
     const request = values === undefined ? call.request : withCredentialQuery(call.request, values);
@@ -238,11 +238,11 @@ export function openRelay({
   return { connect, close: client.close };
 }
 
-/** The client observes a signal only once connected. The answer received so far is reported first. */
+/** Needed because the client observes a signal only once connected. Rejects late, so that an answer received so far wins. */
 const whenAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => setImmediate(reject, signal.reason), { once: true }));
 
-/** What calls the endpoints of intents in a deployment. */
+/** The relay of a deployment. */
 export const relayFromEnvironment = (more: Pick<RelayOptions, 'maxDeadlineMs'> = {}): Relay =>
   openRelay({
     rules: egressRulesFromEnvironment(),

@@ -13,9 +13,9 @@ import { writtenNames } from './request.ts';
 import { originOf, parseUrlTemplate } from './url-template.ts';
 
 /**
- * Checks at registration that an intent can be executed: its parameters' definitions and where its endpoint leads.
- * @param baseUrl - the address at which this gate was called, to which no endpoint may lead back
- * @throws ApiError INVALID_PARAMETER with every issue at once
+ * Checks at registration that an intent can be executed: its parameter definitions and its endpoint.
+ * @param baseUrl - the address at which this gate was called; endpoints must not lead back to it
+ * @throws ApiError INVALID_PARAMETER listing all issues
  */
 export function checkIntent(intent: IntentInput, rules: EgressRules, baseUrl: string): void {
   const issues = [...checkDefinitions(intent), ...checkEndpoint(intent.endpoint, intent.input_parameters, withOwnHost(rules, baseUrl))];
@@ -25,9 +25,9 @@ export function checkIntent(intent: IntentInput, rules: EgressRules, baseUrl: st
 type CarryingService = Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
 
 /**
- * Checks at registration that an intent's inputs do not have the names of what the service's calls carry. Where such names come up later, because
- * the service is changed, what the service says wins.
- * @throws ApiError INVALID_PARAMETER with every issue at once
+ * Checks at registration that an intent's inputs do not have the names of header fields or query parameters that the service adds to calls. If a
+ * later change of the service causes such a conflict, the service wins.
+ * @throws ApiError INVALID_PARAMETER listing all issues
  */
 export function checkInService(intent: IntentInput, service: CarryingService): void {
   const template = parseUrlTemplate(intent.endpoint.url);

@@ -7,7 +7,7 @@ export type UnusableBody = 'answer_too_large' | 'broken_answer' | 'encoded_answe
 type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
 const decodeDeflate: Decode = (bytes, options) =>
-  // some servers leave out the wrapper of zlib that RFC 9110 section 8.4.1.2 asks for
+  // some servers omit the zlib wrapper that RFC 9110 section 8.4.1.2 requires
   promisify(inflate)(bytes, options).catch((error) =>
     error.code === 'ERR_BUFFER_TOO_LARGE' ? Promise.reject(error) : promisify<Buffer, object, Buffer>(inflateRaw)(bytes, options),
   );
@@ -19,17 +19,17 @@ const decoders: Record<string, Decode> = {
   'x-gzip': gunzipBytes,
   deflate: decodeDeflate,
   br: promisify(brotliDecompress),
-  // RFC 9659: no window of more than 8 MiB
+  // RFC 9659: the window is at most 8 MiB
   zstd: (bytes, options) => promisify(zstdDecompress)(bytes, { ...options, params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
 };
 
-/** More are hardly ever used, and each could be another bomb. */
+/** More than two are rare, and each layer could be another decompression bomb. */
 const maxCodings = 2;
 
 /**
- * Undoes the content codings of an answer (RFC 9110 section 8.4).
+ * Decodes the content codings of an answer (RFC 9110 section 8.4).
  * @param field - `Content-Encoding`
- * @param maxBytes - largest content that is returned, also between two codings
+ * @param maxBytes - maximum size of the decoded content, also between two codings
  */
 export async function decodeContent(bytes: Buffer, field: string | undefined, maxBytes: number): Promise<Buffer | UnusableBody> {
   const codings = (field ?? '')

@@ -6,24 +6,24 @@ import type { Redactor } from './redact.ts';
 export type Content =
   | { kind: 'none' }
   | { kind: 'json'; value: JsonValue }
-  /** `isBrokenJson`: invalid, although declared as JSON */
+  /** `isBrokenJson`: declared as JSON, but not valid JSON */
   | { kind: 'text'; text: string; mediaType: string; isBrokenJson: boolean }
   | { kind: 'bytes'; bytes: Buffer; mediaType: string };
 
-/** Longest text in bytes; longer ones are passed on as bytes. */
+/** Longest text, in bytes; longer texts are passed on as bytes. */
 const maxTextBytes = 256 * 1024;
 
-/** Requests may be less deep, because they are validated. */
+/** Maximum nesting depth of JSON in answers. Requests have a lower limit, because they are validated. */
 const maxDepth = 200;
 
-/** Default types of frameworks, which may hide JSON. */
+/** Default media types of web frameworks; the content may be JSON. */
 const careless = ['text/plain', 'text/html'];
 
 /**
- * Reads the content of an answer. JSON is read as strictly as in requests: what two readers could read differently stays a text. Content whose
- * type is not said is JSON or text if it can be read as such.
- * @param field - `Content-Type`, in which no credential is left
- * @param outputs - the intent's: a text is not taken for JSON if they promise text
+ * Reads the content of an answer. JSON is parsed as strictly as in requests; ambiguous JSON stays a text. Content without a type is JSON or text
+ * if it can be parsed as such.
+ * @param field - `Content-Type`, already redacted
+ * @param outputs - output parameters of the intent; if they include `content_type`, plain text and HTML are not parsed as JSON
  */
 export function readContent(bytes: Buffer, field: string | undefined, outputs: readonly Parameter[]): Content {
   if (bytes.length === 0) return { kind: 'none' };

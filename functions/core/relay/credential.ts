@@ -5,15 +5,15 @@ import { isFormType } from './endpoint.ts';
 import { encode } from './fields.ts';
 import type { UpstreamCall, UpstreamRequest } from './request.ts';
 
-/** Whether calls at an origin carry the service's credential: only at allowed origins, and only over https or within this machine. */
+/** Whether calls to an origin carry the service's credential: only to allowed origins, over https or to loopback. */
 export const carriesCredential = (service: UpstreamCall['service'], origin: string): boolean =>
   (origin.startsWith('https:') || isLoopbackHost(new URL(origin).hostname)) &&
   service.credential !== undefined &&
   service.credential.origins.includes(origin);
 
 /**
- * Puts the query parameters of a credential into a request. Whatever a server could take for one of them is removed from the query, and from the
- * body if that is a form, since some servers read both as one.
+ * Adds the query parameters of a credential to a request. Parameters that a server could mistake for them are removed from the query, and from a
+ * form body, because some servers merge the two.
  */
 export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<CredentialValues, 'query'>): UpstreamRequest {
   const names = new Set(Object.keys(query).map(foldQueryName));
@@ -30,10 +30,10 @@ export function withCredentialQuery(request: UpstreamRequest, { query }: Pick<Cr
   };
 }
 
-/** No part contains the boundary, so a body can be split at it. */
+/** Removes parts of a multipart body by name. No part contains the boundary, so the body can be split at it. */
 function withoutParts(body: Buffer, boundary: string, names: ReadonlySet<string>): Buffer {
   const delimiter = `--${boundary}`;
-  // one character for each byte, so that files stay what they are
+  // latin1 maps each byte to one character, so files survive unchanged
   const parts = body
     .toString('latin1')
     .split(delimiter)

@@ -3,13 +3,13 @@ import { isObject, type JsonObject, type JsonValue, pointer } from '../json.ts';
 export interface Cut {
   /** JSON pointer to the first dropped item or member, or to a cut text */
   at: string;
-  /** number of items or members in all; of a text, characters */
+  /** total number of items or members; of a text, of characters */
   total: number;
 }
 
 type Container = JsonObject | JsonValue[];
 
-/** Longest pointer to follow, in characters: it uses part of the answer's space. */
+/** Longest pointer that is reported, in characters: it uses part of the answer's space. */
 const maxPointerLength = 200;
 
 const isContainer = (value: JsonValue | undefined): value is Container => Array.isArray(value) || isObject(value);
@@ -17,11 +17,11 @@ const isContainer = (value: JsonValue | undefined): value is Container => Array.
 const bytesOf = (value: JsonValue): number => Buffer.byteLength(JSON.stringify(value));
 
 /**
- * Shortens an answer to at most `maxBytes` of JSON, what is said about it included. The largest list or object is shortened from its end, however
- * deep it is, and everything beside it stays; only if that does not suffice, more is left out. `cut` becomes the last member of the answer, unless
- * the answer has a member of that name already, or there is no space for it.
- * @param maxBytes - at least 100; no limit without it
- * @returns the answer, and what was cut from it
+ * Shortens an answer to at most `maxBytes` of JSON, including the member `cut`. The largest list or object, at any depth, is shortened from its end
+ * and everything else is kept; more is removed only if that does not suffice. `cut` becomes the last member of the answer, unless the answer
+ * already has a member of that name or there is no space for it.
+ * @param maxBytes - at least 100; default: no limit
+ * @returns the answer, and a description of the cut
  */
 export function cutAnswer(answer: JsonObject, maxBytes = Number.POSITIVE_INFINITY): { body: JsonObject; cut?: Cut } {
   if (bytesOf(answer) <= maxBytes) return { body: answer };
@@ -45,7 +45,7 @@ function shorten(answer: JsonObject, maxBytes: number): { body: JsonObject; cut:
   return { body: shortened as JsonObject, cut: { at: pointer(at), total } };
 }
 
-/** The beginning of a text with at most `maxBytes` between its quotation marks. */
+/** The longest beginning of a text that takes at most `maxBytes` as JSON, without quotation marks. */
 function shortenText(text: string, maxBytes: number): string {
   let [left, end] = [maxBytes, 0];
   for (const character of text) {
@@ -67,14 +67,14 @@ function shortenContainer(container: Container, maxBytes: number, path: readonly
   const names: PropertyKey[] = Array.isArray(container) ? [...container.keys()] : Object.keys(container);
   const valueAt = (index: number): JsonValue | undefined => Reflect.get(container, names[index] ?? '');
   const sizes = names.map((name, index) => (typeof name === 'string' ? bytesOf(name) + 1 : 0) + bytesOf(valueAt(index) ?? null) + 1);
-  // two brackets, and a comma fewer than there are entries
+  // two brackets minus the one comma that `sizes` counts too many
   const excess = sizes.reduce((sum, size) => sum + size, 1) - maxBytes;
   const keep = (indexes: readonly number[], inner?: Shortened): Container => {
     const values = indexes.map((index, at) => (inner && at === indexes.length - 1 ? inner.shortened : (valueAt(index) ?? null)));
     return Array.isArray(container) ? values : Object.fromEntries(indexes.map((index, at) => [names[index], values[at] ?? null]));
   };
 
-  /** Shortens the inside of one entry by so many bytes; undefined if it is too small. */
+  /** Shortens the content of one entry by `byBytes`; undefined if the entry is too small. */
   const shortenEntry = (index: number, byBytes: number): Shortened | undefined => {
     const value = valueAt(index);
     const innerPath = [...path, names[index] ?? ''];
@@ -94,14 +94,14 @@ function shortenContainer(container: Container, maxBytes: number, path: readonly
     const at = [...path, names[index] ?? ''];
     return pointer(at).length <= maxPointerLength ? at : [...path];
   };
-  // members have no order that matters, so one that is too large does not take the others with it
+  // the order of members does not matter, so only the one that is too large is dropped
   if (!Array.isArray(container) && excess <= (sizes[largest] ?? 0)) {
     return { shortened: keep([...names.keys()].filter((index) => index !== largest)), at: here(largest), total: names.length };
   }
   let [count, bytes] = [0, 1];
   while (count < sizes.length && bytes + (sizes[count] ?? 0) <= maxBytes) bytes += sizes[count++] ?? 0;
   const fitting = [...names.keys()].slice(0, count);
-  // the beginning of what does not fit, but of an item only if it is the first
+  // keeps part of the first entry that does not fit; of an array item only if it is the first item
   const partial = Array.isArray(container) && count > 0 ? undefined : shortenEntry(count, bytes + (sizes[count] ?? 0) - maxBytes);
   if (partial) return { ...partial, shortened: keep([...fitting, count], partial) };
   return { shortened: keep(fitting), at: here(count), total: names.length };

@@ -36,8 +36,8 @@ export interface DialOptions {
 }
 
 /**
- * Opens a connection to one target after checking every address of its name, and the peer that answered. One address that may not be
- * called is enough to refuse the name, because the name server would decide which of several is used.
+ * Opens a connection to a target after checking every resolved address, and then the connected peer. A single disallowed address refuses the
+ * whole name, because otherwise the name server could choose it.
  * @throws DialError
  */
 export async function dial(target: Target, options: DialOptions): Promise<Socket> {
@@ -66,9 +66,9 @@ async function resolveAllowed(target: Target, { rules, resolve }: DialOptions): 
 const attemptDelayMs = 250;
 
 /**
- * Connects to the first address that answers, and gives up on none before: Node's own `autoSelectFamily` ends an attempt when it begins the next,
- * so that a handshake of a second would fail beside an address of a family without a route. The name is resolved once: the addresses are those
- * that were checked.
+ * Connects to the first address that answers, without abandoning earlier attempts. Node's own `autoSelectFamily` aborts an attempt when it starts
+ * the next, so a one-second handshake would fail if the host also has an address in an unroutable family. The name is not resolved again, so only
+ * checked addresses are used.
  */
 async function connectFirst({ port }: Target, addresses: ResolvedAddress[], signal: AbortSignal): Promise<Socket> {
   const sockets: Socket[] = [];
@@ -113,7 +113,7 @@ const openTls = (socket: Socket, { hostname }: Target, trustedCertificate: strin
 const opened = (socket: Socket, event: 'connect' | 'secureConnect', failure: DialFailure, signal: AbortSignal): Promise<Socket> =>
   within(
     new Promise<Socket>((resolve, reject) => {
-      // Never removed: an error between two listeners must not end the process.
+      // Never removed: an error between two listeners would crash the process.
       socket.on('error', (cause) => reject(new DialError(failure, cause)));
       const giveUp = () => socket.destroy();
       signal.addEventListener('abort', giveUp, { once: true });

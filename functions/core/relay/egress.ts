@@ -16,7 +16,7 @@ export const targetOf = ({ protocol, hostname, port }: URL): Target => ({
 });
 
 export interface EgressRules {
-  /** for https */
+  /** allowed ports for https */
   ports: number[];
   /** also allows http, every port, and loopback addresses; local development only */
   allowLoopback: boolean;
@@ -50,7 +50,7 @@ export function readEgressRules(variables: {
 export const egressRulesFromEnvironment = (): EgressRules =>
   readEgressRules(readEnvironment([], ['egressPorts', 'egressLoopback', 'localUpstreams', 'privateOrigins', 'baseUrl']));
 
-/** The rules, with the host that was just called among the gate's own. */
+/** Adds the host of the current request to the gate's own hosts. */
 export const withOwnHost = (rules: EgressRules, baseUrl: string): EgressRules => ({
   ...rules,
   ownHosts: [...rules.ownHosts, new URL(baseUrl).host],
@@ -76,8 +76,8 @@ const registeredName = new RegExp(`^(?:${label}\\.)+${label}$`);
 const authority = /^https?:\/\/(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::(?:0|[1-9][0-9]{0,4}))?$/i;
 
 /**
- * What is wrong with scheme, host and port of an endpoint, as sentences that begin with "must". `origin` is the URL up to its path, as written:
- * what two readers could take for different hosts is refused, so that the host that is checked is the host that is called.
+ * Problems of an endpoint's scheme, host and port, as sentences that begin with "must". `origin` is the URL up to its path, as written. Ambiguous
+ * spellings are refused, so that the checked host is the called host.
  */
 export function checkOrigin(origin: string, rules: EgressRules): string[] {
   const [, host = ''] = authority.exec(origin) ?? [];
@@ -98,7 +98,7 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
   return problems;
 }
 
-/** Whether a host is this machine, so that http to it crosses no network. */
+/** Whether a host is loopback, so that http to it crosses no network. */
 export function isLoopbackHost(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
   return isIP(address) === 0 ? /(^|\.)localhost$/.test(hostname) : classifyAddress(address) === 'loopback';

@@ -19,7 +19,7 @@ export function carrierOf({ name, in: carrier }: Pick<Parameter, 'name' | 'in'>,
   return carrier ?? (hasBody(method) ? 'body' : 'query');
 }
 
-/** Names of the inputs that a call writes as JSON, in which null is a value. */
+/** Names of the inputs that a call sends as JSON, where null is a value. */
 export function namesInJson({
   endpoint,
   input_parameters: inputs,
@@ -66,7 +66,7 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
   const isPlaced = placed.has(input.name);
   const carrier = isPlaced ? 'url' : carrierOf(input, endpoint);
   const issues: Issue[] = [];
-  // a header field in the URL is refused with the URL
+  // checkUrl refuses a header field in the URL
   if (input.in !== undefined && input.in !== 'header' && isPlaced)
     issues.push(refuse('in', 'must be left out, because the parameter has a place in the URL'));
   else if (input.in === 'body' && endpoint.body !== undefined) {
@@ -97,7 +97,7 @@ function checkPath({ parts }: UrlTemplate): string[] {
   const written = parts.map((part) => (typeof part === 'string' ? part : part.operator === '' ? 'x' : '')).join('');
   if (written.includes('#')) return ['must not have a fragment'];
   const [path = ''] = written.split('?');
-  // If a URL parser would change the path, two readers could read it differently: dot segments in any spelling.
+  // A path that a URL parser would change has dot segments in some spelling, which two readers could resolve differently.
   return new URL(`https://host.example${written}`).pathname !== (path || '/') ? ['must not contain . or .. segments in its path'] : [];
 }
 

@@ -8,16 +8,16 @@ import { essenceOf } from './media-type.ts';
 
 export interface DocumentOptions extends Pick<DialOptions, 'rules'>, Partial<Pick<DialOptions, 'resolve' | 'trustedCertificate'>> {
   maxBytes: number;
-  /** limit for the whole request */
+  /** limit for the whole request, in milliseconds */
   timeoutMs: number;
 }
 
 const connectTimeoutMs = 3_000;
 
 /**
- * Reads JSON documents at addresses that strangers name, under the same guard as the calls of intents: checked addresses only, no redirects,
- * nothing that identifies anybody.
- * @returns a reader that throws whatever went wrong
+ * Opens a reader of JSON documents at untrusted addresses, with the same protection as calls: checked addresses only, no redirects, no
+ * credentials.
+ * @returns a reader that throws if the document cannot be read
  */
 export function openDocumentReader({ maxBytes, timeoutMs, resolve = resolveBySystem, ...options }: DocumentOptions) {
   const client = openHttpClient((target) => dial(target, { ...options, resolve, connectTimeoutMs }), maxBytes);

@@ -5,11 +5,11 @@ import { isObject } from '../json.ts';
 export interface NameValuePair {
   name: string;
   value: string;
-  /** the encoded value, if it contains separators that must stay unencoded */
+  /** overrides the encoding of the value, whose separators are encoded differently */
   encoded?: string;
-  /** of a multipart part; default: text */
+  /** content type of a multipart part; default: text */
   contentType?: string | undefined;
-  /** of a multipart file, instead of the value */
+  /** content of a multipart file; replaces the value */
   bytes?: Buffer;
 }
 
@@ -20,17 +20,17 @@ export type Style = NonNullable<Parameter['style']> | 'repeated';
 export const encode = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** A string unchanged, a whole number in digits, anything else as JSON. */
+/** Writes a value as text: strings unchanged, whole numbers without an exponent, anything else as JSON. */
 export const write = (value: unknown): string =>
   typeof value === 'string' ? value : isNumeric(value) ? withoutPower(value) : JSON.stringify(value);
 
-/** The items of a list, or the names and values of an object in turn. */
+/** The items of a list, or alternating names and values of an object, as text. */
 export const itemsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : isObject(value) ? Object.entries(value).flat() : [value]).map(write);
 
 const separators = { commas: [',', ','], spaces: [' ', '%20'], pipes: ['|', '%7C'] } as const;
 
-/** Whether a list or an object has nothing to be written. */
+/** Whether a value is an empty list or object. */
 export const isEmpty = (value: unknown): boolean => (Array.isArray(value) || isObject(value)) && Object.keys(value).length === 0;
 
 /** The fields of a parameter in a query or URL-encoded form. */

@@ -7,12 +7,12 @@ import { signCall } from './signature.ts';
 
 type Fields = Record<string, string>;
 
-/** Percent-encodes everything but visible ASCII, and the percent sign. */
+/** Percent-encodes the percent sign and everything except visible ASCII. */
 const headerText = (id: string): string => id.replace(/[^\x21-\x24\x26-\x7e]/gu, encodeURIComponent);
 
 /**
- * Made from scratch: nothing that the agent sent is passed on but its name, its trace and the inputs that are header fields. These give way to the
- * service's own fields, these to the credential, and all to what every call carries.
+ * Builds the header fields from scratch: of the agent's request, only its name, its trace and inputs that are header fields are passed on. Precedence,
+ * lowest first: inputs, the service's fields, the credential, fields of every call.
  */
 export function buildHeaders(call: UpstreamCall, url: URL, credential: CredentialValues | undefined, key: CallKey): Fields {
   const { request, service, idempotencyKey, baseUrl } = call;
@@ -37,6 +37,6 @@ export function buildHeaders(call: UpstreamCall, url: URL, credential: Credentia
   return override(request.headers ?? {}, service.headers ?? {}, credential?.headers ?? {}, carried);
 }
 
-/** Merges fields; of names that servers may confuse, the last wins. */
+/** Merges fields. Of several names that servers may confuse, the last wins. */
 const override = (...all: Fields[]): Fields =>
   Object.fromEntries(new Map(all.flatMap(Object.entries<string>).map((field) => [foldHeaderName(field[0]), field])).values());

@@ -23,30 +23,30 @@ export interface HttpAnswer {
   unusable?: UnusableBody;
 }
 
-/** A request with a connection; nothing has been sent yet. */
+/** A request that has a connection but has not been sent. */
 export interface ConnectedRequest {
-  /** an earlier request has used the connection, so it may be lost although the upstream is up */
+  /** whether the connection has been used before; then it may break although the upstream is up */
   readonly isReused: boolean;
   /**
-   * Sends it and reads its answer. Nothing is sent twice, no redirect is followed. Once the head of the answer has arrived, it is returned, whatever
-   * becomes of the body.
-   * @param signal - ends the request, and the connection with it
-   * @throws CallFailed `lost` if the connection was lost before, so that nothing was sent; `broken_answer`, or `answer_too_large` for the head
+   * Sends the request and reads the answer, without resending or following redirects. Once the head of the answer has arrived, an answer is returned
+   * even if its body fails.
+   * @param signal - aborts the request and closes the connection
+   * @throws CallFailed `lost` if the connection broke before anything was sent, `broken_answer`, or `answer_too_large` for the head
    */
   send(signal: AbortSignal): Promise<HttpAnswer>;
   drop(): void;
 }
 
-/** HTTP/1.1 over reusable connections that the caller opens. */
+/** An HTTP/1.1 client with reusable connections, which the caller's function opens. */
 export interface HttpClient {
   /**
    * Finds a connection for a request.
-   * @param isNew - only one that no earlier request has used; those that are kept for its host are closed
-   * @throws DialError if no connection is made
+   * @param isNew - opens a new connection, and closes idle ones to the same host
+   * @throws DialError if no connection can be opened
    */
   connect(request: HttpRequest, isNew?: boolean): Promise<ConnectedRequest>;
   /**
-   * Sends a request once it has a connection, and reads all of its answer: {@link connect} and {@link ConnectedRequest.send}.
+   * Connects and sends a request: {@link connect}, then {@link ConnectedRequest.send}.
    * @throws CallFailed also if the body is unusable
    */
   send(request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer>;
@@ -55,21 +55,21 @@ export interface HttpClient {
 
 const maxHeaderBytes = 16 * 1024;
 
-/** Longest idle time of a reused connection, in milliseconds: common servers close theirs after two seconds. */
+/** Longest idle time of a reused connection, in milliseconds; some common servers close idle connections after two seconds. */
 const maxIdleMs = 1_500;
 
-/** How long before its announced closing a connection is no longer reused, in milliseconds. */
+/** A connection is not reused this close to its announced closing, in milliseconds. */
 const closingMarginMs = 1_000;
 
 /**
- * @param openConnection - its connection is TLS already if the target is https
- * @param maxAnswerBytes - maximum size of the body of an answer; its headers have a limit of their own
+ * @param openConnection - must return a TLS connection if the target is https
+ * @param maxAnswerBytes - maximum size of an answer's body; headers have a separate limit
  */
 export function openHttpClient(openConnection: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
   const agents = { http: openAgent('http:'), https: openAgent('https:') };
 
   function openAgent(protocol: string): Agent {
-    // An agent skips closed connections only at the end it takes the next one from, and only if that is the front.
+    // An agent skips closed connections only at the front of its list, so it must take connections from there.
     const agent = new Agent({ keepAlive: true, scheduling: 'fifo' });
     agent.createConnection = ({ host, port }, callback) => {
       openConnection({ protocol, hostname: String(host), port: Number(port) }).then(
@@ -87,11 +87,11 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
     closeStale(agent, isNew ? agent.getName({ host, port }) : undefined);
     const connected = Promise.withResolvers<ConnectedRequest>();
     const answered = Promise.withResolvers<HttpAnswer>();
-    // whoever sends the request is told
+    // the caller of send handles the rejection
     answered.promise.catch(() => {});
     let isSent = false;
     let head: Omit<HttpAnswer, 'body'> | undefined;
-    // what comes before the request is sent is no answer to it
+    // data that arrives before the request is sent is no answer to it
     const giveUpBody = (unusable: UnusableBody) => isSent && head && answered.resolve({ ...head, body: Buffer.alloc(0), unusable });
     const fail = (error?: Error) => {
       giveUpBody('broken_answer');
@@ -106,7 +106,7 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
       host,
       port,
       path: url.pathname + url.search,
-      // Node announces no length of its own for a body of GET or DELETE
+      // Node sets no Content-Length for the body of a GET or DELETE
       headers: { ...headers, host: url.host, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
       maxHeaderSize: maxHeaderBytes,
       insecureHTTPParser: false,
@@ -155,7 +155,7 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
           isSent = true;
           signal.addEventListener('abort', () => giveUpBody('deadline'), { once: true });
           addAbortSignal(signal, call);
-          // nothing of a request is written before it ends
+          // Node writes nothing before end()
           call.end(body);
           return answered.promise;
         },
@@ -179,13 +179,13 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
   };
 }
 
-/** The allowed idle time: `Keep-Alive: timeout=<seconds>` announces when the upstream closes the connection. */
+/** Allowed idle time, in milliseconds: `Keep-Alive: timeout=<seconds>` announces when the upstream closes the connection. */
 function idleMs(announced: string): number {
   const [, seconds] = /\btimeout=(\d+)/i.exec(announced) ?? [];
   return seconds === undefined ? maxIdleMs : Math.min(maxIdleMs, Number(seconds) * 1_000 - closingMarginMs);
 }
 
-/** Once a request is sent, the upstream may have seen it, whatever breaks the connection. */
+/** Distinguishes failures before and after sending: once a request is sent, the upstream may have received it. */
 function describeFailure(error: (Error & { code?: string }) | undefined, isSent: boolean): Error {
   if (error instanceof DialError) return error;
   if (error?.name === 'AbortError' && error.cause) return error.cause as Error;

@@ -4,8 +4,8 @@ import { isObject, pointer } from '../json.ts';
 import { fieldsOf } from './fields.ts';
 
 /**
- * What servers may read the name of a query parameter as. Many ignore case; some read `a[b]` and `a.b` as part of `a`; PHP drops spaces
- * at the beginning, and reads a space, a full stop and an open bracket as `_`.
+ * Names that servers may read from the name of a query parameter. Many ignore case; some read `a[b]` and `a.b` as part of `a`; PHP drops
+ * leading spaces, and reads a space, a full stop and an opening bracket as `_`.
  */
 function readings(name: string): string[] {
   const folded = name.trim().toLowerCase();
@@ -27,8 +27,8 @@ export interface Written extends Pick<Parameter, 'name' | 'style'> {
 }
 
 /**
- * The members of an object become parameters of their own, so none may take the name of another one.
- * @param declared - the names of all parameters, and those of the query in the URL itself
+ * Members of an object are sent as parameters, so none may have the name of another parameter.
+ * @param declared - names of all parameters, and of those in the literal query of the URL
  */
 export function checkMembers(written: readonly Written[], declared: readonly string[]): Issue[] {
   const taken = new Set(declared.flatMap(readings));

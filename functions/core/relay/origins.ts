@@ -13,8 +13,8 @@ const checkOrigins = (origins: readonly string[], rules: EgressRules, baseUrl: s
   });
 
 /**
- * Where a new credential may be sent: as the admin says, else to the origin of the service's address.
- * @throws ApiError INVALID_PARAMETER if an origin may not be called over https, or in the local stage on this machine
+ * Origins to which a new credential may be sent: those given, else the origin of the service's address.
+ * @throws ApiError INVALID_PARAMETER if an origin may not be called over https; the local stage also allows loopback
  */
 export function chooseOrigins(
   given: readonly string[] | undefined,

@@ -1,18 +1,18 @@
 import type { Credential, CredentialValues } from '../credentials/credentials.ts';
 
-/** Shortest value that is hidden, in characters: shorter ones occur in texts by chance. */
+/** Shortest value that is redacted, in characters: shorter values occur in texts by chance. */
 const minHiddenLength = 8;
 
 const replacement = '[credential]';
 
-/** Removes the values of one credential from an upstream's answer. */
+/** Redacts the values of one credential in an upstream's answer. */
 export interface Redactor {
   hide(text: string): string;
   hideBytes(bytes: Buffer): Buffer;
   readonly hasFound: boolean;
 }
 
-/** The parts of an Authorization field, decoded if it is Basic (RFC 7617); missing parts are empty. */
+/** Splits an Authorization field, and decodes it if it is Basic (RFC 7617). Missing parts are empty. */
 function splitValue(value: string) {
   const [, scheme = '', token = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
   const isBasic = scheme.toLowerCase() === 'basic';
@@ -22,8 +22,8 @@ function splitValue(value: string) {
 }
 
 /**
- * A value of a header field or query parameter, and the parts of it that are secrets themselves: what follows the scheme of an Authorization
- * field, what follows an equals sign, and the name and password that Basic encodes.
+ * The value of a header field or query parameter, and the parts of it that are secrets themselves: the token after an Authorization scheme,
+ * the name and password in Basic, and each value after an equals sign.
  */
 export function partsOf(value: string): string[] {
   const { isBasic, token, decoded, name, password } = splitValue(value);
@@ -31,13 +31,13 @@ export function partsOf(value: string): string[] {
   return [value, token, decoded, name, password, ...parameters].filter((part) => part !== '');
 }
 
-/** Texts here have one character per UTF-8 byte, so that percent-encoding and binary content need no special treatment. */
+/** Internally, a text has one character per UTF-8 byte, so that percent-encoding and binary content need no special treatment. */
 const toBytes = (text: string): string => Buffer.from(text).toString('latin1');
 const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
 
 /**
- * Warnings about values that are too short to be hidden: what follows the scheme, if a value begins with a known one, and of Basic the password, or the
- * name if that is all there is.
+ * Warnings about values that are too short to be redacted. Measures the token after a known Authorization scheme, for Basic the password (or the name if
+ * the password is empty), otherwise the whole value.
  */
 export const describeShort = (credential: Credential): string[] =>
   [credential, ...(credential.next ? [credential.next] : [])].flatMap(({ headers, query }, at) => {
@@ -58,7 +58,7 @@ function secretOf(value: string): string {
   return password || name || (/^(?:bearer|basic|token|api-?key)$/i.test(scheme) ? token : value);
 }
 
-/** Base64 in both alphabets at every alignment, without the characters shared with neighbours. */
+/** Base64 in both alphabets and at all three alignments, without the characters that also encode neighbouring bytes. */
 const base64Of = (bytes: string): string[] =>
   [0, 1, 2].flatMap((before) => {
     const all = Buffer.from('\0'.repeat(before) + bytes, 'latin1');
@@ -67,9 +67,9 @@ const base64Of = (bytes: string): string[] =>
   });
 
 /**
- * The spellings of a character: of URLs (percent-encoded), of JSON and program code inside of a text, and of HTML. Each is read on its own, since what
- * one of them leaves alone may look like another together with its neighbours: `%a` before an A. With each go the zeros that UTF-16 and UTF-32 have
- * around a character of ASCII, if they are read as anything else.
+ * Encodings of a character: percent-encoding, escapes of JSON and program code, and HTML entities. Each is decoded separately, because the output of
+ * one may combine with its neighbours into another: `%a` before an A. Each also drops the zero bytes of UTF-16 and UTF-32 around ASCII characters,
+ * in case they are decoded as another encoding.
  */
 const spellings = [
   /%[0-9a-f]{2}|\0+/gi,
@@ -95,7 +95,7 @@ const readCode = (code: number): string | undefined => (code <= 0x10ffff ? toByt
 
 const secretsByCredential = new WeakMap<CredentialValues, string[]>();
 
-/** UTF-16, little- and big-endian. */
+/** A text in UTF-16, little- and big-endian. */
 function wideOf(text: string): string[] {
   const bytes = Buffer.from(text, 'utf16le');
   return [bytes.toString('latin1'), bytes.swap16().toString('latin1')];
@@ -104,33 +104,33 @@ function wideOf(text: string): string[] {
 const hexOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('hex');
 
 /**
- * What is looked for: of the values that hold and of those to come, each part that is long enough, also with + for spaces, and in UTF-16, and both in base64
- * and hexadecimal. It is in lower case, as what is searched is: a service or a reader of media types may have changed the case.
+ * The strings to search for. For each long enough part of the current and the next values: the part itself, with + for spaces, in UTF-16, and the base64 and
+ * hexadecimal of these. All in lower case, like the searched text, because a service or a media-type parser may have changed the case.
  */
 function secretsOf(credential: Credential): string[] {
   const known = secretsByCredential.get(credential);
   if (known !== undefined) return known;
   const values = [credential, credential.next].flatMap((set) => (set ? [...Object.values(set.headers), ...Object.values(set.query)] : []));
   const parts = values.flatMap(partsOf).filter((part) => [...part].length >= minHiddenLength);
-  // a service may repeat a value that looks encoded as it has read it
+  // if a value looks encoded, a service may echo its decoded form
   const forms = parts.map(toBytes).flatMap((part) => [part, ...spellings.map((spelling) => part.replace(spelling, read))]);
   const long = forms.filter(({ length }) => length >= minHiddenLength);
   const wide = parts.flatMap(wideOf);
   const encoded = [...long, ...wide].flatMap((bytes) => [hexOf(bytes), ...base64Of(bytes)]);
-  // zeros are left out of what is searched; for texts of Latin-1, what remains of UTF-16 is Latin-1, too
+  // the search drops zero bytes, which turns UTF-16 of Latin-1 characters into Latin-1
   const plain = [...long.flatMap((part) => [part, part.replaceAll(' ', '+')]), ...wide.map((bytes) => bytes.replaceAll('\0', ''))];
   const secrets = [...new Set([...plain, ...encoded].map((secret) => secret.toLowerCase()))];
   secretsByCredential.set(credential, secrets);
   return secrets;
 }
 
-/** A text, and the start of each of its characters in the original text, plus the end. */
+/** A decoded text, with the offset of each character (and of the end) in the original text. */
 interface View {
   text: string;
   starts: Uint32Array;
 }
 
-/** Decodes one spelling; undefined if it does not occur. */
+/** Decodes one encoding; undefined if it does not occur. */
 function readOnce({ text, starts }: View, spelling: RegExp): View | undefined {
   const parts: string[] = [];
   const offsets = new Uint32Array(text.length + 1);
@@ -155,7 +155,7 @@ function readOnce({ text, starts }: View, spelling: RegExp): View | undefined {
 /** Maximum number of nested encodings. */
 const maxEncodings = 3;
 
-/** A text, and its decodings up to {@link maxEncodings} deep, in any order of encodings. */
+/** A text, and its decodings up to {@link maxEncodings} deep, with encodings in any order. */
 function* viewsOf(text: string): Generator<View> {
   const seen = new Set([text]);
   let views: View[] = [{ text, starts: Uint32Array.from({ length: text.length + 1 }, (_, at) => at) }];
@@ -187,7 +187,7 @@ function findRanges(text: string, secrets: readonly string[]): [start: number, e
   return ranges.sort(([one], [other]) => one - other);
 }
 
-/** @param credential - of the call; without it, nothing is hidden */
+/** @param credential - the call's credential; if undefined, nothing is redacted */
 export function openRedactor(credential: Credential | undefined): Redactor {
   const secrets = credential ? secretsOf(credential) : [];
   const shortest = Math.min(...secrets.map(({ length }) => length));

@@ -13,7 +13,7 @@ import { type Placeholder, parseUrlTemplate, placeholderNames, placeholdersOf, t
 export interface UpstreamRequest {
   method: IntentEndpoint['method'];
   url: string;
-  /** both or neither */
+  /** present exactly if `body` is */
   contentType?: string;
   body?: string | Buffer;
   headers?: Record<string, string>;
@@ -22,12 +22,12 @@ export interface UpstreamRequest {
 export interface UpstreamCall {
   request: UpstreamRequest;
   intentUid: string;
-  /** with `credential` if calls at its origins carry one, and are not made without it */
+  /** `credential`: calls to its origins carry it, and fail without it */
   service: Pick<Service, 'service_id' | 'service_url' | 'headers'> & { credential?: StoredCredential };
   agentId: string;
-  /** of the holder, see `pat/holder.ts` */
+  /** account of the holder, see `pat/holder.ts` */
   account: string;
-  /** that the agent is verified for */
+  /** domain for which the agent is verified */
   agentDomain?: string | undefined;
   requestId: string;
   executionId: string;
@@ -42,7 +42,7 @@ type Values = Record<string, unknown>;
 /** Longest URL with filled placeholders, in characters. */
 const maxUrlLength = 8192;
 
-/** Longest query or form in characters: objects repeat their name for every value. */
+/** Longest query or form, in characters: bracketed objects repeat their name for every value. */
 const maxFieldsLength = 1024 * 1024;
 
 /** A value as comma-separated text (RFC 6570 without the explode modifier). */
@@ -87,7 +87,7 @@ export function buildRequest(
   return sent.length > 0 || sendsBodyAnyway(endpoint) ? { ...call, ...writeBody(endpoint, sent, collect) } : call;
 }
 
-/** The members of an object that is a whole form. */
+/** The values of a body that are written as fields. */
 const writtenAsFields = (body: readonly Written[], { content_type, body: whole }: Intent['endpoint']): readonly Written[] =>
   isMultipartType(content_type)
     ? body.filter(({ style }) => style !== undefined)
@@ -95,7 +95,7 @@ const writtenAsFields = (body: readonly Written[], { content_type, body: whole }
       ? body.map(({ name, value }) => ({ name, value }))
       : body;
 
-/** Collects fields until they are too long: few values can produce many. */
+/** Collects fields up to a maximum length: a few values can produce many fields. */
 function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
   let length = 0;
   return (fields) => {
@@ -111,7 +111,7 @@ function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
   };
 }
 
-/** Fills the placeholders, and adds values that may not appear in the path to `issues`. Query expansions are kept apart. */
+/** Fills the placeholders, and adds an issue for each value that may not appear in the path. Query expansions are returned separately. */
 function expand({ parts }: UrlTemplate, values: Values, issues: Issue[]): { path: string; query: string[] } {
   let text = '';
   const expansions: string[] = [];
@@ -149,13 +149,13 @@ function literalNames({ parts }: UrlTemplate): string[] {
   return [...new URLSearchParams(literalQuery.join('?')).keys()];
 }
 
-/** Names that members of objects must not take: those of parameters and of the literal query. */
+/** Names reserved for parameters and the literal query, which members of objects must not have. */
 const declaredNames = (template: UrlTemplate, inputs: Intent['input_parameters']): string[] => [
   ...inputs.filter((input) => input.in !== 'header').map(({ name }) => name),
   ...literalNames(template),
 ];
 
-/** Names that calls write into the query or form, as far as known at registration. */
+/** Names that calls write into the query or form, as far as they are known at registration. */
 export function writtenNames(
   { endpoint, input_parameters }: Pick<Intent, 'endpoint' | 'input_parameters'>,
   template: UrlTemplate,

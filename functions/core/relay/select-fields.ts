@@ -9,18 +9,18 @@ const segmentsOf = (pointer: string): string[] =>
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /**
- * What pointers lead to, in the places where it stands. In an array, a pointer goes on in the element that it numbers; one that continues
- * with a name goes on in every element. What is not there is left out.
- * @param pointers - JSON pointers; undefined for the whole
- * @param keepsIndexes - elements that numbers pass over become null, so that the same pointers select the same from the result
+ * Selects parts of a value and keeps its structure. In an array, a numeric segment selects one element; a name applies to every element.
+ * Missing parts are left out.
+ * @param pointers - JSON pointers; undefined selects the whole value
+ * @param keepsIndexes - replaces skipped elements with null, so that the same pointers select the same parts of the result
  */
 export const selectFields = (value: JsonValue, pointers: readonly string[] | undefined, keepsIndexes = false): JsonValue =>
   pointers === undefined ? value : (select(value, [treeOf(pointers)], keepsIndexes) ?? (Array.isArray(value) ? [] : {}));
 
-/** Selects what may leave the gate. Idempotent: stored answers may be narrowed again. */
+/** Selects the parts that the intent allows to leave the gate. Idempotent, because stored answers are narrowed again. */
 export const selectAllowed = (value: JsonValue, { fields }: Pick<Intent, 'fields'>): JsonValue => selectFields(value, fields, true);
 
-/** Limits the shown upstream body to what may leave the gate. */
+/** Limits `upstream_body` to the parts that the intent allows to leave the gate. */
 export function narrowShownBody<T extends { upstream_body?: unknown }>(details: T, { fields }: Pick<Intent, 'fields'>): T {
   const { upstream_body: body, ...others } = details;
   if (body === undefined || fields === undefined) return details;
@@ -29,18 +29,18 @@ export function narrowShownBody<T extends { upstream_body?: unknown }>(details: 
   return (isNothing ? others : { ...others, upstream_body: selected }) as T;
 }
 
-/** The same for a whole refusal. Nothing is left of a scalar, because no pointer leads into it. */
+/** Applies {@link narrowShownBody} to a refusal. A scalar body is removed, because no pointer leads into it. */
 export function narrowRefusal(error: ApiError, intent: Pick<Intent, 'fields'>): ApiError {
   const details: Record<string, unknown> = narrowShownBody(error.details, intent);
   return details === error.details ? error : error.with({ details });
 }
 
-/** Pointers by segment, so that an answer is walked once, however many they are. */
+/** Pointers as a tree of segments, so that an answer is walked once, whatever their number. */
 interface Tree {
   /** a pointer ends here */
   isWhole: boolean;
   members: Map<string, Tree>;
-  /** the same without numeric members: it applies to every element of an array; absent if empty */
+  /** cached copy without numeric members, which applies to every element of an array */
   named?: Tree;
 }
 

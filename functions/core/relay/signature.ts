@@ -1,15 +1,16 @@
 import { createHash, randomBytes, sign } from 'node:crypto';
 import type { CallKey } from './call-keys.ts';
 
-/** How far a verifier's clock may differ, in seconds: signatures are valid from so long before to so long after they are made, and a minute. */
+/** Tolerated clock skew of verifiers, in seconds: backdates `created` and extends `expires`. */
 const clockSkewSeconds = 300;
+/** Time for delivery, in seconds, by which `expires` is extended further. */
 const deliverySeconds = 60;
 
-/** Where the public keys are, below the address that `Signature-Agent` names. */
+/** Path of the directory of public keys, relative to the address in `Signature-Agent`. */
 export const directoryPath = '/.well-known/http-message-signatures-directory';
 export const directoryMediaType = 'application/http-message-signatures-directory+json';
 
-/** The fields that a signature covers where a call has them. */
+/** Header fields that a signature covers if the call has them. */
 const coveredFields = [
   ...['content-digest', 'content-type', 'idempotency-key', 'agent-id', 'agent-key', 'agent-domain', 'intent-uid', 'execution-id'],
   'signature-agent',
@@ -22,7 +23,7 @@ interface Components {
   nowMs: number;
 }
 
-/** The value of one member of `Signature-Input` and that of `Signature` (RFC 9421 section 4). */
+/** Creates one member of `Signature-Input` and of `Signature` (RFC 9421 section 4). */
 function signComponents({ values, tag, nowMs }: Components, { key, keyid }: CallKey): { input: string; signature: string } {
   const seconds = Math.floor(nowMs / 1_000);
   const times = `created=${seconds - clockSkewSeconds};expires=${seconds + clockSkewSeconds + deliverySeconds}`;
@@ -36,15 +37,15 @@ export interface SignedCall {
   method: string;
   url: URL;
   body?: string | Buffer | undefined;
-  /** the fields of the call by their names in lower case */
+  /** the header fields of the call, by lower-case name */
   fields: Record<string, string>;
-  /** the address of this gate, below which its keys are */
+  /** the address of this gate, which publishes the keys below it */
   baseUrl: string;
 }
 
 /**
- * The fields by which an upstream recognises a call: an HTTP Message Signature (RFC 9421) in the profile of Web Bot Auth
- * (draft-meunier-web-bot-auth-architecture), and the digest of the body that it covers (RFC 9530).
+ * The header fields that authenticate a call: an HTTP Message Signature (RFC 9421) in the profile of Web Bot Auth
+ * (draft-meunier-web-bot-auth-architecture), and the body digest that it covers (RFC 9530).
  */
 export function signCall({ method, url, body, fields, baseUrl }: SignedCall, key: CallKey, nowMs = Date.now()): Record<string, string> {
   const digest = body === undefined ? {} : { 'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:` };
@@ -58,7 +59,7 @@ export function signCall({ method, url, body, fields, baseUrl }: SignedCall, key
   return { ...own, 'signature-input': `gate=${input}`, signature: `gate=${signature}` };
 }
 
-/** The fields with which each key of the directory vouches for it at this host (draft-meunier-http-message-signatures-directory section 5.2). */
+/** Signs the key directory for this host with each of its keys (draft-meunier-http-message-signatures-directory section 5.2). */
 export function signDirectory(host: string, keys: readonly CallKey[], nowMs = Date.now()): Record<string, string> {
   const components: Components = { values: [['"@authority";req', host]], tag: 'http-message-signatures-directory', nowMs };
   const signed = keys.map((key) => signComponents(components, key));

@@ -14,12 +14,12 @@ export interface UrlTemplate {
 const start = /^[a-z][a-z0-9+.-]*:\/\/[^/?#{}\\]*/i;
 const placeholder = /\{([?&]?)([\w-]+(?:[.,][\w-]+)*)\}/;
 
-/** The origin of a URL template in its canonical spelling; undefined if there is none. */
+/** The canonical origin of a URL template; undefined if it has none. */
 export const originOf = (url: string): string | undefined => URL.parse(start.exec(url)?.[0] ?? '')?.origin;
 
 /**
  * Parses a URL template.
- * @returns the template, or what would be right, as a sentence that begins with "must"
+ * @returns the template, or its problem as a sentence that begins with "must"
  */
 export function parseUrlTemplate(url: string): UrlTemplate | string {
   const [origin] = start.exec(url) ?? [];
