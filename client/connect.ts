@@ -71,7 +71,7 @@ export interface ConnectOptions {
 }
 
 export interface CallOptions {
-  /** stops waiting for the answer */
+  /** aborts waiting for the answer */
   signal?: AbortSignal;
 }
 

@@ -34,7 +34,7 @@ export interface ExchangeOptions {
 export interface SendOptions extends ExchangeOptions {
   /** called before each attempt, because a signature is valid for only one request */
   prepare?(): Promise<Pick<ExchangeOptions, 'headers' | 'body'>>;
-  /** waits for the limits of this intent */
+  /** waits for quota of this intent before sending */
   intentUid?: string;
 }
 

@@ -50,7 +50,7 @@ export async function publicPem({ publicKey }: KeyPair): Promise<string> {
 export interface ProofTarget {
   method: string;
   url: string;
-  /** to bind the proof to */
+  /** PAT to which the proof is bound */
   pat?: string;
   nowMs: number;
 }

@@ -19,7 +19,6 @@ import { endpointsWith, hasFunction, pathsOf } from './endpoints.ts';
 import { protect } from './firewall.ts';
 import type { Settings } from './settings.ts';
 
-/** Minimum size of a compressed response. */
 const minCompressionBytes = 1_024;
 
 /** Documents are public and cost bandwidth; browsers cache the large ones for a year. */
@@ -76,7 +75,7 @@ export class Api extends Construct {
         'A setting, waf: it nearly doubles what the gate costs when idle. Limits of agents hold without it; open endpoints share one limit of requests.',
       'Serverless-APIGWXrayEnabled': 'A setting, tracing.',
     });
-    // The stack names its outputs itself.
+    // The stack defines its own outputs.
     rest.node.tryRemoveChild('Endpoint');
     return rest;
   }

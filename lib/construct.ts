@@ -25,7 +25,7 @@ type OwnSettings = 'policyFile' | 'tags' | 'allowLoopback' | 'localUpstreams' | 
 export interface IntentGateProps extends Partial<Omit<z.output<typeof settingsObject>, OwnSettings>>, GivenParts {
   /** the usage policy, or the path to its file */
   policy: string | object;
-  /** zone of `domainName` */
+  /** hosted zone of `domainName` */
   hostedZone?: IHostedZone;
   /** network of the functions that call intents */
   vpc?: IVpc;

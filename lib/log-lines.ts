@@ -33,7 +33,7 @@ export function passLogLines(
       destination: { bind: () => ({ arn: target.lambda.functionArn }) },
       filterPattern: FilterPattern.stringValue('$.message', '=', message),
     });
-    // CloudWatch Logs refuses a destination that it cannot reach.
+    // CloudWatch Logs rejects a destination that it may not invoke yet.
     filter.node.addDependency(permission);
   }
 }

@@ -8,7 +8,7 @@ import { odrlContext } from '../schemas/policy.ts';
 const oneOf = (terms: Record<string, string>) =>
   z.union(Object.entries(terms).map(([term, meaning]) => z.literal(term).meta({ description: meaning })));
 
-/** A URI, possibly prefixed or starting with the placeholder of the gate's address. */
+/** A URI, a prefixed name, or a URI that starts with the placeholder for the gate's address. */
 const uri = z.string().regex(/^(\{base_url\}|[A-Za-z][A-Za-z0-9+.-]*:)/);
 
 const text = z.string();

@@ -38,7 +38,7 @@ function requireCompiled(file: string, text: string, { billing, publicBaseUrl = 
   }
 }
 
-/** Rules without effect, and limits that one counter cannot sustain, one sentence each. They do not stop a deployment. */
+/** Warnings, one sentence each, about rules without effect and limits that one counter cannot sustain. */
 export function warnOfPolicy(
   { policyFile, billing, publicBaseUrl = placeholderUrl }: Settings,
   text = read('policyFile', policyFile),

@@ -41,7 +41,7 @@ export interface ServiceChanges {
   foreign: string[];
   /** differences that are kept because the document does not decide them */
   kept: Kept;
-  /** origins of wanted intents other than that of service_url */
+  /** origins of wanted intents that differ from the origin of service_url */
   otherOrigins: string[];
 }
 

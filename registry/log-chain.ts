@@ -53,7 +53,7 @@ export function openChainCheck(head: LogHead, expected?: LogHead) {
     /** @param entries - the next page, newest first */
     add: (entries: readonly LogEntry[]): void => entries.forEach(check),
 
-    /** @param now - the head after the last page */
+    /** @param now - the current head, read after the last page */
     finish(now: LogHead = { ...head, seq: Math.max(head.seq, newest) }): ChainReport {
       if (newest > now.seq) fails(newest, `is not in the log, which ${now.seq === 0 ? 'is empty' : `ends with entry ${now.seq}`}.`);
       if (expected && expected.seq > head.seq) fails(expected.seq, 'is expected, but the log ends before it.');

@@ -31,7 +31,7 @@ export const printRemark = (line: string): void => print(process.stderr, `${line
 
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** JSON on one line. */
+/** Prints JSON on one line. */
 export const printJson = (value: unknown): void => printLine(toPrintableJson(value));
 
 /** Writes results to stdout; questions, progress and errors to stderr. */

@@ -5,7 +5,7 @@ import { exhaust, findProhibited, tamper } from '../probes.ts';
 import { adminOnly, type Check, check } from './check.ts';
 import { freshUid, type Gate, Unmet } from './gate.ts';
 
-/** Higher rate limits are not tested. */
+/** Maximum rate limit that is tested. */
 const maxTriedRate = 300;
 
 const execute = ({ call }: Gate, body: unknown, bearer?: string): Promise<Exchange> =>

@@ -52,7 +52,7 @@ export function localValues({ Resources }: Template, { keys, identity }: { keys:
   return Object.fromEntries(Object.entries(Resources).map(([id, resource]) => [id, valuesOf(id, resource)]));
 }
 
-/** The template's functions by logical id, invoked by {@link openLambdas}. */
+/** Opens the template's functions, which are invoked by logical id with {@link openLambdas}. */
 export function openFunctions(
   template: Template,
   folder: string,

@@ -50,7 +50,7 @@ interface Answer {
 
 /**
  * Serves a REST API as API Gateway does, without the stage in the path. Only certain hosts are served, to prevent DNS rebinding.
- * @throws Error of Node (EADDRINUSE and so on) if it cannot listen
+ * @throws Node's error, such as EADDRINUSE, if it cannot listen
  */
 export async function startGateway({ host, port, allowHosts = [], api, onAnswered = () => {} }: GatewayOptions) {
   const server = createServer({ maxHeaderSize: 4 * maxHeaderBytes, keepAliveTimeout: 60_000, requireHostHeader: false });

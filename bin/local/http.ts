@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** @returns the port. Rejects with Node's error (EADDRINUSE and so on). */
+/** @returns the port @throws Node's error, such as EADDRINUSE */
 export async function listen(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
   await once(server.listen(port, host), 'listening');
   return (server.address() as AddressInfo).port;

@@ -41,7 +41,7 @@ export interface LambdaOptions {
 }
 
 type Outcome = { result: string | undefined } | { failure: string };
-/** New log text, and an outcome if there is one. */
+/** A worker's message: new log text, and an outcome if there is one. */
 type Message = { log: string } & (Outcome | { isReady?: true });
 
 type Environment = ReturnType<typeof startEnvironment>;

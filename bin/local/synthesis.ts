@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { StartError, tryLock } from './data-folder.ts';
 
-/** The root of the project. */
 export const projectRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 const caches = join(projectRoot, 'node_modules', '.cache', 'intent-gate');

@@ -23,7 +23,7 @@ export interface Needs {
   policy?: true;
   /** has the policy in `tryPolicyFile` beside its bundle */
   triesPolicy?: true;
-  /** the documents beside its bundle */
+  /** which documents it has beside its bundle */
   documents?: 'openapi' | 'page' | 'console' | 'assets';
   /** has the word vectors beside its bundle */
   wordVectors?: true;

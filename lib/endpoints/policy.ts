@@ -8,7 +8,7 @@ import { policy, policyQuery, policyWords } from '../../schemas/policy.ts';
 import type { EndpointGroup } from './endpoint.ts';
 import { agentId, exampleBaseUrl } from './fixtures.ts';
 
-/** An example key: its private half is 32 times the number 7. */
+/** An example key, whose private key is the byte 7 repeated 32 times. */
 const privateKey = createPrivateKey({
   key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]),
   format: 'der',

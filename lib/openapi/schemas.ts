@@ -56,7 +56,7 @@ function simplify(schema: z.core.JSONSchema.BaseSchema): void {
   delete schema.id;
 }
 
-/** Points references at components. The only recursive schema without an id is that of any JSON value. */
+/** Makes references point to components. The only recursive schema without an id is the one for any JSON value. */
 function tidy(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('$ref' in value) || typeof value.$ref !== 'string') return value;
   if (value.$ref.startsWith('#/$defs/__')) return {};

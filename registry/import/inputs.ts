@@ -114,7 +114,7 @@ function readParameter(parameter: Node, location: 'path' | 'query' | 'header', {
 
 const anyText: Facts = { ...anything, types: new Set(['string']) };
 
-/** If two inputs share a name, one is left out, preferably one that is optional and in the body. */
+/** Leaves out one of two inputs with the same name, preferably an optional one in the body. */
 function leaveOutNamesakes(inputs: Input[], addNote: AddNote): Input[] {
   const kept = new Map<string, Input>();
   for (const input of inputs) {

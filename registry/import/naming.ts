@@ -60,7 +60,7 @@ const versionOf = (segment: string, isFirst: boolean): string | undefined =>
 
 /**
  * The version that all addresses share, else that of the document. Ignores dates, large numbers and 0.
- * @param addresses - paths of the servers with those of their operations
+ * @param addresses - paths of the operations, including the path of their server
  */
 export function majorVersion(document: string, addresses: readonly string[]): string | undefined {
   const inPaths = addresses.map((address) =>

@@ -21,7 +21,7 @@ export interface Form {
   node: Node;
 }
 
-/** The operation's own parameters override those of its path. */
+/** The parameters of an operation. Its own override those of its path item. */
 export function readParameters(pathItem: Node, operation: Node): Node[] {
   const found = new Map<string, Node>();
   for (const parameter of [...list(pathItem.parameters), ...list(operation.parameters)].map(resolve)) {
@@ -34,7 +34,7 @@ export function readParameters(pathItem: Node, operation: Node): Node[] {
 export const unplaced = (parameter: Node, operation: Node): Unfit =>
   new Unfit(pathOf(parameter) || pathOf(operation), 'has a parameter without a name or a known place');
 
-/** Success responses; `default` counts only if there is no other. */
+/** Success responses; `default` counts only if there are no others. */
 export function readSuccesses(operation: Node): [status: string, response: Node][] {
   const responses = Object.entries(node(operation.responses));
   const successes = responses.filter(([status]) => /^2(\d\d|xx)$/i.test(status));

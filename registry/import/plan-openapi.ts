@@ -227,7 +227,7 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   };
 }
 
-/** Commas separate tags in a search. */
+/** The tags of an operation, without commas, which separate tags in a search. */
 function readTags(operation: Node, addNote: AddNote): string[] {
   const fitted = texts(operation.tags).map((tag) => fitName(tag.replaceAll(',', ' '), pathOf(operation), addNote, 64));
   return [...new Set(fitted.filter((tag) => tag !== undefined))].slice(0, 50);

@@ -18,7 +18,7 @@ export interface Skipped {
 
 export interface ImportPlan {
   service: ServiceInput;
-  /** undefined if the document gives uids */
+  /** version in the uids; undefined if the document itself has uids */
   version?: string;
   intents: IntentInput[];
   skipped: Skipped[];

@@ -7,7 +7,6 @@ export interface Load {
   /** default: GET without a body */
   body?: string;
   requests: number;
-  /** parallel requests */
   concurrency: number;
 }
 

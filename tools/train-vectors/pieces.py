@@ -8,7 +8,7 @@ MAX_WORD_LENGTH = 100
 
 
 def fold(text):
-    """Lower case without accents."""
+    """Folds to lower case without accents."""
     decomposed = unicodedata.normalize("NFD", text.lower())
     return "".join(character for character in decomposed if unicodedata.category(character) != "Mn")
 

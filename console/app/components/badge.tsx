@@ -10,7 +10,6 @@ const methodTones: Record<string, Tone> = { GET: 'info', POST: 'good', PUT: 'war
 
 export const MethodBadge = ({ method }: { method: string }) => <span class={`badge method ${methodTones[method] ?? ''}`}>{method}</span>;
 
-/** A badge with an HTTP status. */
 export const StatusBadge = ({ status }: { status: number }) => (
   <Badge tone={status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'info' : 'good'}>{status}</Badge>
 );
