@@ -14,7 +14,7 @@ const packages = {
 };
 
 /** The path of the Node installed by `npm ci`, if any. */
-export function findBroughtNode() {
+export function findInstalledNode() {
   const name = packages[`${process.platform}-${process.arch}`];
   const file = `../node_modules/${name}/bin/node${process.platform === 'win32' ? '.exe' : ''}`;
   const path = fileURLToPath(new URL(file, import.meta.url));
@@ -26,10 +26,10 @@ export const isNewEnough = Number(process.versions.node.split('.')[0]) >= minNod
 /** Prints which Node is needed and how to install it, then exits. */
 export function refuseNode() {
   const install = `install Node ${minNode} from nodejs.org or with a version manager (.node-version names it)`;
-  const isBrought = `${process.platform}-${process.arch}` in packages;
-  const next = findBroughtNode()
+  const isPackaged = `${process.platform}-${process.arch}` in packages;
+  const next = findInstalledNode()
     ? 'Start it as an npm script or with npx: they use the Node in node_modules.'
-    : isBrought
+    : isPackaged
       ? `Run "npm ci --include=optional", which brings one, or ${install}.`
       : `There is none for ${process.platform} on ${process.arch} that npm could bring: ${install}.`;
   console.error(`Intent Gate needs Node ${minNode} or newer; this is Node ${process.versions.node}. ${next}`);

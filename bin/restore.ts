@@ -21,10 +21,10 @@ import { runCommand } from './cli/program.ts';
 const pageSize = 100;
 
 /** Timeout of one read, in milliseconds. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 function openCopy(name: string) {
-  const table = openTable({ registry: name, activity: name }, DynamoDBDocumentClient.from(new DynamoDBClient({})), patienceMs);
+  const table = openTable({ registry: name, activity: name }, DynamoDBDocumentClient.from(new DynamoDBClient({})), timeoutMs);
 
   async function* intentsOf(service: ServiceRecord): AsyncGenerator<IntentInput> {
     for (let from: number | string | undefined = 0; from !== undefined; ) {

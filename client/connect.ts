@@ -184,7 +184,7 @@ export async function connect(url: string, options: ConnectOptions): Promise<Int
         const prepare = async () => ({ headers: { ...(await authorize(used, method, path)), ...headers } });
         return await http.send(method, path, { ...options, prepare });
       } catch (error) {
-        if (replacements === maxReplacements || !isForAnotherPat(error)) throw error;
+        if (replacements === maxReplacements || !needsNewPat(error)) throw error;
         pat = await orAborted(pats.replace(pat, error), signal);
       }
     }
@@ -267,7 +267,7 @@ const pollMs = 2_000;
 
 const isPending = (state: ExecutionState): state is PendingExecution => state.status === 'waiting' || state.status === 'working';
 
-const isForAnotherPat = (error: unknown): error is Refusal =>
+const needsNewPat = (error: unknown): error is Refusal =>
   error instanceof Refusal && (error.code === 'UNAUTHORIZED' || error.details.reason === 'policy_changed');
 
 /** Stops waiting when the signal aborts, without cancelling work that other callers share. */

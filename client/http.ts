@@ -164,14 +164,14 @@ export function openHttp(options: HttpOptions): Http {
 
     for (;;) {
       signal?.throwIfAborted();
-      const early = intentUid === undefined ? 0 : quotaAtMs(intentUid) - Date.now();
-      if (early > 0) await wait(early, new RateLimited(early));
-      const isKnown = hasAnswered;
+      const quotaWaitMs = intentUid === undefined ? 0 : quotaAtMs(intentUid) - Date.now();
+      if (quotaWaitMs > 0) await wait(quotaWaitMs, new RateLimited(quotaWaitMs));
+      const hadAnswered = hasAnswered;
       let answer: Exchange;
       try {
         answer = await exchange(method, path, { ...request, ...(await prepare?.()) });
       } catch (error) {
-        if (!(error instanceof Unreachable) || (!isKnown && !isRetriedUnseen)) throw error;
+        if (!(error instanceof Unreachable) || (!hadAnswered && !isRetriedUnseen)) throw error;
         await retry(error);
         continue;
       }
@@ -180,16 +180,16 @@ export function openHttp(options: HttpOptions): Http {
       if (status === 204 || (status >= 200 && status < 300 && isObject(body))) return answer;
 
       const failure = readFailure(answer);
-      const laterMs = retryAfterMs(headers);
+      const requestedMs = retryAfterMs(headers);
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
       const isUnavailable = status === 503 && reason !== 'paused';
       if (status === 429) {
-        const ms = laterMs ?? pauseMs(++refusals);
+        const ms = requestedMs ?? pauseMs(++refusals);
         // a full queue of deferred calls does not block other calls
         if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms);
         await wait(ms, new RateLimited(ms, failure));
       } else if (isUnavailable || (status === 504 && intentUid === undefined) || (status === 409 && reason === 'running')) {
-        await retry(failure, laterMs);
+        await retry(failure, requestedMs);
       } else {
         throw failure;
       }

@@ -61,7 +61,7 @@ export interface Pats {
 }
 
 /** Share of its lifetime after which a PAT is renewed. */
-const usedLife = 0.9;
+const renewalShare = 0.9;
 const signatureLifeSeconds = 120;
 
 export const issuePath = '/api/pat/issue';
@@ -89,7 +89,7 @@ export function readPat(answer: Exchange, gateNowMs: number): Pat {
   if (typeof text !== 'string') throw new UnexpectedAnswer(answer);
   const lifeMs = Date.parse(String(members.expires_at)) - gateNowMs;
   if (Number.isNaN(lifeMs)) return { text };
-  return { text, expiresAtMs: Date.now() + lifeMs, renewAtMs: Date.now() + lifeMs * usedLife };
+  return { text, expiresAtMs: Date.now() + lifeMs, renewAtMs: Date.now() + lifeMs * renewalShare };
 }
 
 const isFresh = ({ renewAtMs = Number.POSITIVE_INFINITY }: Pat): boolean => Date.now() < renewAtMs;

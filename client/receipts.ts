@@ -69,10 +69,10 @@ export function noteReceipt<Answer>(answer: Answer, { headers, text }: { headers
 }
 
 /** A failed check. */
-class Misfit extends Error {}
+class FailedCheck extends Error {}
 
-const misfit = (problem: string): never => {
-  throw new Misfit(problem);
+const fail = (problem: string): never => {
+  throw new FailedCheck(problem);
 };
 
 const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
@@ -83,11 +83,11 @@ function decodeBase64(text: string, problem: string): Uint8Array<ArrayBuffer> {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
     if (toBase64(bytes) === text) return bytes;
   } catch {}
-  return misfit(problem);
+  return fail(problem);
 }
 
 function decodeBase64Url(text: string, problem: string): Uint8Array<ArrayBuffer> {
-  if (!/^[\w-]*$/.test(text)) return misfit(problem);
+  if (!/^[\w-]*$/.test(text)) return fail(problem);
   const plain = text.replaceAll('-', '+').replaceAll('_', '/');
   return decodeBase64(plain + '='.repeat((4 - (plain.length % 4)) % 4), problem);
 }
@@ -116,17 +116,17 @@ function openJws(jws: unknown, typ: string, name: string): OpenedJws {
       const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(decodeBase64Url(part, '')));
       if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
     } catch {}
-    return misfit(`The ${name} is not a compact JWS: it was changed, or is not whole.`);
+    return fail(`The ${name} is not a compact JWS: it was changed, or is not whole.`);
   };
   const [header, payload] = [read(head), read(body)];
-  if (more.length > 0 || header.typ !== typ || header.alg !== 'EdDSA') misfit(`The ${name} is not of type ${typ}, signed with EdDSA.`);
+  if (more.length > 0 || header.typ !== typ || header.alg !== 'EdDSA') fail(`The ${name} is not of type ${typ}, signed with EdDSA.`);
   return {
     header,
     payload,
     verify: async (x) => {
       const problem = `The signature of the ${name} does not fit: it was changed, or signed with another key.`;
       const [key, bytes] = [decodeBase64Url(String(x), problem), decodeBase64Url(signature, problem)];
-      if (key.length !== 32 || bytes.length !== 64 || !(await isSigned(key, bytes, `${head}.${body}`))) misfit(problem);
+      if (key.length !== 32 || bytes.length !== 64 || !(await isSigned(key, bytes, `${head}.${body}`))) fail(problem);
     },
   };
 }
@@ -141,25 +141,25 @@ async function verifySignature(receipt: string, { keys }: NonNullable<ReceiptFil
   const opened = openJws(receipt, 'execution-receipt+jwt', 'receipt');
   const certificate = openJws(opened.header.certificate, 'receipt-key+jwt', 'certificate in the receipt');
   const certifying = keys.find(({ kid }) => kid === certificate.header.kid);
-  if (!certifying) return misfit('The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.');
+  if (!certifying) return fail('The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.');
   await certificate.verify(certifying.x);
   const { iat, exp, cnf } = certificate.payload as { iat: number; exp: number; cnf?: { jwk?: { x?: string } } };
   await opened.verify(cnf?.jwk?.x);
   const claims = opened.payload as unknown as ReceiptClaims;
   const lacking = claimNames.find((name) => typeof claims[name] !== 'string');
-  if (lacking) misfit(`The receipt lacks ${lacking}.`);
+  if (lacking) fail(`The receipt lacks ${lacking}.`);
   const seconds = Date.parse(claims.time) / 1_000;
-  if (!(seconds >= iat - 60 && seconds <= exp + 60)) misfit('The receipt was signed outside the time for which its key was certified.');
+  if (!(seconds >= iat - 60 && seconds <= exp + 60)) fail('The receipt was signed outside the time for which its key was certified.');
   return claims;
 }
 
 /** Reads a verifier key in signed-note format. */
 async function readVerifierKey(text: string) {
   const problem = 'log_key is not a verifier key of Ed25519 in signed-note format.';
-  const [, origin = '', id = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?$/.exec(text) ?? misfit(problem);
+  const [, origin = '', id = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?$/.exec(text) ?? fail(problem);
   const key = decodeBase64(encoded, problem);
   const digest = await sha256(utf8(`${origin}\n`), key);
-  if (key.length !== 33 || key[0] !== 1 || toHex(digest.subarray(0, 4)) !== id) misfit(problem);
+  if (key.length !== 33 || key[0] !== 1 || toHex(digest.subarray(0, 4)) !== id) fail(problem);
   return { origin, id, publicKey: key.slice(1) };
 }
 
@@ -173,10 +173,9 @@ export async function verifyCheckpoint(note: string, logKey: string): Promise<Ch
   const at = note.lastIndexOf('\n\n');
   const [text, signatures] = [note.slice(0, at + 1), note.slice(at + 2)];
   const [name = '', size = '', root = ''] = text.split('\n');
-  if (at < 0 || !/^(0|[1-9]\d*)$/.test(size) || !Number.isSafeInteger(Number(size)))
-    misfit('The checkpoint is not a signed note of a log.');
-  if (name !== origin) misfit(`The checkpoint is of another log: ${JSON.stringify(name)}, and the key is of ${JSON.stringify(origin)}.`);
-  if (decodeBase64(root, 'The root hash in the checkpoint is not base64.').length !== 32) misfit('The root hash is not of SHA-256.');
+  if (at < 0 || !/^(0|[1-9]\d*)$/.test(size) || !Number.isSafeInteger(Number(size))) fail('The checkpoint is not a signed note of a log.');
+  if (name !== origin) fail(`The checkpoint is of another log: ${JSON.stringify(name)}, and the key is of ${JSON.stringify(origin)}.`);
+  if (decodeBase64(root, 'The root hash in the checkpoint is not base64.').length !== 32) fail('The root hash is not of SHA-256.');
   for (const line of signatures.split('\n').slice(0, -1)) {
     const [, signer, encoded = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
     if (signer !== origin) continue;
@@ -184,7 +183,7 @@ export async function verifyCheckpoint(note: string, logKey: string): Promise<Ch
     if (toHex(bytes.subarray(0, 4)) === id && (await isSigned(publicKey, bytes.slice(4), text)))
       return { origin, size: Number(size), root };
   }
-  return misfit('The checkpoint is not signed with the key of the log: it was changed, or is of another gate.');
+  return fail('The checkpoint is not signed with the key of the log: it was changed, or is of another gate.');
 }
 
 const nodeHash = (left: Uint8Array, right: Uint8Array) => sha256(Uint8Array.of(1), left, right);
@@ -195,14 +194,14 @@ async function verifyInclusion(proof: string, entry: string, logKey: string): Pr
   const [format, ...lines] = proof.slice(0, at).split('\n');
   if (lines[0]?.startsWith('extra ')) lines.shift();
   const [, given] = /^index (0|[1-9]\d*)$/.exec(lines.shift() ?? '') ?? [];
-  if (at < 0 || format !== 'c2sp.org/tlog-proof@v1' || given === undefined) misfit('The proof is not a C2SP tlog-proof.');
+  if (at < 0 || format !== 'c2sp.org/tlog-proof@v1' || given === undefined) fail('The proof is not a C2SP tlog-proof.');
   const path = lines.map((line) => decodeBase64(line, 'A hash in the proof is not base64.'));
   const checkpoint = await verifyCheckpoint(proof.slice(at + 2), logKey);
   let [index, last] = [Number(given), checkpoint.size - 1];
-  if (index > last) misfit('The proof is for an entry beyond the end of the log.');
+  if (index > last) fail('The proof is for an entry beyond the end of the log.');
   let hash = await sha256(Uint8Array.of(0), utf8(entry));
   for (const other of path) {
-    if (last === 0) misfit('The proof has more hashes than the log has levels.');
+    if (last === 0) fail('The proof has more hashes than the log has levels.');
     if (index % 2 === 1 || index === last) {
       hash = await nodeHash(other, hash);
       while (index % 2 === 0 && index !== 0) [index, last] = [index / 2, Math.floor(last / 2)];
@@ -210,7 +209,7 @@ async function verifyInclusion(proof: string, entry: string, logKey: string): Pr
     [index, last] = [Math.floor(index / 2), Math.floor(last / 2)];
   }
   if (last !== 0 || toBase64(hash) !== checkpoint.root)
-    misfit(
+    fail(
       'The proof does not lead to the root of the log: the receipt is not in the log at this place, or the receipt or the proof was changed.',
     );
   return checkpoint;
@@ -218,8 +217,7 @@ async function verifyInclusion(proof: string, entry: string, logKey: string): Pr
 
 async function verifySalted(salt: string, text: string, digest: string, name: string): Promise<void> {
   const bytes = decodeBase64Url(salt, 'salts are not two texts in base64url, with a dot between them.');
-  if (toBase64Url(await sha256(bytes, utf8(text))) !== digest)
-    misfit(`The ${name} are not those of the receipt, or the salts were changed.`);
+  if (toBase64Url(await sha256(bytes, utf8(text))) !== digest) fail(`The ${name} are not those of the receipt, or the salts were changed.`);
 }
 
 /**
@@ -227,9 +225,9 @@ async function verifySalted(salt: string, text: string, digest: string, name: st
  * @throws Error if they are of different logs, or have the same size and different roots
  */
 export function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
-  if (one.origin !== other.origin) misfit('The checkpoints are of different logs.');
+  if (one.origin !== other.origin) fail('The checkpoints are of different logs.');
   if (one.size === other.size && one.root !== other.root)
-    misfit(`Fork: the log has signed two checkpoints of size ${one.size} with different roots. Keep both: together they prove it.`);
+    fail(`Fork: the log has signed two checkpoints of size ${one.size} with different roots. Keep both: together they prove it.`);
 }
 
 const unknownFile = 'The file is not a receipt as "intent-gate receipt save" writes it.';
@@ -250,7 +248,7 @@ export async function verifyReceipt(
       checks.push({ what });
       return result;
     } catch (error) {
-      checks.push({ what, problem: error instanceof Misfit ? error.message : unknownFile });
+      checks.push({ what, problem: error instanceof FailedCheck ? error.message : unknownFile });
       return undefined;
     }
   };
@@ -258,22 +256,20 @@ export async function verifyReceipt(
   const logKey = trusted.logKey ?? file.log_key;
   const [parametersSalt = '', answerSalt = '', ...more] = salts.split('.');
   const claims = await check('signature of the receipt', true, () =>
-    jwks && receipt
-      ? verifySignature(receipt, jwks)
-      : misfit('The file lacks receipt or jwks: complete it with "intent-gate receipt save".'),
+    jwks && receipt ? verifySignature(receipt, jwks) : fail('The file lacks receipt or jwks: complete it with "intent-gate receipt save".'),
   );
   await check('parameters', parameters !== undefined && claims !== undefined, async () => {
-    if (more.length > 0) misfit('salts are not two texts in base64url, with a dot between them.');
+    if (more.length > 0) fail('salts are not two texts in base64url, with a dot between them.');
     await verifySalted(parametersSalt, canonicalOf(parameters ?? ''), claims?.parameters_digest ?? '', 'parameters');
   });
   await check('answer', answer !== undefined && claims !== undefined, () =>
     verifySalted(answerSalt, answer ?? '', claims?.answer_digest ?? '', 'bytes of the answer'),
   );
   await check('key of the log', trusted.logKey !== undefined && file.log_key !== undefined, async () => {
-    if (file.log_key?.trim() !== trusted.logKey?.trim()) misfit('log_key in the file is another than the one that you trust.');
+    if (file.log_key?.trim() !== trusted.logKey?.trim()) fail('log_key in the file is another than the one that you trust.');
   });
   const checkpoint = await check('place in the log', claims !== undefined, async () => {
-    if (proof === undefined || logKey === undefined) return misfit('The file lacks proof or log_key.');
+    if (proof === undefined || logKey === undefined) return fail('The file lacks proof or log_key.');
     const digest = toBase64Url(await sha256(utf8(receipt)));
     return verifyInclusion(proof, `${claims?.execution_id} ${digest}`, logKey);
   });

@@ -52,17 +52,17 @@ const sum = { statistic: Stats.SUM, period: Duration.minutes(5) };
 /** Metric filters by id: the metric, and the value that each matching log line adds. */
 type Measures = Record<string, [metricName: string, metricValue: string, lines: IFilterPattern, dimensions?: Record<string, string>]>;
 
-const says = (message: string) => FilterPattern.stringValue('$.message', '=', message);
-const answered = says('answered');
+const hasMessage = (message: string) => FilterPattern.stringValue('$.message', '=', message);
+const answered = hasMessage('answered');
 const isFault = FilterPattern.numberValue('$.status', '>=', 500);
-const filled = says('filled a part of the search collection');
+const filled = hasMessage('filled a part of the search collection');
 
 /** The end of every run, including crashes. It tells a function that always fails from one that never ran. */
 const ended = FilterPattern.stringValue('$.type', '=', 'platform.report');
 
 /** A 5xx of API Gateway because a function failed or timed out. Excludes 413: API Gateway accepts bodies over Lambda's limit of 6 MB. */
 const isGatewayFault = FilterPattern.all(
-  says('access'),
+  hasMessage('access'),
   isFault,
   FilterPattern.stringValue('$.refusal', '!=', '-'),
   FilterPattern.stringValue('$.integration_status', '!=', '413'),
@@ -70,7 +70,7 @@ const isGatewayFault = FilterPattern.all(
 
 /** An error response. MCP tools return theirs with status 200. */
 const isRefusal = FilterPattern.all(
-  FilterPattern.any(answered, says('tool')),
+  FilterPattern.any(answered, hasMessage('tool')),
   FilterPattern.exists('$.code'),
   FilterPattern.notExists('$.fault'),
 );
@@ -85,12 +85,12 @@ const measures: Readonly<Record<string, Measures>> = {
   'issue-pat': issueFailures,
   'issue-token': issueFailures,
   'snapshot-search-index': {
-    Runs: ['SnapshotAgeRuns', '1', says('the snapshot of the search index is as new as it should be')],
+    Runs: ['SnapshotAgeRuns', '1', hasMessage('the snapshot of the search index is as new as it should be')],
     Ends: ['SnapshotAgeRuns', '0', ended],
   },
   // During the first fill FeedAge is 0; FillAge watches how long the fill takes.
   'feed-search-collection': {
-    Fed: ['FeedAge', '$.behind_seconds', says('fed the search collection')],
+    Fed: ['FeedAge', '$.behind_seconds', hasMessage('fed the search collection')],
     Filled: ['FeedAge', '0', filled],
     Ends: ['FeedAge', '86400', ended],
     Filling: ['FillAge', '$.behind_seconds', filled],

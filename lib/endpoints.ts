@@ -59,15 +59,15 @@ export interface Endpoint extends EndpointRow {
 
 /** The endpoint's listed errors and those implied by its other members. */
 function errorsOf({ method, path, credential, query, body, others, errors = [], neverErrors = [] }: EndpointRow): ErrorCode[] {
-  const when = (isSo: boolean, ...codes: ErrorCode[]): ErrorCode[] => (isSo ? codes : []);
-  const [hasBody, hasPlace, isUsual] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
+  const when = (applies: boolean, ...codes: ErrorCode[]): ErrorCode[] => (applies ? codes : []);
+  const [hasBody, hasPathParameter, hasDefault400] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
   return [
-    ...when(isUsual && (hasBody || query !== undefined), 'INVALID_PARAMETER'),
-    ...when(isUsual && hasBody, 'UNSUPPORTED_MEDIA_TYPE'),
+    ...when(hasDefault400 && (hasBody || query !== undefined), 'INVALID_PARAMETER'),
+    ...when(hasDefault400 && hasBody, 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(credential !== 'none', 'UNAUTHORIZED', 'FORBIDDEN'),
     ...errors,
-    ...when(hasPlace, 'NOT_FOUND'),
-    ...when(credential === 'admin' && method !== 'GET' && (hasPlace || hasBody), 'CONFLICT'),
+    ...when(hasPathParameter, 'NOT_FOUND'),
+    ...when(credential === 'admin' && method !== 'GET' && (hasPathParameter || hasBody), 'CONFLICT'),
   ].filter((code) => !neverErrors.includes(code));
 }
 

@@ -103,7 +103,7 @@ export class Gate extends Construct {
     const alarms = new Alarms(this, 'Alarms', { accessLog, tables, functions, namespace: name, settings, topic: given.alarmTopic });
     if (settings.gradualDeployment) new GradualDeployment(this, 'GradualDeployment', functions, (wanted) => alarms.named(wanted));
     if (dataKey) encryptLogs(this, dataKey);
-    if (given.permissionsBoundary) this.bound(given.permissionsBoundary);
+    if (given.permissionsBoundary) this.applyBoundary(given.permissionsBoundary);
 
     this.api = rest;
     this.url = settings.publicBaseUrl ?? rest.url.replace(/\/$/, '');
@@ -117,7 +117,7 @@ export class Gate extends Construct {
   }
 
   /** Applies the boundary to every role, including that of the CDK function that empties buckets, which is outside this construct. */
-  private bound(boundary: IManagedPolicy): void {
+  private applyBoundary(boundary: IManagedPolicy): void {
     const emptying = Stack.of(this).node.tryFindChild('Custom::S3AutoDeleteObjectsCustomResourceProvider');
     for (const roles of [this, ...(emptying ? [emptying] : [])]) PermissionsBoundary.of(roles).apply(boundary);
   }
@@ -186,14 +186,14 @@ export class Gate extends Construct {
     for (const { name, guardsDeployment } of this.rows.background) {
       const guard = functions.get(name);
       if (!guardsDeployment || !guard) continue;
-      const isAgreed = this.ask(guard);
-      for (const one of [...functions.values(), ...data]) if (one !== guard) one.node.addDependency(isAgreed);
+      const approval = this.requestApproval(guard);
+      for (const one of [...functions.values(), ...data]) if (one !== guard) one.node.addDependency(approval);
     }
     return functions;
   }
 
   /** A resource that succeeds if the guard function approves the deployment. */
-  private ask(guard: EndpointFunction): CustomResource {
+  private requestApproval(guard: EndpointFunction): CustomResource {
     const { signingKeys, voidPats, adopt, reservedConcurrency, manageApiLogRole } = this.settings;
     return new CustomResource(this, 'SigningKeyGuard', {
       resourceType: 'Custom::SigningKeyGuard',

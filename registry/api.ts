@@ -17,10 +17,10 @@ export interface ApiCallOptions extends ExchangeOptions {
 export type Api = ReturnType<typeof openApi>;
 
 /** Retries long enough for large changes to get past rate limits. */
-const patience = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
+const retryOptions = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
 
 export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) => Promise<unknown>) {
-  const http = openHttp({ url: baseUrl, ...patience, parse: parseExact, sleep });
+  const http = openHttp({ url: baseUrl, ...retryOptions, parse: parseExact, sleep });
   return {
     baseUrl,
     http,

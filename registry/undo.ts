@@ -57,12 +57,12 @@ export async function undoChange(api: Api, details: ChangeDetails): Promise<void
     if (first?.kind === 'service') await replaceService(api, first, entry.seq);
     else if (first) await changeIntents(api, first.service_id, details);
   } catch (error) {
-    throw error instanceof Refusal && saysChanged(error) ? changedSince(entry.seq) : error;
+    throw error instanceof Refusal && meansChanged(error) ? changedSince(entry.seq) : error;
   }
 }
 
 /** Whether a refusal means that a record was changed, deleted or created again. */
-const saysChanged = ({ status, details, issues }: Refusal): boolean =>
+const meansChanged = ({ status, details, issues }: Refusal): boolean =>
   status === 404 || details.reason === 'etag_mismatch' || (status === 409 && issues.some(({ path }) => path.startsWith('/create')));
 
 const changedSince = (seq: number) =>

@@ -16,7 +16,7 @@ export interface IssuedTokens {
 }
 
 /** Asks the user for answers to Cognito's challenges. */
-export interface Asker {
+export interface Prompts {
   newPassword(): Promise<string>;
   code(): Promise<string>;
   /** Shows a secret as an `otpauth:` URI, and returns the first one-time password. */
@@ -35,7 +35,7 @@ const open = ({ region, endpoint }: Identity) =>
   });
 
 /** @throws CliFailure `credentials` if Cognito refuses */
-export const signIn = (identity: Identity, password: string, asker: Asker): Promise<IssuedTokens> =>
+export const signIn = (identity: Identity, password: string, prompts: Prompts): Promise<IssuedTokens> =>
   explain(identity, async () => {
     const { client_id: ClientId, username } = identity;
     const client = open(identity);
@@ -43,16 +43,16 @@ export const signIn = (identity: Identity, password: string, asker: Asker): Prom
     let answer: InitiateAuthCommandOutput = await client.initiateAuth({ AuthFlow: 'USER_PASSWORD_AUTH', ClientId, AuthParameters });
     for (let count = 0; answer.ChallengeName !== undefined && count < maxQuestions; count++) {
       const { ChallengeName, ChallengeParameters } = answer;
-      const Session = ChallengeName === 'MFA_SETUP' ? await enrolSecondFactor(client, username, answer.Session, asker) : answer.Session;
+      const Session = ChallengeName === 'MFA_SETUP' ? await enrolSecondFactor(client, username, answer.Session, prompts) : answer.Session;
       const USERNAME = ChallengeParameters?.USER_ID_FOR_SRP ?? username;
-      const ChallengeResponses = { USERNAME, ...(await answerChallenge(ChallengeName, asker)) };
+      const ChallengeResponses = { USERNAME, ...(await answerChallenge(ChallengeName, prompts)) };
       answer = await client.respondToAuthChallenge({ ClientId, ChallengeName, Session, ChallengeResponses });
     }
     return readTokens(answer);
   });
 
 /** @returns the session with which to continue */
-async function enrolSecondFactor(client: CognitoIdentityProvider, username: string, given: string | undefined, { enrol }: Asker) {
+async function enrolSecondFactor(client: CognitoIdentityProvider, username: string, given: string | undefined, { enrol }: Prompts) {
   const { SecretCode = '', Session } = await client.associateSoftwareToken({ Session: given });
   const query = new URLSearchParams({ secret: SecretCode, issuer: 'Intent Gate' });
   const UserCode = await enrol(`otpauth://totp/${encodeURIComponent(`Intent Gate:${username}`)}?${query}`);
@@ -67,13 +67,13 @@ export const renewTokens = (session: Identity & { refresh_token: string }): Prom
     return readTokens(await open(session).initiateAuth(request), session.refresh_token);
   });
 
-async function answerChallenge(challenge: string, asker: Asker): Promise<Record<string, string>> {
+async function answerChallenge(challenge: string, prompts: Prompts): Promise<Record<string, string>> {
   switch (challenge) {
     case 'NEW_PASSWORD_REQUIRED':
-      return { NEW_PASSWORD: await asker.newPassword() };
+      return { NEW_PASSWORD: await prompts.newPassword() };
     case 'SOFTWARE_TOKEN_MFA':
     case 'SMS_MFA':
-      return { [`${challenge}_CODE`]: await asker.code() };
+      return { [`${challenge}_CODE`]: await prompts.code() };
     case 'MFA_SETUP':
       return {};
     default:

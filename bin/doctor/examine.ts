@@ -43,12 +43,12 @@ export interface Diagnosis {
 
 type Verdict = Omit<Diagnosis, 'subject'>;
 
-const well = (detail: string): Verdict => ({ isWell: true, detail });
-const ill = (detail: string, remedy: string): Verdict => ({ isWell: false, detail, remedy });
+const passed = (detail: string): Verdict => ({ isWell: true, detail });
+const failed = (detail: string, remedy: string): Verdict => ({ isWell: false, detail, remedy });
 
 /** Does not stop a deployment, because its own role may have the permission that these credentials lack. */
 const unknown = (what: string, remedy: string): Verdict => ({
-  ...ill(`unknown: these credentials are not allowed to ${what}`, remedy),
+  ...failed(`unknown: these credentials are not allowed to ${what}`, remedy),
   canWait: true,
 });
 
@@ -57,44 +57,46 @@ const signIn = 'aws sso login    (or export AWS_PROFILE=<profile>)';
 /** Requirements of a deployment, in the order in which to fix them. Inapplicable ones return undefined. */
 const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] | undefined> = {
   Node: ({ nodeVersion }) =>
-    Number(nodeVersion.split('.')[0]) >= 24 ? well(nodeVersion) : ill(`${nodeVersion} is too old; 24 or newer is required`, 'npm ci'),
+    Number(nodeVersion.split('.')[0]) >= 24 ? passed(nodeVersion) : failed(`${nodeVersion} is too old; 24 or newer is required`, 'npm ci'),
 
   'CDK command line': ({ cdkVersion, wantedCdkVersion }) =>
     cdkVersion === wantedCdkVersion
-      ? well(cdkVersion)
-      : ill(cdkVersion ? `${cdkVersion} is installed, but package.json requires ${wantedCdkVersion}` : 'is not installed', 'npm ci'),
+      ? passed(cdkVersion)
+      : failed(cdkVersion ? `${cdkVersion} is installed, but package.json requires ${wantedCdkVersion}` : 'is not installed', 'npm ci'),
 
   'settings and policy': ({ settings }) =>
-    typeof settings === 'string' ? ill(settings, 'correct them in cdk.json, or on the command line with -c name=value') : well('valid'),
+    typeof settings === 'string'
+      ? failed(settings, 'correct them in cdk.json, or on the command line with -c name=value')
+      : passed('valid'),
 
-  region: ({ region }) => (region === undefined ? ill('not set', 'export AWS_REGION=<region>') : well(region)),
+  region: ({ region }) => (region === undefined ? failed('not set', 'export AWS_REGION=<region>') : passed(region)),
 
   credentials: ({ account }) =>
     ({
-      known: well('accepted'),
-      'no credentials': ill('not found', signIn),
-      refused: ill('AWS rejects them; they may have expired', signIn),
-      unreachable: ill('AWS cannot be reached', 'check the network and HTTPS_PROXY, then run the doctor again'),
+      known: passed('accepted'),
+      'no credentials': failed('not found', signIn),
+      refused: failed('AWS rejects them; they may have expired', signIn),
+      unreachable: failed('AWS cannot be reached', 'check the network and HTTPS_PROXY, then run the doctor again'),
     })[account.state],
 
   bootstrap({ account, region = '<region>' }) {
     const remedy = `npx cdk bootstrap aws://<account>/${region}`;
-    if (account.state !== 'known') return ill('unknown until the credentials are valid', 'fix the credentials first');
+    if (account.state !== 'known') return failed('unknown until the credentials are valid', 'fix the credentials first');
     if (account.isBootstrapped === 'unknown') return unknown('list buckets', remedy);
-    return account.isBootstrapped ? well('done') : ill('is missing', remedy);
+    return account.isBootstrapped ? passed('done') : failed('is missing', remedy);
   },
 
   concurrency({ account, settings }) {
     if (account.state !== 'known' || typeof settings === 'string') return undefined;
     const reserved = totalReserved(settings.reservedConcurrency);
     const { unreservedConcurrency: free, stack } = account;
-    if (reserved === 0) return well('reservedConcurrency reserves nothing');
+    if (reserved === 0) return passed('reservedConcurrency reserves nothing');
     if (free === 'unknown') return unknown('read Lambda quotas', 'aws lambda get-account-settings');
     const problem = findConcurrencyProblem(reserved, free);
     // The free concurrency excludes what a deployed stack has reserved.
     return problem
-      ? { ...ill(problem.detail, problem.remedy), canWait: stack === 'present' }
-      : well(`${reserved} of ${free} concurrent executions are reserved`);
+      ? { ...failed(problem.detail, problem.remedy), canWait: stack === 'present' }
+      : passed(`${reserved} of ${free} concurrent executions are reserved`);
   },
 
   'log role of API Gateway'({ account, settings }) {
@@ -102,8 +104,8 @@ const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] |
     if (account.hasApiLogRole === 'unknown' && !settings.manageApiLogRole)
       return unknown('read the settings of API Gateway', 'aws apigateway get-account');
     const problem = findLogRoleProblem(settings.manageApiLogRole, account.hasApiLogRole === true);
-    if (problem) return ill(problem.detail, problem.remedy);
-    return well(account.hasApiLogRole === true ? 'the account has one' : 'this stack creates it');
+    if (problem) return failed(problem.detail, problem.remedy);
+    return passed(account.hasApiLogRole === true ? 'the account has one' : 'this stack creates it');
   },
 
   'adopted resources'({ account, settings }) {
@@ -111,7 +113,7 @@ const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] |
     const { adopted = 'unknown' } = account;
     if (adopted === 'unknown')
       return unknown('read them', 'use a role that can read tables, keys and the user pool, then run the doctor again');
-    if (adopted.length === 0) return well('complete');
+    if (adopted.length === 0) return passed('complete');
     return adopted.map((problem) => ({ isWell: false, ...problem }));
   },
 };

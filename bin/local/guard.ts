@@ -53,12 +53,12 @@ function requireKey(server: Server): string {
       return;
     }
     // The rest of the request is not read.
-    response.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' }).end(JSON.stringify(stranger));
+    response.writeHead(403, { 'Content-Type': 'application/json', Connection: 'close' }).end(JSON.stringify(accessDenied));
   });
   return key;
 }
 
-const stranger = {
+const accessDenied = {
   __type: 'AccessDeniedException',
   message: 'Only the local stack that started this service can call it. Its address, with the key for this run, is in .local/stack.json.',
 };

@@ -6,11 +6,11 @@ import { keepKeys, keyArn, keySpec, newKmsKey, startKms } from './kms.ts';
 import { startDynamo } from './table.ts';
 import type { LocalValues } from './template.ts';
 
-const notOurs = async () => {};
+const keepRunning = async () => {};
 
 /** Uses the DynamoDB at `endpoint`, else starts one. */
 export async function locateDynamo(endpoint: string | undefined, folder: string | undefined) {
-  return endpoint ? { endpoint, stop: notOurs } : startDynamo(folder);
+  return endpoint ? { endpoint, stop: keepRunning } : startDynamo(folder);
 }
 
 /** Properties of a KMS key in the template. */
@@ -20,7 +20,7 @@ type WantedKey = [id: string, spec: z.infer<typeof keyProperties>];
 
 /** Uses the KMS at `endpoint`, else starts one; `values` has the ids of the template's keys. */
 export async function locateKms(endpoint: string | undefined, wanted: WantedKey[], kept: string | undefined) {
-  if (endpoint) return { endpoint, values: await createKeys(endpoint, wanted), stop: notOurs };
+  if (endpoint) return { endpoint, values: await createKeys(endpoint, wanted), stop: keepRunning };
   const specs = new Map(wanted.map(([id, { KeySpec }]) => [id, KeySpec]));
   const made = () => Object.fromEntries([...specs].map(([id, spec]) => [id, newKmsKey(spec)]));
   const keys = kept === undefined ? made() : keepKeys(join(kept, 'kms-keys.json'), specs);

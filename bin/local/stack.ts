@@ -71,7 +71,7 @@ const nothing = () => {};
  */
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const { host = '127.0.0.1', allowHosts = [], demo = true, background = true, onAnswered, signal } = options;
-  const tell = options.quiet ? nothing : (line: string) => console.log(line);
+  const log = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
   const isKept = data.kept !== undefined && existsSync(join(data.kept, 'table'));
@@ -92,7 +92,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const gateway = await keep(listenOn({ host, port: options.port ?? 8080, allowHosts, api, ...(onAnswered && { onAnswered }) }));
     const { baseUrls } = gateway;
     const [baseUrl = '', ...otherUrls] = baseUrls;
-    tell('Bundling the functions and synthesizing the template ...');
+    log('Bundling the functions and synthesizing the template ...');
     const context = { ...localContext, policyFile, ...options.context };
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
       keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
@@ -170,7 +170,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const signIn = (person: Person) => identity.signIn(person).accessToken;
     const [adminToken, userToken] = [signIn('admin'), signIn('user')];
     if (upstream && registering) {
-      tell('Registering the demo service and its intents ...');
+      log('Registering the demo service and its intents ...');
       await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
     }
     signal?.throwIfAborted();

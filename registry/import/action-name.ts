@@ -67,7 +67,7 @@ const capitalize = (text: string): string =>
     word.toUpperCase().replace(/(?<=..)S$/, (end) => (word.length > 2 && !/^(sms|dns)$/.test(word) ? 's' : end)),
   );
 /** Whether a noun is plural; uncountable nouns are not. */
-const isSeveral = (noun: string): boolean => pluralize.isPlural(noun) && !pluralize.isSingular(noun);
+const isPlural = (noun: string): boolean => pluralize.isPlural(noun) && !pluralize.isSingular(noun);
 const isVersion = (text: string): boolean => /^v?\d+([._]\d+)*((alpha|beta|rc|p)\d*)?$/i.test(text);
 const isVerb = (word: string | undefined): word is string => word !== undefined && verbs.has(word.toLowerCase());
 
@@ -158,7 +158,7 @@ function nameByPath({ method, path, hasPatch }: Unnamed, verb: string | undefine
   const owners = resources.slice(0, -1);
   const lastPart = readWords(path.split(/[/.:]/).findLast((part) => part !== '') ?? '');
   const [act] = lastPart;
-  const isNoun = lastPart.length > 1 && nouns.has(act ?? '') && isSeveral(lastPart.at(-1) ?? '');
+  const isNoun = lastPart.length > 1 && nouns.has(act ?? '') && isPlural(lastPart.at(-1) ?? '');
   const canAct =
     !last.isItem && isVerb(act) && !isNoun && (lastPart.length < last.words.length || owners.length > 0 || lastPart.length > 1);
   // a lone "list" or "get" is a noun: the list of a card
@@ -168,26 +168,26 @@ function nameByPath({ method, path, hasPatch }: Unnamed, verb: string | undefine
     const around = readResources(path.slice(0, path.search(/[/.:][^/.:]+\/*$/)));
     if (rest.length === 0 || prepositions.test(rest[0] ?? '')) {
       const [target = { words: [], isItem: false }] = around.slice(-1);
-      const isMade = /^(create|add|insert)$/.test(act) && !target.isItem;
-      const said = target.words.length > 0 ? ` ${isMade ? withArticle(toSingular(target.words)) : describeResource(target)}` : '';
+      const isCreation = /^(create|add|insert)$/.test(act) && !target.isItem;
+      const said = target.words.length > 0 ? ` ${isCreation ? withArticle(toSingular(target.words)) : describeResource(target)}` : '';
       return capitalize([`${act}${said}`, ...rest].join(' ') + describeOwners(around.slice(0, -1)));
     }
     if (act === 'mark') return capitalize(`${act} ${describeResource(around.at(-1) ?? last)} as ${rest.join(' ')}`);
     return capitalize(`${act} ${withArticle(rest)}${describeOwners(around, links[act] ?? 'for')}`);
   }
-  const isMany = !last.isItem && isSeveral(last.words.at(-1) ?? '');
+  const isCollection = !last.isItem && isPlural(last.words.at(-1) ?? '');
   const isRead = verb === undefined || /^(get|list|read|fetch|retrieve|show|index|find)$/.test(verb);
   const usual = {
-    GET: isMany ? 'list' : verb !== undefined && verb !== 'list' && isRead ? verb : 'get',
+    GET: isCollection ? 'list' : verb !== undefined && verb !== 'list' && isRead ? verb : 'get',
     POST: last.isItem ? 'update' : 'create',
     PUT: hasPatch ? 'replace' : 'update',
     PATCH: 'update',
     DELETE: 'delete',
   }[method];
   const chosen = verb === undefined || (method === 'GET' && isRead) ? usual : verb;
-  const isMade = /^(create|add|insert|post)$/.test(chosen) && !last.isItem;
-  const target = isMade ? withArticle(toSingular(last.words)) : describeResource(last);
-  return capitalize(`${chosen} ${target}${describeOwners(owners, isMade ? (links[chosen] ?? 'for') : 'of')}`);
+  const isCreation = /^(create|add|insert|post)$/.test(chosen) && !last.isItem;
+  const target = isCreation ? withArticle(toSingular(last.words)) : describeResource(last);
+  return capitalize(`${chosen} ${target}${describeOwners(owners, isCreation ? (links[chosen] ?? 'for') : 'of')}`);
 }
 
 /** Removes a trailing path and method, as in `read_item_items__item_id__get`. */

@@ -134,9 +134,9 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
     return isMultipart ? [asFile(typed)] : leaveOut({ ...input, path }, 'it is a file, and a form of this type carries text', addNote);
   }
   if (!isCompound(input.facts)) return [typed];
-  const asked = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
-  if (asked === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
-  if (asked !== undefined) return [{ ...typed, ...asked }];
+  const requested = text(encoding.style) !== undefined || encoding.explode !== undefined ? readStyle(encoding, 'form') : undefined;
+  if (requested === 'other') return leaveOut({ ...input, path }, joinedOtherwise, addNote);
+  if (requested !== undefined) return [{ ...typed, ...requested }];
   if (isJsonType(mainType(encoding.contentType))) return [{ ...typed, style: 'json' }];
   return [isMultipart || !hasObjects(input.facts) ? typed : { ...input, style: 'brackets' }];
 }
@@ -180,13 +180,13 @@ export const isCompound = ({ types }: Facts): boolean => types !== undefined && 
 
 /** Converts OpenAPI's `style` and `explode` to the style of a parameter; empty for the default. */
 export function readStyle({ style, explode }: Node, usual: 'form' | 'simple'): { style?: NonNullable<Parameter['style']> } | 'other' {
-  const said = text(style) ?? usual;
-  if (said === 'form') return explode === false ? { style: 'commas' } : {};
-  if (said === 'simple') return usual === 'simple' ? {} : 'other';
-  if (said === 'deepObject') return { style: 'brackets' };
+  const chosen = text(style) ?? usual;
+  if (chosen === 'form') return explode === false ? { style: 'commas' } : {};
+  if (chosen === 'simple') return usual === 'simple' ? {} : 'other';
+  if (chosen === 'deepObject') return { style: 'brackets' };
   const separated = { spaceDelimited: 'spaces', pipeDelimited: 'pipes' } as const;
-  if (said !== 'spaceDelimited' && said !== 'pipeDelimited') return 'other';
-  return explode === true ? {} : { style: separated[said] };
+  if (chosen !== 'spaceDelimited' && chosen !== 'pipeDelimited') return 'other';
+  return explode === true ? {} : { style: separated[chosen] };
 }
 
 /** Leaves out an optional input. @throws Unfit if it is required */

@@ -42,7 +42,7 @@ const union = (sets: ReadonlySet<string>[]): ReadonlySet<string> => new Set(sets
 const intersection = (left: ReadonlySet<string>, right: ReadonlySet<string>) => new Set([...left].filter((item) => right.has(item)));
 
 /** The first value if all schemas apply; otherwise the value that all share, if any. */
-const agreed = <T>(values: T[], isSure: boolean): T | undefined =>
+const shared = <T>(values: T[], isSure: boolean): T | undefined =>
   isSure || values.every((value) => value === values[0] || sameJson(value, values[0])) ? values[0] : undefined;
 
 export const most = <T extends Numeric>(values: T[]): T => values.reduce((one, other) => (compareNumbers(one, other) >= 0 ? one : other));
@@ -60,18 +60,18 @@ const combinations: { readonly [Name in FactName]: Combine<FactValue<Name>> } = 
   maximum: upperBound,
   minLength: lowerBound,
   maxLength: upperBound,
-  pattern: agreed,
-  format: agreed,
-  default: agreed,
-  description: agreed,
-  isReadOnly: agreed,
-  isWriteOnly: agreed,
-  isBinary: agreed,
+  pattern: shared,
+  format: shared,
+  default: shared,
+  description: shared,
+  isReadOnly: shared,
+  isWriteOnly: shared,
+  isBinary: shared,
   items: combineReaders,
   values: combineReaders,
   exclusiveMinimum: lowerBound,
   exclusiveMaximum: upperBound,
-  multipleOf: agreed,
+  multipleOf: shared,
   minItems: lowerBound,
   maxItems: upperBound,
   path: ([path]) => path,

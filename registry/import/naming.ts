@@ -26,8 +26,8 @@ export function makePathSlug(method: string, path: string): string {
   const words = path.replace(/\{([^}]*)\}/g, (_, name: string) => `/by ${name}/`);
   const slug = makeSlug(`${method} ${words}`);
   // a path in a non-Latin script would leave only the method
-  const isTelling = /[^\p{ASCII}]/u.test(path) === false;
-  return isTelling ? slug : `${slug}-${digest(path)}`;
+  const isAscii = /[^\p{ASCII}]/u.test(path) === false;
+  return isAscii ? slug : `${slug}-${digest(path)}`;
 }
 
 const maxNameLength = 80;
@@ -40,7 +40,7 @@ const firstSentence = (text: string): string =>
 const isIdentifier = (text: string): boolean => /^[A-Za-z]\w*(\(\)|_\w*)$|^[a-z]+([A-Z][a-z0-9]+){2,}$/.test(text);
 
 /** Sentences that address the reader or describe the endpoint instead of its action, and URLs. */
-const isTalk = (text: string): boolean =>
+const isProse = (text: string): boolean =>
   /\?$|[{}]|^\/|^[A-Z]+ \/|^https?:|^(this|these|you|your|we|it|with|use this|the following|if|when|note|warning|deprecated|an? (api )?(method|endpoint|operation))\b/i.test(
     text,
   );
@@ -48,7 +48,7 @@ const isTalk = (text: string): boolean =>
 /** The title in a summary; undefined if it is too long or not a title. */
 export function readTitle(summary: string | undefined, path: string, addNote: AddNote): string | undefined {
   const title = fitName(firstSentence(toPlainText(summary ?? '').split(/\n\s*\n/)[0] ?? ''), path, addNote, Infinity);
-  if (title === undefined || [...title].length > maxNameLength || isTalk(title) || isIdentifier(title)) return undefined;
+  if (title === undefined || [...title].length > maxNameLength || isProse(title) || isIdentifier(title)) return undefined;
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 

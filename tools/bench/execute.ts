@@ -4,7 +4,7 @@ import { benchmark } from './benchmark.ts';
 import { describeExecutions } from './execute-report.ts';
 import { floorOf } from './floor.ts';
 import { obtainPat, startGate } from './gate.ts';
-import { drive, measureWays, turns, warmUpOf } from './load.ts';
+import { drive, measureVariants, turns, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { benchEvent, type HostReport, runAlone, startThread } from './workers.ts';
 
@@ -33,7 +33,7 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
     body: JSON.stringify({ intent_uid: intentUid, parameters }),
   };
   const gate = { url: `${baseUrl}${path}`, ...execution };
-  const measured = await measureWays({ direct: { url: `${upstream.url}/echo`, ...direct }, gate }, executions, concurrency);
+  const measured = await measureVariants({ direct: { url: `${upstream.url}/echo`, ...direct }, gate }, executions, concurrency);
 
   await dynamo.ask();
   kms.operations.length = 0;

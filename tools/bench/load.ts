@@ -46,20 +46,25 @@ export const turns = 5;
 /** Requests before the measurement. */
 export const warmUpOf = (requests: number): number => Math.min(300, requests);
 
-type Way = Omit<Load, 'requests' | 'concurrency'>;
+type Variant = Omit<Load, 'requests' | 'concurrency'>;
 
-export async function measureWays<T extends string>(
-  ways: Record<T, Way>,
+export async function measureVariants<T extends string>(
+  variants: Record<T, Variant>,
   executions: number,
   concurrency: number,
 ): Promise<Record<T, Measured>> {
   const requests = Math.ceil(executions / turns);
-  const samples = Object.entries<Way>(ways).map(([name, way]) => ({ name, way, latenciesMs: [] as number[], elapsedMs: 0 }));
-  for (const { way } of samples) await drive({ ...way, requests: warmUpOf(executions), concurrency });
+  const samples = Object.entries<Variant>(variants).map(([name, variant]) => ({
+    name,
+    variant,
+    latenciesMs: [] as number[],
+    elapsedMs: 0,
+  }));
+  for (const { variant } of samples) await drive({ ...variant, requests: warmUpOf(executions), concurrency });
   for (let turn = 0; turn < turns; turn++) {
     for (const sample of samples) {
-      sample.latenciesMs.push(...(await drive({ ...sample.way, requests, concurrency: 1 })).latenciesMs);
-      sample.elapsedMs += (await drive({ ...sample.way, requests, concurrency })).elapsedMs;
+      sample.latenciesMs.push(...(await drive({ ...sample.variant, requests, concurrency: 1 })).latenciesMs);
+      sample.elapsedMs += (await drive({ ...sample.variant, requests, concurrency })).elapsedMs;
     }
   }
   return Object.fromEntries(

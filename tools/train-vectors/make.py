@@ -81,10 +81,10 @@ def main():
     texts = read_texts(given.wordnet, given.botocore)
     teacher_pieces, teacher_texts = ask_teacher(teacher, texts, given.folder)
     ignored = read_stop_words()
-    telling = [teacher.pieces.of_words(text, ignored) for text in texts]
+    content_pieces = [teacher.pieces.of_words(text, ignored) for text in texts]
     weights = rarity([teacher.pieces.of_words(text) for text in texts], len(teacher.vocabulary))
-    table = train(teacher_pieces, teacher_texts, telling, weights) * weights[:, None]
-    content = pack(reduce(table, telling), teacher.vocabulary)
+    table = train(teacher_pieces, teacher_texts, content_pieces, weights) * weights[:, None]
+    content = pack(reduce(table, content_pieces), teacher.vocabulary)
     given.out.write_bytes(content)
     given.check.write_text(describe(content, teacher, ignored))
     print(f"{given.out}: {len(content)} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}")

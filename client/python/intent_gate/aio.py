@@ -58,14 +58,14 @@ class AsyncIntentGate:
     read_execution = _awaited(IntentGate.read_execution)
 
     async def _run(self, call: Callable[[], _Answer]) -> _Answer:
-        nobody_waits = threading.Event()
+        abandoned = threading.Event()
         context = contextvars.copy_context()
-        context.run(given_up.set, nobody_waits)
+        context.run(given_up.set, abandoned)
         context.run(_loop.set, asyncio.get_running_loop())
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, call)
         finally:
-            nobody_waits.set()
+            abandoned.set()
 
     def _ask(self, policy: Policy, in_words: List[str]) -> bool:
         """Runs on_policy in the event loop of the call, and blocks the thread until it returns."""

@@ -276,25 +276,25 @@ class IntentGate:
     ) -> Answer:
         """Sends a request; retries if nothing answers or the gate is unavailable, and waits if quota is used up."""
         waited, failures = 0.0, 0
-        nobody_waits = given_up.get() or threading.Event()
+        abandoned = given_up.get() or threading.Event()
 
         def wait(seconds: float, error: IntentGateError) -> None:
             nonlocal waited
             waited += seconds
             if waited > self._max_wait:
                 raise error
-            nobody_waits.wait(seconds)
+            abandoned.wait(seconds)
 
         while True:
-            early = 0.0 if intent_uid is None else self._quota_at(intent_uid) - time.time()
-            if early > 0:
-                wait(early, RateLimited(early))
+            quota_wait = 0.0 if intent_uid is None else self._quota_at(intent_uid) - time.time()
+            if quota_wait > 0:
+                wait(quota_wait, RateLimited(quota_wait))
             headers, body = prepare()
             request = urllib.request.Request(self._url + path, method=method, headers={"Accept": "application/json", **headers})
             if body is not None:
                 request.data = write_json(body).encode("utf-8")
                 request.add_header("Content-Type", "application/json")
-            if nobody_waits.is_set():
+            if abandoned.is_set():
                 _give_up()
             try:
                 with opener.open(request, timeout=self._timeout) as response:

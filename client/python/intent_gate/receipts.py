@@ -26,12 +26,12 @@ _UNKNOWN_FILE = 'The file is not a receipt as "intent-gate receipt save" writes 
 _Result = TypeVar("_Result")
 
 
-class _Misfit(Exception):
+class _FailedCheck(Exception):
     """A failed check."""
 
 
-def _misfit(problem: str) -> NoReturn:
-    raise _Misfit(problem)
+def _fail(problem: str) -> NoReturn:
+    raise _FailedCheck(problem)
 
 
 class Checkpoint(NamedTuple):
@@ -55,13 +55,13 @@ def _from_base64(text: str, problem: str) -> bytes:
     try:
         data = base64.b64decode(text.encode("ascii"), validate=True)
     except ValueError:
-        _misfit(problem)
-    return data if base64.b64encode(data).decode("ascii") == text else _misfit(problem)
+        _fail(problem)
+    return data if base64.b64encode(data).decode("ascii") == text else _fail(problem)
 
 
 def _from_base64url(text: str, problem: str) -> bytes:
     if not re.fullmatch(r"[A-Za-z0-9_-]*", text):
-        _misfit(problem)
+        _fail(problem)
     plain = text.replace("-", "+").replace("_", "/")
     return _from_base64(plain + "=" * (-len(plain) % 4), problem)
 
@@ -127,21 +127,21 @@ class _Jws:
         self._signed, self._name = f"{head}.{body}", name
         self.header, self.payload = self._read(head), self._read(body)
         if len(parts) > 3 or self.header.get("typ") != typ or self.header.get("alg") != "EdDSA":
-            _misfit(f"The {name} is not of type {typ}, signed with EdDSA.")
+            _fail(f"The {name} is not of type {typ}, signed with EdDSA.")
 
     def _read(self, part: str) -> Dict[str, Any]:
         problem = f"The {self._name} is not a compact JWS: it was changed, or is not whole."
         try:
             value = json.loads(_from_base64url(part, problem).decode("utf-8"))
         except ValueError:
-            _misfit(problem)
-        return value if isinstance(value, dict) else _misfit(problem)
+            _fail(problem)
+        return value if isinstance(value, dict) else _fail(problem)
 
     def verify(self, x: object) -> None:
         problem = f"The signature of the {self._name} does not fit: it was changed, or signed with another key."
         key, signature = _from_base64url(str(x), problem), _from_base64url(self._signature, problem)
         if not _is_signed(key, signature, self._signed):
-            _misfit(problem)
+            _fail(problem)
 
 
 def _verify_signature(receipt: str, keys: List[Dict[str, str]]) -> Dict[str, Any]:
@@ -150,26 +150,26 @@ def _verify_signature(receipt: str, keys: List[Dict[str, str]]) -> Dict[str, Any
     certificate = _Jws(opened.header.get("certificate"), "receipt-key+jwt", "certificate in the receipt")
     certifying = next((key for key in keys if key.get("kid") == certificate.header.get("kid")), None)
     if certifying is None:
-        _misfit("The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.")
+        _fail("The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.")
     certificate.verify(certifying.get("x"))
     opened.verify(certificate.payload["cnf"]["jwk"]["x"])
     lacking = next((name for name in _CLAIMS if not isinstance(opened.payload.get(name), str)), None)
     if lacking:
-        _misfit(f"The receipt lacks {lacking}.")
+        _fail(f"The receipt lacks {lacking}.")
     seconds = datetime.fromisoformat(opened.payload["time"].replace("Z", "+00:00")).timestamp()
     if not certificate.payload["iat"] - 60 <= seconds <= certificate.payload["exp"] + 60:
-        _misfit("The receipt was signed outside the time for which its key was certified.")
+        _fail("The receipt was signed outside the time for which its key was certified.")
     return opened.payload
 
 
 def _read_verifier_key(text: str) -> Tuple[str, str, bytes]:
     """Parses a verifier key in signed-note format: name, key id and public key."""
     problem = "log_key is not a verifier key of Ed25519 in signed-note format."
-    match = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?", text) or _misfit(problem)
+    match = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?", text) or _fail(problem)
     origin, key_id = match[1], match[2]
     key = _from_base64(match[3], problem)
     if len(key) != 33 or key[0] != 1 or _sha256(f"{origin}\n".encode("utf-8"), key)[:4].hex() != key_id:
-        _misfit(problem)
+        _fail(problem)
     return origin, key_id, key[1:]
 
 
@@ -179,11 +179,11 @@ def _verify_checkpoint(note: str, log_key: str) -> Checkpoint:
     text += "\n"
     name, size, root = [*text.split("\n"), "", ""][:3]
     if not found or not re.fullmatch(r"0|[1-9]\d{0,15}", size):
-        _misfit("The checkpoint is not a signed note of a log.")
+        _fail("The checkpoint is not a signed note of a log.")
     if name != origin:
-        _misfit(f"The checkpoint is of another log: {json.dumps(name)}, and the key is of {json.dumps(origin)}.")
+        _fail(f"The checkpoint is of another log: {json.dumps(name)}, and the key is of {json.dumps(origin)}.")
     if len(_from_base64(root, "The root hash in the checkpoint is not base64.")) != 32:
-        _misfit("The root hash is not of SHA-256.")
+        _fail("The root hash is not of SHA-256.")
     for line in signatures.split("\n")[:-1]:
         match = re.fullmatch(r"— (\S+) (\S+)", line)
         if not match or match[1] != origin:
@@ -191,14 +191,14 @@ def _verify_checkpoint(note: str, log_key: str) -> Checkpoint:
         data = _from_base64(match[2], "The signature of the checkpoint is not base64.")
         if data[:4].hex() == key_id and _is_signed(public_key, data[4:], text):
             return Checkpoint(origin, int(size), root)
-    _misfit("The checkpoint is not signed with the key of the log: it was changed, or is of another gate.")
+    _fail("The checkpoint is not signed with the key of the log: it was changed, or is of another gate.")
 
 
 def _compare(one: Checkpoint, other: Checkpoint) -> None:
     if one.origin != other.origin:
-        _misfit("The checkpoints are of different logs.")
+        _fail("The checkpoints are of different logs.")
     if one.size == other.size and one.root != other.root:
-        _misfit(f"Fork: the log has signed two checkpoints of size {one.size} with different roots. Keep both: together they prove it.")
+        _fail(f"Fork: the log has signed two checkpoints of size {one.size} with different roots. Keep both: together they prove it.")
 
 
 def verify_checkpoint(note: str, log_key: str) -> Checkpoint:
@@ -214,8 +214,8 @@ def compare_checkpoints(one: Checkpoint, other: Checkpoint) -> None:
 def _as_value_error(run: Callable[[], _Result]) -> _Result:
     try:
         return run()
-    except _Misfit as misfit:
-        raise ValueError(str(misfit)) from None
+    except _FailedCheck as failure:
+        raise ValueError(str(failure)) from None
 
 
 def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
@@ -225,16 +225,16 @@ def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
     hashes = lines[2:] if len(lines) > 1 and lines[1].startswith("extra ") else lines[1:]
     given = re.fullmatch(r"index (0|[1-9]\d{0,15})", hashes[0] if hashes else "")
     if not found or lines[0] != "c2sp.org/tlog-proof@v1" or not given:
-        _misfit("The proof is not a C2SP tlog-proof.")
+        _fail("The proof is not a C2SP tlog-proof.")
     path = [_from_base64(line, "A hash in the proof is not base64.") for line in hashes[1:]]
     checkpoint = _verify_checkpoint(note, log_key)
     index, last = int(given[1]), checkpoint.size - 1
     if index > last:
-        _misfit("The proof is for an entry beyond the end of the log.")
+        _fail("The proof is for an entry beyond the end of the log.")
     node = _sha256(b"\0", entry.encode("utf-8"))
     for other in path:
         if last == 0:
-            _misfit("The proof has more hashes than the log has levels.")
+            _fail("The proof has more hashes than the log has levels.")
         if index % 2 == 1 or index == last:
             node = _sha256(b"\1", other, node)
             while index % 2 == 0 and index != 0:
@@ -243,7 +243,7 @@ def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
             node = _sha256(b"\1", node, other)
         index, last = index // 2, last // 2
     if last != 0 or base64.b64encode(node).decode("ascii") != checkpoint.root:
-        _misfit(
+        _fail(
             "The proof does not lead to the root of the log: the receipt is not in the log at this place, or the receipt or the proof was changed."
         )
     return checkpoint
@@ -252,7 +252,7 @@ def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
 def _verify_salted(salt: str, text: str, digest: str, name: str) -> None:
     data = _from_base64url(salt, "salts are not two texts in base64url, with a dot between them.")
     if _to_base64url(_sha256(data, text.encode("utf-8"))) != digest:
-        _misfit(f"The {name} are not those of the receipt, or the salts were changed.")
+        _fail(f"The {name} are not those of the receipt, or the salts were changed.")
 
 
 def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints: Sequence[str] = ()) -> ReceiptReport:
@@ -270,8 +270,8 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
             return None
         try:
             return run()
-        except _Misfit as misfit:
-            entry["problem"] = str(misfit)
+        except _FailedCheck as failure:
+            entry["problem"] = str(failure)
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
             entry["problem"] = _UNKNOWN_FILE
         return None
@@ -283,7 +283,7 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
 
     def verify_signature() -> Dict[str, Any]:
         if not (receipt and jwks):
-            _misfit('The file lacks receipt or jwks: complete it with "intent-gate receipt save".')
+            _fail('The file lacks receipt or jwks: complete it with "intent-gate receipt save".')
         return _verify_signature(receipt, jwks["keys"])
 
     claims: Optional[Dict[str, Any]] = check("signature of the receipt", True, verify_signature)
@@ -291,17 +291,17 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
 
     def verify_parameters() -> None:
         if len(salts) > 2:
-            _misfit("salts are not two texts in base64url, with a dot between them.")
+            _fail("salts are not two texts in base64url, with a dot between them.")
         text = _canonical(json.loads(parameters or "", parse_int=_Number, parse_float=_Number))
         _verify_salted(salts[0], text, said["parameters_digest"], "parameters")
 
     def verify_key() -> None:
         if (own_key or "").strip() != (log_key or "").strip():
-            _misfit("log_key in the file is another than the one that you trust.")
+            _fail("log_key in the file is another than the one that you trust.")
 
     def verify_place() -> Checkpoint:
         if proof is None or key is None:
-            _misfit("The file lacks proof or log_key.")
+            _fail("The file lacks proof or log_key.")
         return _verify_inclusion(proof, f"{said['execution_id']} {_to_base64url(_sha256((receipt or '').encode('utf-8')))}", key)
 
     check("parameters", parameters is not None and claims is not None, verify_parameters)
