@@ -9,9 +9,9 @@ import { openMatchingBudget } from './pattern.ts';
 export type Validated = { values: Record<string, unknown>; issues?: undefined } | { values?: undefined; issues: Issue[] };
 
 /**
- * Compiles the input parameters of an intent into one validator. Nothing is coerced, defaults are filled in, unknown parameters are refused,
- * null for an optional parameter counts as left out, and all issues come at once (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
- * @param namesInJson - the parameters that are written as JSON: their schema may allow null; default: all
+ * Compiles the input parameters of an intent into a validator. It coerces nothing, fills in defaults, refuses unknown parameters, treats null for an
+ * optional parameter as left out, and reports all issues (pointers `/parameters/<name>`). Patterns must have passed {@link checkDefinitions}.
+ * @param namesInJson - parameters that are sent as JSON, whose schema may allow null; default: all
  */
 export function compileParameters(
   definitions: readonly Parameter[],
@@ -51,13 +51,13 @@ export function compileParameters(
   };
 }
 
-/** Models often write null for optional parameters that they leave out. It is a value only if the type includes it. */
+/** Whether a parameter counts as left out. Models often write null for those, so null is a value only if the type includes it. */
 const isLeftOut = ({ required, type }: Parameter, value: unknown): boolean => value === null && !required && !types[type].holds(null);
 
-/** A parameter has one type, so its schema says if it may also be null. */
+/** Whether a parameter may also be null. It has a single type, so only its schema can say so. */
 const allowsNull = ({ schema }: Parameter): boolean => [schema?.type].flat().includes('null');
 
-/** An integer spelt 1.0 or 1e3 is sent as 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
+/** Normalises an integer spelt 1.0 or 1e3 to 1 or 1000, because upstreams may not accept other spellings, for example in a path. */
 function plain(type: Parameter['type'], value: unknown): unknown {
   const double = type === 'integer' && isRawNumber(value) ? toDouble(value) : undefined;
   return Number.isSafeInteger(double) ? double : value;

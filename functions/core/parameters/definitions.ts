@@ -7,8 +7,8 @@ import { compileDefinition, keywordsOf, mayBeHeader } from './keywords.ts';
 import { findNestedProblems } from './nested.ts';
 
 /**
- * Issues of the definitions themselves, for registration: keywords that contradict each other or their type, patterns that cannot be matched
- * in linear time, defaults and allowed values that break their own rules.
+ * Checks the definitions themselves at registration: keywords that contradict each other or their type, patterns that cannot be matched in
+ * linear time, defaults and allowed values that violate their own definition.
  */
 export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 'output_parameters'>): Issue[] =>
   (['input_parameters', 'output_parameters'] as const).flatMap((list) => {
@@ -21,7 +21,7 @@ export const checkDefinitions = (intent: Pick<IntentInput, 'input_parameters' | 
     );
   });
 
-/** @param fields - the header fields of earlier parameters; this one is added */
+/** @param fields - header fields of earlier parameters, to which this one is added */
 function checkLocation({ name, type, in: location, style, schema, content_type }: Parameter, list: string, fields: Set<string>): Issue[] {
   if (list === 'output_parameters') {
     const given = Object.entries({ in: location, style, schema, content_type }).filter(([, value]) => value !== undefined);

@@ -9,13 +9,13 @@ interface FormatRule {
   description: string;
 }
 
-/** RFC 3339 full-date, for a day that exists in the calendar. */
+/** RFC 3339 full-date that exists in the calendar. */
 function isDate(text: string): boolean {
   const timeMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
   return !Number.isNaN(timeMs) && new Date(timeMs).toISOString().startsWith(text);
 }
 
-/** RFC 3339 date-time. A leap second can only be the last of a day in UTC (section 5.7). */
+/** RFC 3339 date-time. A leap second is allowed only at the end of a UTC day (section 5.7). */
 function isDateTime(text: string): boolean {
   const [, date = '', hour, minute, second, , sign, offsetHour = 0, offsetMinute = 0] =
     /^(.{10})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d+)?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/.exec(text) ?? [];
@@ -26,11 +26,11 @@ function isDateTime(text: string): boolean {
   return second === '60' && (minuteOfDay + 2 * 1440) % 1440 === 1439;
 }
 
-/** RFC 1123 section 2.1, RFC 1035 section 2.3.4: without a trailing dot. */
+/** Host name without a trailing dot (RFC 1123 section 2.1, RFC 1035 section 2.3.4). */
 const isHostname = (text: string): boolean =>
   text.length <= 253 && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(text);
 
-/** RFC 5321 section 4.1.2 without quoted local parts and address literals. */
+/** E-mail address without quoted local part or address literal (RFC 5321 section 4.1.2). */
 function isEmail(text: string): boolean {
   const at = text.lastIndexOf('@');
   const local = text.slice(0, at);
@@ -39,7 +39,7 @@ function isEmail(text: string): boolean {
   );
 }
 
-/** The expression of RFC 3986 appendix B splits any text; section 3 says what each part may contain. */
+/** RFC 3986 appendix B: splits any text into parts, whose characters section 3 restricts. */
 const uriParts = /^(?:([^:/?#]+):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
 const pathCharacters = /^(?:[\w\-.~!$&'()*+,;=:@/]|%[0-9a-f]{2})*$/i;
 const queryCharacters = /^(?:[\w\-.~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*$/i;
@@ -60,7 +60,7 @@ const isUri = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(text) && is
 
 const isIPv6WithoutZone = (text: string): boolean => isIPv6(text) && !text.includes('%');
 
-/** The formats of specification section 2.1, each by the RFC that JSON Schema names for it. */
+/** The formats of specification section 2.1, each as defined by the RFC that JSON Schema refers to. */
 export const formats: Record<Format, FormatRule> = {
   date: { holds: isDate, description: 'a date such as 2026-02-28' },
   'date-time': { holds: isDateTime, description: 'a date and time with an offset such as 2026-02-28T12:00:00Z' },

@@ -13,7 +13,7 @@ export type Check = (value: unknown, budget?: MatchingBudget) => string[];
 export const types: Record<Parameter['type'], ValueRule> = {
   string: { holds: (value) => typeof value === 'string', problem: 'must be a string' },
   number: { holds: isNumeric, problem: 'must be a number' },
-  // JSON does not tell 1.0 from 1
+  // JSON Schema does not distinguish 1.0 from 1
   integer: { holds: (value) => isNumeric(value) && isWhole(value), problem: 'must be an integer' },
   boolean: { holds: (value) => typeof value === 'boolean', problem: 'must be true or false' },
   array: { holds: Array.isArray, problem: 'must be an array' },
@@ -26,7 +26,7 @@ const toNumber = (value: unknown): Numeric | undefined => (isNumeric(value) ? va
 const toLength = (value: unknown): number | undefined => (typeof value === 'string' ? characters(value) : undefined);
 const toCount = (value: unknown): number | undefined => (Array.isArray(value) ? value.length : undefined);
 
-/** How each bound is measured and compared. Values of other types pass, as in JSON Schema. */
+/** Measure, comparison and message of each bound. Values of other types pass, as in JSON Schema. */
 const bounds = {
   minimum: [toNumber, (order: number) => order >= 0, 'must be at least'],
   maximum: [toNumber, (order: number) => order <= 0, 'must be at most'],
@@ -56,7 +56,7 @@ export function compileBound(name: BoundName, bound: Numeric): ValueRule {
   return { holds, problem: [words, numberText(bound), ...(unit === undefined ? [] : [unit])].join(' ') };
 }
 
-/** The canonical texts of the allowed values, and the problem of all others. */
+/** The canonical texts of the allowed values, and the problem of any other value. */
 export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<string>; problem: string } {
   const spellings = allowed.map(canonicalText);
   const all = spellings.join(', ');
@@ -65,11 +65,11 @@ export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<s
 }
 
 interface Keyword<Value> {
-  /** types to which it applies; default: all */
+  /** types to which the keyword applies; default: all */
   types?: readonly Parameter['type'][];
-  /** what is wrong with the keyword itself, starting with "must" */
+  /** the problem of the keyword itself, as a sentence that begins with "must" */
   findProblem?: (value: Value, definition: Parameter) => string | undefined;
-  /** compiled once, and never for a keyword with a problem */
+  /** called once per definition, and never for a keyword with a problem */
   compile: (value: Value) => Check;
 }
 
@@ -86,7 +86,7 @@ const compileBoundCheck = (name: BoundName) => (bound: Numeric) => toCheck(compi
 const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
 const textual: readonly Parameter['type'][] = ['string', 'any'];
 
-/** Keywords that constrain values. Registration checks definitions with them, execution checks values. */
+/** Keywords that constrain values, for checking definitions at registration and values at execution. */
 const keywords: { readonly [Name in KeywordName]: Keyword<KeywordValue<Name>> } = {
   enum: { compile: compileEnumCheck },
   minimum: { types: numeric, findProblem: isAtMost('maximum'), compile: compileBoundCheck('minimum') },
@@ -118,7 +118,7 @@ function compilePatternCheck(pattern: string): Check {
   };
 }
 
-/** What is wrong with a pattern, starting with "must"; undefined if it can be matched in linear time. */
+/** The problem of a pattern, as a sentence that begins with "must"; undefined if it can be matched in linear time. */
 export function findPatternProblem(pattern: string): string | undefined {
   try {
     compilePattern(pattern);
@@ -153,7 +153,7 @@ const checkField = ofText(
   'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field',
 );
 
-/** All checks of one definition. A value of the wrong type gets that one problem, any other all that apply. */
+/** Compiles all checks of a definition. A value of the wrong type has only that problem; any other value has all that apply. */
 export function compileDefinition(definition: Parameter): Check {
   const type = types[definition.type];
   const checks = [...(definition.in === 'header' ? [checkField] : []), ...keywordsOf(definition).map(({ compile }) => compile())];

@@ -10,14 +10,14 @@ import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern
 const maxIssues = 20;
 
 /**
- * Most work that all inputs of one request take together, about a fifth of a second: for each schema that applies to a value, {@link visitWork}, 1 for each
- * character, digit or item of the value itself, and {@link memberWork} for each member. What is beyond that is left to the service.
+ * Work budget for all inputs of one request, about a fifth of a second. Each schema that is applied to a value costs {@link visitWork}, 1 per character,
+ * digit or item of the value itself, and {@link memberWork} per member. Once the budget is spent, checking is left to the service.
  */
 const maxWork = 4_000_000;
 
 const visitWork = 4;
 
-/** Enumerating members of objects takes far longer than items of lists. */
+/** Enumerating members of objects takes far longer than enumerating items of lists. */
 const memberWork = 20;
 
 /** An issue whose pointer is built only if needed. */
@@ -26,7 +26,7 @@ type Found = () => Issue;
 export interface NestedBudget {
   workLeft: number;
   matching: MatchingBudget;
-  /** canonical texts of the lists and objects that have been compared with enums */
+  /** cached canonical texts of lists and objects, for comparison with enums */
   texts: Map<unknown, string>;
 }
 
@@ -40,7 +40,7 @@ interface Run {
 type Path = readonly (string | number)[];
 type Visitor = (value: unknown, path: Path, run: Run) => void;
 
-/** The size of a value, without what is inside its items and members. */
+/** The work for a value itself, without its items and members. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (isRawNumber(value)) return value.rawJSON.length;
@@ -49,9 +49,8 @@ function sizeOf(value: unknown): number {
 }
 
 /**
- * Compiles the schema of a list, an object or alternatives (JSON Schema 2020-12). What it does not know is no reason to refuse a value: unknown
- * keywords say nothing, and neither do formats.
- * @returns a function that finds what is wrong inside a value; its pointers begin with `at`
+ * Compiles the schema of a list, an object or alternatives (JSON Schema 2020-12). Unknown keywords and formats are ignored.
+ * @returns a function that finds the issues inside a value; their pointers begin with `at`
  */
 export function compileNested(schema: NestedSchema): (value: unknown, at: Path, budget: NestedBudget) => Issue[] {
   const check = compile(schema);
@@ -81,7 +80,7 @@ function compile(schema: NestedSchema): Visitor {
     const before = run.found.length;
     for (const [index, check] of checks.entries()) {
       check(value, path, run);
-      // of a value of the wrong type there is nothing else to say
+      // a value of the wrong type has no further issues
       if (hasType && index === 0 && run.found.length > before) return;
     }
   };
@@ -106,7 +105,7 @@ function compileEnumOf({ enum: allowed }: NestedSchema): Visitor | undefined {
   const isScalar = allowed.every((value) => typeof value !== 'object' || value === null);
   const holds = (value: unknown, { budget }: Run) => {
     if (!isObject(value) && !Array.isArray(value)) return texts.has(canonicalText(value));
-    // a large value need not be written out to see that it is none of these
+    // avoids serialising a large value that cannot match
     if (isScalar) return false;
     const text = budget.texts.get(value) ?? canonicalText(value);
     budget.texts.set(value, text);
@@ -121,7 +120,7 @@ const compileBounds = (schema: NestedSchema): Visitor[] =>
     return bound === undefined ? [] : simple(compileBound(name, bound));
   });
 
-/** 0.3 counts as a multiple of 0.1, despite double precision. Numbers that need more precision are left to the service. */
+/** Tolerates rounding of doubles, so 0.3 is a multiple of 0.1. Numbers that exceed double precision are left to the service. */
 function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefined {
   if (typeof step !== 'number' || step <= 0) return undefined;
   const holds = (value: unknown) => {
@@ -135,7 +134,7 @@ function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefine
 function compilePatternOf({ pattern }: NestedSchema): Visitor | undefined {
   if (pattern === undefined || findPatternProblem(pattern) !== undefined) return undefined;
   const { matches, size } = compilePattern(pattern);
-  // what takes too long to match is left to the service
+  // texts that take too long to match are left to the service
   const holds = (value: unknown, { budget: { matching } }: Run) =>
     typeof value !== 'string' || value.length > maxMatchedLength || !matching.spend(size * value.length) || matches(value);
   return simple({ holds, problem: `must match the pattern ${pattern}` });
@@ -158,7 +157,7 @@ function compileInside({ items, properties, required, additionalProperties, anyO
         if (!Object.hasOwn(value, name)) run.found.push(() => ({ path: shortPointer([...path, name]), problem: 'is required' }));
       for (const [name, member] of Object.entries(value)) {
         const check = members.get(name) ?? others;
-        // many documents forget to say that what may be left out may also be null
+        // null passes for an optional member, because many API documents do not declare it
         if (member !== null || required?.includes(name)) check?.(member, [...path, name], run);
         if (check === undefined && additionalProperties === false) run.found.push(() => describeUnknown(path, name));
       }

@@ -1,19 +1,19 @@
 import { createRequire } from 'node:module';
 import type { RE2JS } from 're2js';
 
-/** Loaded with the first pattern: many intents have none, and loading would delay every start. */
+/** Loads the engine with the first pattern: many intents have none, and loading would delay every cold start. */
 const load = createRequire(import.meta.url);
 
-/** Maximum size of a compiled pattern. Matching takes time proportional to this times the length of the text. */
+/** Maximum size of a compiled pattern. Matching time is proportional to the size times the length of the text. */
 const maxProgramSize = 2500;
 
-/** Longer patterns (with repetitions written out) are not compiled, because that would take seconds. */
+/** Maximum length of a pattern with its repetitions written out, in atoms: compiling a longer one would take seconds. */
 const maxWrittenLength = 10_000;
 
 /** Longest text that is matched, in UTF-16 units. */
 export const maxMatchedLength = 16_384;
 
-/** Work that all patterns of one request may take: size of the pattern times length of the text. About a sixth of a second. */
+/** Work budget for all patterns of one request, about a sixth of a second. Work is the size of a pattern times the length of the text. */
 const maxWork = 16_000_000;
 
 export interface Pattern {
@@ -42,9 +42,9 @@ export class PatternError extends Error {
 }
 
 /**
- * Compiles a pattern for an engine that takes linear time whatever the text (RE2). It matches anywhere in the text, as in JSON Schema.
- * The pattern must also be ECMAScript, since RE2 accepts a few spellings that have no meaning in JSON Schema.
- * Two things differ from ECMAScript: `.` excludes only the line feed, and `\s` is ASCII white space.
+ * Compiles a pattern for RE2, which matches any text in linear time. The pattern matches anywhere in the text, as in JSON Schema. It must also
+ * be valid ECMAScript, because RE2 accepts some syntax that has no meaning in JSON Schema. Two details differ from ECMAScript: `.` excludes only
+ * the line feed, and `\s` is ASCII white space.
  * @throws PatternError whose message ends the sentence "the pattern ..."
  */
 export function compilePattern(source: string): Pattern {
@@ -64,7 +64,7 @@ const tooLarge = 'is too large when its repetitions are written out; use smaller
 const needed =
   'must be one that RE2 can match in linear time: no back-references, no look-around, counts of at most 1000 (nested ones multiplied), no surrogate pairs as escapes';
 
-/** Patterns that RE2JS would misread: named back-references, and characters written as two surrogates. */
+/** Patterns that RE2JS would misinterpret: named back-references, and characters escaped as surrogate pairs. */
 const misread = /(?:^|[^\\])(?:\\\\)*\\(?:k|u[dD][89a-fA-F])/;
 
 function compileLinear(source: string): RE2JS {

@@ -8,9 +8,9 @@ const maxCached = 1_000;
 type RevisedIntent = Pick<FullIntent, 'intent_uid' | 'endpoint' | 'input_parameters'> & { rev: number };
 
 /**
- * Validators of intents' input parameters, compiled once for each revision.
- * @param namesInJson - which parameters are written as JSON, see {@link compileParameters}
- * @returns a function that returns the values with defaults filled in, and throws ApiError INVALID_PARAMETER with every issue at once
+ * Opens a validator of input parameters that caches its compiled form per revision of an intent.
+ * @param namesInJson - which parameters are sent as JSON, see {@link compileParameters}
+ * @returns a function that returns the values with defaults filled in, or throws ApiError INVALID_PARAMETER listing all issues
  */
 export function openValidators(
   namesInJson: (intent: RevisedIntent) => ReadonlySet<string>,
