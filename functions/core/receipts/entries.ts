@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { keys } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 
-/** A receipt as the log has it: when publishing the log, nothing but times and numbers of executions becomes known. */
+/** An entry of the receipt log. Publishing the log reveals only the times and the number of executions. */
 export interface Entry {
   executionId: string;
   /** SHA-256 of the receipt, base64url */
@@ -14,10 +14,10 @@ export const toEntry = (executionId: string, receipt: string): Entry => ({
   digest: createHash('sha256').update(receipt).digest('base64url'),
 });
 
-/** The text in the log. */
+/** The entry as text in the log. */
 export const spellEntry = ({ executionId, digest }: Entry): string => `${executionId} ${digest}`;
 
-/** A receipt that waits for its place in the log. */
+/** A receipt that is not in the log yet. */
 export interface NewReceiptItem extends Item {
   digest: string;
 }

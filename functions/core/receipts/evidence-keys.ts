@@ -3,16 +3,16 @@ import { type Kms, reachKeys } from '../kms.ts';
 
 /** An Ed25519 key in KMS. */
 export interface EvidenceKey {
-  /** as a JWK (RFC 8037), and raw: 32 bytes */
+  /** the public key: `x` of its JWK (RFC 8037), and its 32 raw bytes */
   read(): Promise<{ x: string; publicKey: Buffer }>;
   /**
-   * @returns 64 bytes, verified
+   * @returns the signature, 64 bytes, verified against the public key
    * @throws ApiError SERVICE_UNAVAILABLE
    */
   sign(message: Buffer): Promise<Buffer>;
 }
 
-/** @param id - key id or ARN. The public key is read once. */
+/** Opens a key whose public half is read once. @param id - key id or ARN */
 export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string): EvidenceKey {
   let reading: ReturnType<typeof readKey> | undefined;
   async function readKey() {
@@ -40,5 +40,5 @@ export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, 
   };
 }
 
-/** The name of the log that a key signs: it changes with the key, so that no two logs share one. @param id - key id or ARN */
+/** The name of the log that a key signs. It is derived from the key, so that no two logs share a name. @param id - key id or ARN */
 export const originOf = (id: string): string => `intent-gate/log/${id.split('/').at(-1)}`;

@@ -7,7 +7,7 @@ import { verifierKey } from './note.ts';
 import type { LogStore } from './sequencer.ts';
 import { thumbprintOfX } from './signer.ts';
 
-/** The log in a bucket that holds nothing else. */
+/** A log in a dedicated bucket. */
 export function bucketLog(name: string, access?: S3Access): LogStore {
   const bucket = openBucket(name, '', access);
   return {
@@ -23,13 +23,13 @@ export function bucketLog(name: string, access?: S3Access): LogStore {
 }
 
 /**
- * The log of a deployment that gives receipts, with its keys.
- * @param logKeyId - key id or ARN, after which the log is named
+ * The receipt log of a deployment, with its keys.
+ * @param logKeyId - key id or ARN, from which the log's name is derived
  */
 export function openReceiptLog(store: LogStore, logKeyId: string, logKey: EvidenceKey, receiptKey: EvidenceKey) {
   const origin = originOf(logKeyId);
   const verifier = async () => ({ origin, publicKey: (await logKey.read()).publicKey });
-  /** as they are published beside the log */
+  /** the files that publish the keys beside the log, by name */
   const publicKeys = async () => {
     const { x } = await receiptKey.read();
     const jwk = { kty: 'OKP', crv: 'Ed25519', x, kid: thumbprintOfX(x), alg: 'EdDSA', use: 'sig' };
@@ -40,7 +40,7 @@ export function openReceiptLog(store: LogStore, logKeyId: string, logKey: Eviden
 
 export type ReceiptLog = ReturnType<typeof openReceiptLog>;
 
-/** undefined if the deployment gives no receipts */
+/** The receipt log; undefined if the deployment issues no receipts. */
 export function receiptLogFromEnvironment(): ReceiptLog | undefined {
   const { logBucket, logKey, receiptKey } = readEnvironment([], ['logBucket', 'logKey', 'receiptKey']);
   if (!logBucket || !logKey || !receiptKey) return undefined;

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 /** The signature type of Ed25519 (C2SP signed-note). */
 const ed25519 = Uint8Array.of(1);
 
-/** What verifies the notes of a log. */
+/** Name and public key for verifying the notes of a log. */
 export interface Verifier {
-  /** name of the log, and of its key */
+  /** name of both the log and its key */
   origin: string;
   /** Ed25519, 32 bytes */
   publicKey: Uint8Array;
@@ -18,7 +18,7 @@ const keyId = ({ origin, publicKey }: Verifier): Buffer =>
 export const verifierKey = (verifier: Verifier): string =>
   `${verifier.origin}+${keyId(verifier).toString('hex')}+${Buffer.concat([ed25519, verifier.publicKey]).toString('base64')}`;
 
-/** A checkpoint (C2SP tlog-checkpoint) as a signed note. */
+/** Signs a checkpoint (C2SP tlog-checkpoint) as a note. */
 export async function signCheckpoint(
   verifier: Verifier,
   size: number,

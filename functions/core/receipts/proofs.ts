@@ -10,7 +10,7 @@ export const noReceipts = () => new ApiError('NOT_FOUND', 'This gate gives no re
 
 const soon = { details: { reason: 'waiting' }, headers: { 'Retry-After': '60' } };
 
-/** @throws ApiError NOT_FOUND in the first minute of a deployment */
+/** @throws ApiError NOT_FOUND if the log has not been created yet, within a minute of the deployment */
 export async function requireHead(table: Pick<Table, 'get'>, origin: string): Promise<HeadItem> {
   const head = await table.get<HeadItem>(keys.receiptLog(origin));
   if (!head) throw new ApiError('NOT_FOUND', 'The log of receipts begins within a minute of the deployment. Ask again then.', soon);
@@ -18,8 +18,8 @@ export async function requireHead(table: Pick<Table, 'get'>, origin: string): Pr
 }
 
 /**
- * A proof that the receipt of an execution is in the log, against the newest checkpoint.
- * @throws ApiError NOT_FOUND
+ * Proves that the receipt of an execution is in the log, against the newest checkpoint.
+ * @throws ApiError NOT_FOUND if the log does not contain the receipt
  */
 export async function proveInclusion(
   table: Pick<Table, 'get'>,

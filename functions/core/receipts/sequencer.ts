@@ -11,14 +11,14 @@ export interface LogStore {
   write(path: string, content: Buffer | string): Promise<void>;
 }
 
-/** The head of the log. Each change of it is one conditional write, so that of several sequencers one decides. */
+/** The head of the log. Each change is one conditional write, so that only one of several sequencers succeeds. */
 export interface HeadItem extends Item {
   /** number of entries that the checkpoint covers */
   size: number;
   checkpoint: string;
-  /** the newest entries, until they are published and their receipts no longer wait */
+  /** the newest entries, until they are published and removed from the waiting receipts */
   entries?: string[];
-  /** size of the log before those entries: equal to `size` until their tiles are written */
+  /** size of the log before `entries`; equal to `size` until their tiles are written */
   from?: number;
 }
 
@@ -27,16 +27,16 @@ export interface LoggedItem extends Item {
   expires_at: number;
 }
 
-/** An item has at most 400 KB, and an entry 70 bytes. */
+/** Maximum number of entries in the head: an item has at most 400 KB, and an entry 70 bytes. */
 const maxEntries = 4_000;
 
-/** Requests at a time. */
+/** Maximum number of concurrent requests. */
 const parallel = 50;
 
-/** How long a proof can be had by the id of its execution, in seconds; the log is kept for good. */
+/** How long a proof can be requested by execution id, in seconds. The log itself is kept for ever. */
 const provableSeconds = 400 * 86_400;
 
-/** Time that a further batch needs, in milliseconds. */
+/** Time reserved for a batch, in milliseconds. */
 const batchMs = 30_000;
 
 const idOf = (entry: string): string => entry.slice(0, 26);
@@ -46,22 +46,22 @@ export interface SequencerParts {
   store: LogStore;
   verifier: () => Promise<Verifier>;
   sign: (text: Buffer) => Promise<Uint8Array>;
-  /** further objects that go beside the log, by their names */
+  /** further objects that are published beside the log, by name */
   publicKeys: () => Promise<Record<string, string>>;
   /** milliseconds since the epoch */
   now: () => number;
 }
 
 /**
- * Opens what gives receipts their places in the log, in three steps, each of which can be repeated after a crash and by several sequencers at the same
- * time: the head is given the next entries; their tiles are written, and the head moves on; the checkpoint is published, and the receipts no longer wait.
+ * Opens the sequencer, which appends waiting receipts to the log in three steps: add the next entries to the head; write their tiles and advance the
+ * head; publish the checkpoint and delete the waiting receipts. Each step can be repeated after a crash, or by several sequencers concurrently.
  */
 export function openSequencer({ table, store, verifier, sign, publicKeys, now }: SequencerParts) {
   const inBatches = async <T>(all: readonly T[], run: (one: T) => Promise<unknown>): Promise<void> => {
     for (let at = 0; at < all.length; at += parallel) await Promise.all(all.slice(at, at + parallel).map(run));
   };
 
-  /** Begins an empty log. */
+  /** Creates an empty log. */
   async function begin(log: Verifier): Promise<void> {
     const { root } = await extendLog(store.read, 0, []);
     const checkpoint = await signCheckpoint(log, 0, root, sign);
@@ -74,7 +74,7 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     await store.write('checkpoint', checkpoint);
   };
 
-  /** The receipts that wait, without those that are in the log already: a write that was repeated late may have put one there again. */
+  /** Finds waiting receipts, and deletes those that are already in the log: a late retry may have stored one again. */
   async function findNew({ origin }: Verifier): Promise<string[]> {
     const shards = newReceiptPartitions();
     const limit = Math.floor(maxEntries / shards.length);
@@ -91,7 +91,7 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     return fresh.sort();
   }
 
-  /** Writes tiles before the head moves. */
+  /** Writes the tiles, then advances the head. */
   async function integrate(log: Verifier, { size, entries = [] }: HeadItem): Promise<void> {
     const { objects, root } = await extendLog(store.read, size, entries);
     await inBatches([...objects], ([path, content]) => store.write(path, content));
@@ -110,13 +110,13 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     });
     const head = keys.receiptLog(log.origin);
     if (await table.update(head, { remove: ['entries', 'from'], when: isAt(size, from), isQuiet: true })) return;
-    // another sequencer is further, and this one may have replaced its checkpoint
+    // another sequencer is ahead, and this one may have overwritten its checkpoint
     const current = await table.get<HeadItem>(head);
     if (current && current.size > size) await publish(current.checkpoint);
   }
 
   /**
-   * Works until no receipt waits, or time is up.
+   * Runs until no receipt waits or the time is up.
    * @throws Error if a store fails; the next run continues
    */
   return async (remainingMs: () => number): Promise<void> => {

@@ -4,10 +4,10 @@ import { certificateType, receiptType } from '../../../schemas/receipt.ts';
 import { beyondInvocation } from '../invocation.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
 
-/** Signs receipts with a key of this instance, which KMS certifies once. */
+/** Signs receipts with an instance's own key, which a KMS key certifies. */
 export interface ReceiptSigner {
   /**
-   * Makes sure that there is a certified key: calls KMS only for the first receipt of an instance, and once a week.
+   * Makes sure that the instance has a certified key. Calls KMS for the first receipt of an instance, and then once a week.
    * @throws ApiError SERVICE_UNAVAILABLE
    */
   prepare(): Promise<void>;
@@ -15,15 +15,15 @@ export interface ReceiptSigner {
   sign(claims: ReceiptClaims): string;
 }
 
-/** How long an instance uses a key. No instance of Lambda lives as long. */
+/** Validity of a certificate, in seconds. Lambda instances do not live that long. */
 const certificateSeconds = 7 * 86_400;
 
-/** A call may take so long after {@link ReceiptSigner.prepare}. */
+/** Minimum remaining validity after {@link ReceiptSigner.prepare}, in seconds, which covers the duration of a call. */
 const reserveSeconds = 3_600;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** RFC 8037 appendix A.3 */
+/** The RFC 7638 thumbprint of an Ed25519 key (RFC 8037 appendix A.3). */
 export const thumbprintOfX = (x: string): string =>
   createHash('sha256')
     .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 
-/** Entries of a bundle, and hashes of a tile (C2SP tlog-tiles). */
+/** Number of entries in a full bundle, and of hashes in a full tile (C2SP tlog-tiles). */
 const width = 256;
 
 const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
   parts.reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256')).digest();
 
-/** RFC 6962 section 2.1 */
+/** Merkle tree hashes of RFC 6962 section 2.1. */
 export const leafHash = (entry: string): Buffer => sha256(Uint8Array.of(0), entry);
 const nodeHash = (left: Buffer, right: Buffer): Buffer => sha256(Uint8Array.of(1), left, right);
 
-/** The hash of a tree of which these are leaves, or the roots of complete trees of one size; the last one may be the root of a smaller tree. */
+/** The root of a tree over leaf hashes, or over roots of complete subtrees of equal size, of which only the last may be smaller. */
 export function rootOf(hashes: readonly Buffer[]): Buffer {
   const [first, second] = hashes;
   if (first === undefined) return sha256();
@@ -28,7 +28,7 @@ const spell = (index: number): string => {
   return groups.map((group, at) => (at < groups.length - 1 ? `x${group}` : group)).join('/');
 };
 
-/** The path of a tile, or of a bundle of entries, that has `count` of its 256 elements. */
+/** The path of a tile, or of a bundle of entries, that contains `count` of up to 256 elements. */
 export const tilePath = (level: number | 'entries', index: number, count = width): string =>
   `tile/${level}/${spell(index)}${count < width ? `.p/${count}` : ''}`;
 
@@ -43,10 +43,10 @@ async function require(read: ReadObject, path: string): Promise<Buffer> {
   return found;
 }
 
-/** How many hashes a log of `size` entries has at a level of tiles. */
+/** Number of hashes at a level of tiles in a log of `size` entries. */
 const countAt = (level: number, size: number): number => Math.floor(size / width ** level);
 
-/** The hashes of a tile of a log of `size` entries. */
+/** The hashes of a tile in a log of `size` entries; empty if the tile does not exist. */
 const readTile = async (read: ReadObject, size: number, level: number, index: number): Promise<Buffer[]> => {
   const count = Math.min(width, countAt(level, size) - index * width);
   return count > 0 ? split(await require(read, tilePath(level, index, count))) : [];
@@ -62,8 +62,8 @@ const bundle = (entries: readonly string[]): Buffer =>
   );
 
 /**
- * What a log of `size` entries gets with more: new objects by their paths, and its new root. The same input always makes the same objects, so several
- * writers cannot contradict each other.
+ * Computes how entries extend a log of `size` entries: the new objects by path, and the new root. The same input always gives the same objects, so
+ * concurrent writers cannot contradict each other.
  */
 export async function extendLog(
   read: ReadObject,
@@ -94,7 +94,7 @@ export async function extendLog(
   return { objects, root: await readRoot(readNew, size + entries.length) };
 }
 
-/** The root of a log: at each level of tiles, the last, incomplete one has what is not below a complete tile. */
+/** The root of a log, computed from the incomplete last tile of each level: it covers the entries that no complete tile covers. */
 async function readRoot(read: ReadObject, size: number): Promise<Buffer> {
   let rest: Buffer[] = [];
   for (let level = 0; countAt(level, size) > 0; level++) {
