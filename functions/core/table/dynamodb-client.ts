@@ -5,10 +5,10 @@ import { lighten } from '../lean-client.ts';
 import { serviceEndpoint } from '../signed-request.ts';
 
 export interface LeanSettings extends Omit<DynamoDBClientConfig, 'endpoint' | 'region'> {
-  /** default: of the region, or `AWS_ENDPOINT_URL_DYNAMODB` */
+  /** default: `AWS_ENDPOINT_URL_DYNAMODB`, else the region's endpoint */
   endpoint?: string;
   region?: string;
-  /** one that reads answers to their end, as `jsonHttpHandler` does: the SDK's own returns a stream */
+  /** must read responses completely, as `jsonHttpHandler` does; the SDK's own handler returns a stream */
   requestHandler: NonNullable<DynamoDBClientConfig['requestHandler']>;
 }
 
@@ -21,13 +21,13 @@ export class LeanDynamoDBClient extends DynamoDBClient {
 
 type Handler = (command: unknown) => Promise<{ output: unknown }>;
 
-/** The parts of a command that the SDK does not declare as public. */
+/** Members of a command that the SDK does not declare as public. */
 interface Resolvable {
   clientCommand: { resolveMiddleware(...parts: unknown[]): Handler };
   resolveMiddleware(...parts: unknown[]): unknown;
 }
 
-/** Resolves the middleware of each kind of command once, as `cacheMiddleware` does for clients without documents. */
+/** Caches the resolved middleware of each kind of command, as `cacheMiddleware` does for non-document clients. */
 export class LeanDocumentClient extends DynamoDBDocumentClient {
   readonly #handlers = new Map<unknown, Handler>();
 
@@ -41,7 +41,7 @@ export class LeanDocumentClient extends DynamoDBDocumentClient {
     return (await handler(command.clientCommand)).output;
   }) as unknown as DynamoDBDocumentClient['send'];
 
-  /** The handler inside the one that the command would resolve, which is for this command only. */
+  /** Extracts the reusable inner handler. The outer one, which the command resolves, works for this command only. */
   #resolve(command: Resolvable): Handler {
     const { clientCommand } = command;
     const resolve = clientCommand.resolveMiddleware.bind(clientCommand);

@@ -1,11 +1,11 @@
-/** A place in an item: the name of an outermost member, or the names and indexes on the way to a nested one. */
+/** A path in an item: the name of a top-level member, or the names and indexes that lead to a nested one. */
 export type Path = string | readonly [string, ...(string | number)[]];
 
 /** A condition on an item; a missing item has no members. */
 export type Condition =
   | readonly ['exists' | 'absent', Path]
   | readonly ['=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'lacks', Path, unknown]
-  /** a set that has fewer members */
+  /** true if the set has fewer members than the number */
   | readonly ['fewer', Path, number]
   | readonly ['any', ...Condition[]];
 
@@ -15,18 +15,18 @@ export interface Conditional {
 }
 
 /**
- * An update of an item as data, which DynamoDB, the table in memory and tests that omit conditions interpret alike. Paths refer to the item
- * before the update; members that are `undefined` are left out.
+ * An update of an item as data, so that DynamoDB, the in-memory table and tests that omit conditions interpret it alike. Paths refer to the
+ * item before the update; `undefined` members are ignored.
  */
 export interface Update extends Conditional {
   set?: Readonly<Record<string, unknown>> | readonly (readonly [Path, unknown])[];
-  /** set unless the item has the member */
+  /** sets members that the item does not have */
   setOnce?: Readonly<Record<string, unknown>>;
   /** sets `to` to the value at `from` */
   copy?: readonly (readonly [to: Path, from: Path])[];
-  /** adds numbers, and members of sets; a missing outermost member starts at 0, or empty */
+  /** adds to numbers and sets; a missing top-level member starts as 0 or as an empty set */
   add?: readonly (readonly [Path, number | Set<string>])[];
-  /** removes members of a set, and the set with its last member */
+  /** removes members from sets; a set that becomes empty is removed */
   take?: Readonly<Record<string, Set<string>>>;
   remove?: readonly string[];
 }
@@ -109,7 +109,7 @@ export function compileConditions({ when }: Conditional): Compiled {
 
 export function compileUpdate({ set, setOnce, copy = [], add = [], take, remove = [], when }: Update): Compiled {
   const to = new Placeholders();
-  // ADD is for outermost members only
+  // DynamoDB's ADD supports top-level members only
   const isOutermost = ([path, value]: readonly [Path, unknown]) => typeof path === 'string' || typeof value !== 'number';
   const clauses: [verb: string, changes: string[]][] = [
     [

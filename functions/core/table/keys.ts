@@ -5,8 +5,8 @@ import { foldName } from '../../../schemas/text.ts';
 export type TableName = 'registry' | 'activity';
 
 /**
- * The kinds of records, with their tables and the prefixes of their partition keys. Only admins cause writes to the table that the search index is
- * built from.
+ * The kinds of records, with their tables and partition-key prefixes. The search index is built from the registry table, to which only admins can
+ * cause writes.
  */
 export const partitions = {
   service: { table: 'registry', prefix: 'SERVICE#' },
@@ -58,13 +58,13 @@ export function tableOf(pk: string): TableName {
 /** Longest sort key, in bytes of UTF-8. */
 const maxSortKeyBytes = 1024;
 
-/** A text as a sort key. The end of a long one is replaced by its digest (folding makes some letters longer). */
+/** Makes a sort key of a text. Replaces the end of a long text with a digest; folding may lengthen a text beyond the limit. */
 function toSortKey(text: string, prefixBytes = 0): string {
   if (Buffer.byteLength(text) + prefixBytes <= maxSortKeyBytes) return text;
   return `${text.slice(0, 200).toWellFormed()}#${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** Receipts that wait for the log are in so many partitions, each of which takes about 1,000 writes a second. */
+/** Number of partitions for waiting receipts; each sustains about 1,000 writes a second. */
 const receiptShards = 8;
 
 export const newReceiptPartitions = (): string[] =>
@@ -76,7 +76,7 @@ const key = (kind: RecordKind, rest: string, sk: string): Key => ({ pk: partitio
 
 export const keys = {
   service: (serviceId: string): Key => key('service', serviceId, 'SERVICE'),
-  /** all names are in one partition, so that services can be listed by name */
+  /** all names share one partition, so that services can be listed by name */
   serviceName: (serviceName: string): Key => key('serviceName', '', toSortKey(foldName(serviceName))),
   intent: (intentUid: string): Key => {
     const { namespace, slug, version } = splitIntentUid(intentUid);
@@ -85,9 +85,9 @@ export const keys = {
   /** @param list - one of a service's, see `listOf` in `lists.ts` */
   listEntry: (list: string, intentUid: string): Key => key('listEntry', list, intentUid),
   namespace: (namespace: string): Key => key('namespace', namespace, 'NAMESPACE'),
-  /** the number of the newest log entry */
+  /** number of the newest log entry */
   head: (): Key => key('head', '', 'HEAD'),
-  /** all entries are in one partition, in their order */
+  /** all entries share one partition, in order */
   log: (seq: number): Key => key('log', '', String(seq).padStart(12, '0')),
   versions: (seq: number): Key => key('versions', String(seq), 'VERSIONS'),
   policy: (reference: string): Key => key('policy', reference, 'POLICY'),
@@ -109,7 +109,7 @@ export const keys = {
   execution: (executionId: string): Key => key('execution', executionId, 'EXECUTION'),
   /** a slot in a queue of calls; @param account - holder whose own calls are numbered, or empty for all calls */
   queueSlot: (queue: 'approval' | 'callQueue', account: string, slot: number): Key => key(queue, account, String(slot).padStart(4, '0')),
-  /** a receipt that is not in the log yet: the random end of its execution's id spreads them */
+  /** a receipt that is not in the log yet; the random end of the execution id chooses the shard */
   newReceipt: (executionId: string): Key => key('newReceipt', String(executionId.charCodeAt(25) % receiptShards), executionId),
   /** @param origin - name of the log */
   loggedReceipt: (executionId: string, origin: string): Key => key('loggedReceipt', executionId, origin),
@@ -120,8 +120,8 @@ export const keys = {
   /** a slot for a long poll; no origin is empty, so the key collides with no other */
   longPoll: (slot: number): Key => key('slowCalls', '', `HOLD#${slot}`),
   /**
-   * An execution that is counted: those of an hour share a partition for each shard
-   * @param minuteMs - beginning of its minute
+   * An execution in the usage statistics; all executions of an hour and shard share a partition
+   * @param minuteMs - start of its minute
    */
   executed: (minuteMs: number, shard: number, executionId: string): Key => {
     const minute = toSlot(minuteMs);
@@ -129,11 +129,11 @@ export const keys = {
   },
   /** marks the totals of a minute as out of date */
   changedMinute: (shard: number, minuteMs: number): Key => key('usage', `CHANGED#${shard}`, toSlot(minuteMs)),
-  /** the same for an hour or a day */
+  /** marks the totals of an hour or a day as out of date */
   changedSlot: (level: 'hour' | 'day', slotMs: number): Key => key('stats', 'CHANGED', `${level}#${toSlot(slotMs)}`),
   /**
-   * The totals of a service, an intent or an agent in one slot: the slots of one level that make up one of the next level share a partition
-   * @param slotMs - beginning of the minute, hour or day
+   * The totals of a service, an intent or an agent in one time slot; slots that belong to the same slot of the next level share a partition
+   * @param slotMs - start of the minute, hour or day
    */
   stats: (level: 'minute' | 'hour' | 'day', dimension: string, slotMs: number, id: string): Key => {
     const from = toSlot(slotMs);

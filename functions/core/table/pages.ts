@@ -1,7 +1,7 @@
 import type { Key } from './keys.ts';
 import type { Item, Query, Table } from './table.ts';
 
-/** Reads a query page by page, as long as its reader continues. */
+/** Reads a query page by page; each page is read on demand. */
 export async function* pagesOf<T extends Item>(table: Pick<Table, 'query'>, pk: string, query: Query = {}): AsyncGenerator<T[]> {
   let start: Key | undefined;
   do {
@@ -21,7 +21,7 @@ export async function firstOf<T>(pages: AsyncIterable<T[]>, count: number): Prom
   return found.slice(0, count);
 }
 
-/** All items of some partitions, which are read at the same time. */
+/** All items of some partitions, read in parallel. */
 export const readPartitions = async <T extends Item>(table: Pick<Table, 'query'>, pks: Iterable<string>): Promise<T[]> =>
   (await Promise.all([...new Set(pks)].map((pk) => Array.fromAsync(pagesOf<T>(table, pk))))).flat(2);
 

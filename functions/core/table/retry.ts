@@ -3,27 +3,27 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { type ApiError, unavailable } from '../api-error.ts';
 import { currentSignal, untilTimeout } from '../invocation.ts';
 
-/** How long writes that conflict with a transaction are retried. */
+/** How long writes that conflict with a transaction are retried, in milliseconds. */
 const conflictMs = 5_000;
 
-/** Longest wait between attempts, so that early callers do not wait much longer than late ones. */
+/** Longest wait between attempts, in milliseconds, so that early callers do not wait much longer than late ones. */
 const longestWaitMs = 250;
 
-/** Cancellation reasons other than failed conditions. */
+/** Transient reasons for cancelling a transaction, as opposed to failed conditions. */
 const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** Whether a write conflicted or was throttled: nothing was written, and it may be sent again. */
+/** Whether a write conflicted or was throttled, so that nothing was written and it may be retried. */
 function isConflict(error: unknown): boolean {
   if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
   return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
 }
 
-/** Waits before another attempt, at most `leftMs`; the last attempt took `tookMs`. */
+/** Waits before the next attempt, at most `leftMs`. `tookMs` is the duration of the last attempt. */
 export type Pause = (attempt: number, tookMs: number, leftMs?: number) => Promise<void>;
 
 /**
- * Repeats an attempt, after random waits, while concurrent changes get ahead of it.
- * @param attempt - resolves to undefined, having done nothing, if another change came first
+ * Repeats an attempt, after random waits, while concurrent changes overtake it.
+ * @param attempt - resolves to undefined, without any effect, if another change came first
  * @throws ApiError SERVICE_UNAVAILABLE after five seconds
  */
 export async function persist<T>(attempt: () => Promise<{ value: T } | undefined>, pause: Pause = backOff): Promise<T> {
@@ -39,7 +39,7 @@ export async function persist<T>(attempt: () => Promise<{ value: T } | undefined
 }
 
 /** Retries a write that conflicts with transactions. */
-export const pastConflicts = <T>(send: () => Promise<T>): Promise<T> =>
+export const retryConflicts = <T>(send: () => Promise<T>): Promise<T> =>
   persist(async () => {
     try {
       return { value: await send() };
@@ -63,7 +63,7 @@ export async function backOff(attempt: number, tookMs: number, leftMs = conflict
   });
 }
 
-/** Errors of our own requests, rather than of the table. */
+/** Errors caused by the request rather than by the table. */
 const requestFaults = new Set([
   'ValidationException',
   'AccessDeniedException',
@@ -75,7 +75,7 @@ const requestFaults = new Set([
 /** Errors which mean that nothing was written. */
 const nothingWritten = new Set(['TransactionCanceledException', 'TransactionConflictException', 'TransactionInProgressException']);
 
-/** Whether a request was sent: then the SDK adds `$metadata` to its error. Earlier failures are our own. */
+/** Whether a request was sent before it failed. The SDK then adds `$metadata` to the error. */
 const wasSent = (error: unknown): boolean =>
   error instanceof Error && ('$metadata' in error || error.name === 'TimeoutError' || error.name === 'AbortError');
 

@@ -6,26 +6,26 @@ export interface TimeBounds {
 
 /** An estimate of the table's time, which all instances share. */
 export interface TableClock {
-  /** infinite before the first response */
+  /** unbounded before the first response */
   bounds(): TimeBounds;
-  /** Learns from a response; times are those of the clock given to {@link openTableClock}. */
+  /** Updates the bounds from a response; times are readings of the clock given to {@link openTableClock}. */
   observe(answer: { sentMs: number; receivedMs: number; headers: Readonly<Record<string, string>> }): void;
 }
 
-/** Maximum difference between the clocks of the table's servers, in milliseconds. */
+/** Assumed maximum skew between the clocks of the table's servers, in milliseconds. */
 const toleranceMs = 100;
 
-/** Maximum relative drift of the two clocks: NTP slews each by at most 0.05 %. */
+/** Maximum relative drift between the two clocks: NTP slews each by at most 0.05 %. */
 const maxDrift = 0.001;
 
 /**
- * Estimates the table's time from the `Date` of its responses (RFC 9110 section 6.6.1), which has whole seconds. The date was current at some moment
- * between request and response, so one response bounds the time to a little more than a second, and several, in different parts of a second, to
- * little more than the tolerance. A response that contradicts earlier ones replaces them.
- * @param monotonicMs - a clock that is never set
+ * Estimates the table's time from the `Date` of its responses (RFC 9110 section 6.6.1), which has a resolution of one second. The date was current at
+ * some moment between request and response. So one response bounds the time to little more than a second; several, at different fractions of a
+ * second, bound it to little more than the tolerance. A response that contradicts earlier ones replaces them.
+ * @param monotonicMs - a monotonic clock
  */
 export function openTableClock(monotonicMs: () => number = () => performance.now()): TableClock {
-  /** bounds of the table's lead over this clock, as of `atMs` */
+  /** bounds of the table's offset from this clock, as of `atMs` */
   let [least, most, atMs] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
   const widen = (nowMs: number) => {
     const driftMs = Math.max(0, nowMs - atMs) * maxDrift;

@@ -21,14 +21,14 @@ import { readEnvironment } from '../environment.ts';
 import { LeanDocumentClient, LeanDynamoDBClient } from './dynamodb-client.ts';
 import { type Conditional, compileConditions, compileProjection, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
-import { type Pause, pastConflicts, reachWithin } from './retry.ts';
+import { type Pause, reachWithin, retryConflicts } from './retry.ts';
 import { openTableClock, type TableClock } from './table-clock.ts';
 
 export type Item = Record<string, unknown>;
 
 /** A query of one partition, in the byte order of `sk`. */
 export interface Query {
-  /** what `sk` begins with, or how it compares */
+  /** restricts `sk` by a prefix or a comparison */
   range?: readonly ['<' | '<=' | '>' | '>=' | 'begins', string];
   isBackward?: boolean;
   limit?: number | undefined;
@@ -43,39 +43,39 @@ export type Write =
   | ({ delete: Key } & Conditional)
   | ({ check: Key } & Conditional);
 
-/** Time limit of one operation with its retries, so that a request can be answered with 503 within 3 seconds. */
+/** Time limit of one operation with its retries, in milliseconds, so that a request can be answered with 503 within 3 seconds. */
 const operationTimeoutMs = 2_500;
 
-/** Consecutive batch responses without any item. */
+/** Maximum number of consecutive batch responses without any item. */
 const batchAttempts = 3;
 
 const unprocessed = <T extends object>(left: T | undefined): T | undefined => (left && Object.keys(left).length > 0 ? left : undefined);
 
 /**
- * Both tables; each key belongs to one of them. Reads are strongly consistent. A write whose conditions do not hold returns false. An unreachable table
- * and five seconds of conflicts with transactions are ApiError SERVICE_UNAVAILABLE.
+ * Both tables; the key's prefix selects one. Reads are strongly consistent. A write whose conditions do not hold returns false. Operations throw ApiError
+ * SERVICE_UNAVAILABLE if the table cannot be reached, or after five seconds of conflicts with transactions.
  */
 export interface Table {
   readonly clock?: TableClock;
-  /** replaces {@link backOff} */
+  /** overrides {@link backOff}, for tests */
   readonly pause?: Pause;
   get<T extends Item>(key: Key): Promise<T | undefined>;
   /** up to 100 items in one round trip, in the order of the keys */
   getAll<T extends Item>(keys: readonly Key[]): Promise<(T | undefined)[]>;
   query<T extends Item>(pk: string, input?: Query): Promise<{ items: T[]; lastKey: Key | undefined }>;
   put(item: Key & Item, condition?: Conditional): Promise<boolean>;
-  /** @returns the item as the update left it */
+  /** @returns the updated item, which is empty if `isQuiet` */
   update<T extends Item>(key: Key, update: Update & { isQuiet?: true }): Promise<T | false>;
   delete(key: Key, condition?: Conditional): Promise<boolean>;
   /**
-   * Makes up to 100 writes of distinct items of both tables, or none of them.
-   * @param token - up to 36 characters: repeated with the same token within ten minutes, the transaction takes place once
+   * Makes up to 100 writes to distinct items of both tables, or none of them.
+   * @param token - idempotency token of up to 36 characters: within ten minutes, a transaction with the same token is executed once
    * @returns true, or the indexes of the writes whose conditions do not hold
    */
   transact(writes: readonly Write[], token?: string): Promise<true | number[]>;
 }
 
-/** The SDK's waits after throttling, up to 1 and 2 seconds, would let one hot item block every environment. */
+/** Replaces the SDK's retries: its waits after throttling, up to 1 and 2 seconds, would let one hot item block all environments. */
 const retryStrategy = () => new ConfiguredRetryStrategy(3, (attempt) => Math.random() * 50 * 2 ** attempt);
 
 /** A hung connection costs at most 2.5 seconds. `AWS_ENDPOINT_URL_DYNAMODB` redirects the client. */
@@ -83,8 +83,8 @@ const documentClient = (): DynamoDBDocumentClient =>
   new LeanDocumentClient(new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), retryStrategy: retryStrategy() }));
 
 /**
- * @param names - what the two tables are called in this deployment
- * @param timeoutMs - longest that one operation may take with all its retries
+ * @param names - names of the two tables in this deployment
+ * @param timeoutMs - time limit of one operation with all its retries, in milliseconds
  */
 export function openTable(
   names: Record<TableName, string>,
@@ -98,7 +98,7 @@ export function openTable(
 
   async function conditional<T>(write: () => Promise<T>): Promise<T | false> {
     try {
-      return await pastConflicts(() => reach(write));
+      return await retryConflicts(() => reach(write));
     } catch (error) {
       if (error instanceof ConditionalCheckFailedException) return false;
       throw error;
@@ -171,7 +171,7 @@ export function openTable(
         ClientRequestToken: token,
       });
       try {
-        await pastConflicts(() => reach(() => client.send(command)));
+        await retryConflicts(() => reach(() => client.send(command)));
         return true;
       } catch (error) {
         if (!(error instanceof TransactionCanceledException)) throw error;
