@@ -21,7 +21,7 @@ const unusedParts = [
   '@smithy/node-http-handler',
 ];
 
-/** Stubs for zod's JSON schema writer, which adds 18 KB per bundle: all functions except {@link describing} only validate. */
+/** Stubs for zod's JSON schema writer, which adds 18 KB per bundle: all functions except {@link schemaWriters} only validate. */
 const zodStubs = {
   'to-json-schema.js': 'export const createToJSONSchemaMethod = () => undefined, createStandardJSONSchemaMethod = () => undefined;',
   'json-schema-processors.js': 'export const toJSONSchema = undefined;',
@@ -29,10 +29,10 @@ const zodStubs = {
 };
 
 /** Functions that write JSON schemas, for MCP tools. */
-const describing = ['mcp'];
+const schemaWriters = ['mcp'];
 
 /** Functions load it on first use (`createRequire`), so it is kept beside the bundle. */
-const loadedLate = 're2js';
+const lazyPackage = 're2js';
 
 /** Defines `require`, which ESM lacks and CommonJS dependencies use for Node's modules. */
 const banner = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
@@ -58,19 +58,19 @@ export function bundleFunctions(names: readonly string[], folder: string): void 
   try {
     copyZod(zod);
     build(
-      names.filter((name) => !describing.includes(name)),
+      names.filter((name) => !schemaWriters.includes(name)),
       folder,
       { zod },
     );
     build(
-      names.filter((name) => describing.includes(name)),
+      names.filter((name) => schemaWriters.includes(name)),
       folder,
       {},
     );
   } finally {
     rmSync(zod, { recursive: true });
   }
-  putBeside(names, folder);
+  copyBeside(names, folder);
 }
 
 /** Copies zod without its JSON schema writer: esbuild cannot replace files that the package itself imports by path. */
@@ -104,9 +104,9 @@ function build(names: readonly string[], folder: string, replaced: Record<string
   });
 }
 
-function putBeside(names: readonly string[], folder: string): void {
+function copyBeside(names: readonly string[], folder: string): void {
   const [file] = buildSync({
-    entryPoints: [loadedLate],
+    entryPoints: [lazyPackage],
     bundle: true,
     minify: true,
     platform: 'node',
@@ -114,8 +114,8 @@ function putBeside(names: readonly string[], folder: string): void {
     write: false,
   }).outputFiles;
   for (const name of names) {
-    if (!readFileSync(join(folder, name, 'index.mjs'), 'utf8').includes(`("${loadedLate}")`)) continue;
-    const packageFolder = join(folder, name, 'node_modules', loadedLate);
+    if (!readFileSync(join(folder, name, 'index.mjs'), 'utf8').includes(`("${lazyPackage}")`)) continue;
+    const packageFolder = join(folder, name, 'node_modules', lazyPackage);
     mkdirSync(packageFolder, { recursive: true });
     writeFileSync(join(packageFolder, 'index.js'), file?.contents ?? '');
   }

@@ -95,58 +95,58 @@ export interface Permission {
 }
 
 /** @param actions - separated by spaces */
-const may = (actions: string, on: Permission['on'], why: string): Permission => ({ actions: actions.split(' '), on, why });
+const permit = (actions: string, on: Permission['on'], why: string): Permission => ({ actions: actions.split(' '), on, why });
 
 /** The permissions of each need, except tables. */
 const requirements = {
-  sign: [may('kms:Sign', 'newest signing key', 'signs PATs')],
-  publicKey: [may('kms:GetPublicKey', 'every signing key', 'reads the keys that PATs are verified with')],
-  callKey: [may('kms:GenerateMac', 'call key', 'has the keys that sign calls')],
+  sign: [permit('kms:Sign', 'newest signing key', 'signs PATs')],
+  publicKey: [permit('kms:GetPublicKey', 'every signing key', 'reads the keys that PATs are verified with')],
+  callKey: [permit('kms:GenerateMac', 'call key', 'has the keys that sign calls')],
   invokes: {
-    'issue-pat': may('lambda:InvokeFunction', 'function issue-pat', 'asks for PATs, which it cannot sign'),
-    'search-intents': may('lambda:InvokeFunction', 'function search-intents', 'suggests intents in place of one that does not exist'),
-    'run-deferred-call': may('lambda:InvokeFunction', 'function run-deferred-call', 'starts calls that are made later'),
+    'issue-pat': permit('lambda:InvokeFunction', 'function issue-pat', 'asks for PATs, which it cannot sign'),
+    'search-intents': permit('lambda:InvokeFunction', 'function search-intents', 'suggests intents in place of one that does not exist'),
+    'run-deferred-call': permit('lambda:InvokeFunction', 'function run-deferred-call', 'starts calls that are made later'),
   },
   accountLimits: [
-    may('lambda:GetAccountSettings', 'account', 'compares the account with what a creation reserves'),
-    may('apigateway:GET', 'settings of API Gateway', 'looks for the role with which API Gateway writes logs'),
+    permit('lambda:GetAccountSettings', 'account', 'compares the account with what a creation reserves'),
+    permit('apigateway:GET', 'settings of API Gateway', 'looks for the role with which API Gateway writes logs'),
   ],
-  announces: [may('events:PutEvents', 'event bus', 'tells of calls that wait for approval')],
+  announces: [permit('events:PutEvents', 'event bus', 'tells of calls that wait for approval')],
   // Without permission to list a bucket, reading a missing object returns 403 instead of 404.
   snapshots: {
     read: [
-      may('s3:GetObject', 'snapshots', 'opens the search index'),
-      may('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
+      permit('s3:GetObject', 'snapshots', 'opens the search index'),
+      permit('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
     ],
     write: [
-      may('s3:GetObject s3:PutObject s3:DeleteObject', 'snapshots', 'saves the search index'),
-      may('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
+      permit('s3:GetObject s3:PutObject s3:DeleteObject', 'snapshots', 'saves the search index'),
+      permit('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
     ],
   },
   // The collection's data access policy limits the operations.
   collection: {
-    read: [may('aoss:APIAccessAll', 'search collection', 'searches')],
-    write: [may('aoss:APIAccessAll', 'search collection', 'keeps the search index')],
+    read: [permit('aoss:APIAccessAll', 'search collection', 'searches')],
+    write: [permit('aoss:APIAccessAll', 'search collection', 'keeps the search index')],
   },
   receipts: {
-    give: [may('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the key of an instance that signs receipts')],
+    give: [permit('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the key of an instance that signs receipts')],
     log: [
-      may('kms:Sign kms:GetPublicKey', 'log key', 'signs checkpoints of the log of receipts'),
-      may('kms:GetPublicKey', 'receipt key', 'publishes the key'),
-      may('s3:GetObject s3:PutObject', 'log of receipts', 'writes the log of receipts'),
-      may('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
+      permit('kms:Sign kms:GetPublicKey', 'log key', 'signs checkpoints of the log of receipts'),
+      permit('kms:GetPublicKey', 'receipt key', 'publishes the key'),
+      permit('s3:GetObject s3:PutObject', 'log of receipts', 'writes the log of receipts'),
+      permit('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
     ],
     read: [
-      may('kms:GetPublicKey', 'keys of receipts', 'publishes the keys'),
-      may('s3:GetObject', 'log of receipts', 'reads the log of receipts'),
-      may('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
+      permit('kms:GetPublicKey', 'keys of receipts', 'publishes the keys'),
+      permit('s3:GetObject', 'log of receipts', 'reads the log of receipts'),
+      permit('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
     ],
   },
   // Secrets are created and deleted with services, so permissions use a name prefix.
   credentials: {
-    read: [may('secretsmanager:GetSecretValue', 'service secrets', 'calls services with their credentials')],
+    read: [permit('secretsmanager:GetSecretValue', 'service secrets', 'calls services with their credentials')],
     write: [
-      may(
+      permit(
         'secretsmanager:CreateSecret secretsmanager:PutSecretValue secretsmanager:DeleteSecret',
         'service secrets',
         'sets and removes the credentials of services, which it cannot read',

@@ -120,6 +120,6 @@ async function reachLimit(execute: () => Promise<Exchange>, { rate, period }: Ra
     throw failure(`${count} calls were admitted, although the PAT allows only ${rate} in ${period} seconds.`);
   const seconds = expectStatus(refused, 429).headers.get('retry-after');
   if (seconds === null) throw failure('The rate limit response has no Retry-After header.');
-  const gist = `After ${count} calls, the limit of ${rate} in ${period} seconds is used up. Try again in ${seconds} seconds.`;
-  return { title: 'Exceed the rate limit', answer: refused, outcome: [gist, ...describeRefusal(refused)] };
+  const summary = `After ${count} calls, the limit of ${rate} in ${period} seconds is used up. Try again in ${seconds} seconds.`;
+  return { title: 'Exceed the rate limit', answer: refused, outcome: [summary, ...describeRefusal(refused)] };
 }

@@ -169,8 +169,8 @@ function nameByPath({ method, path, hasPatch }: Unnamed, verb: string | undefine
     if (rest.length === 0 || prepositions.test(rest[0] ?? '')) {
       const [target = { words: [], isItem: false }] = around.slice(-1);
       const isCreation = /^(create|add|insert)$/.test(act) && !target.isItem;
-      const said = target.words.length > 0 ? ` ${isCreation ? withArticle(toSingular(target.words)) : describeResource(target)}` : '';
-      return capitalize([`${act}${said}`, ...rest].join(' ') + describeOwners(around.slice(0, -1)));
+      const object = target.words.length > 0 ? ` ${isCreation ? withArticle(toSingular(target.words)) : describeResource(target)}` : '';
+      return capitalize([`${act}${object}`, ...rest].join(' ') + describeOwners(around.slice(0, -1)));
     }
     if (act === 'mark') return capitalize(`${act} ${describeResource(around.at(-1) ?? last)} as ${rest.join(' ')}`);
     return capitalize(`${act} ${withArticle(rest)}${describeOwners(around, links[act] ?? 'for')}`);
@@ -224,10 +224,10 @@ function isFromPath(rest: readonly string[], path: string): boolean {
       .split('/')
       .flatMap(readWords)
       .filter((word) => !isVersion(word) && word !== 'api');
-  const said = squash(rest.filter((word) => word !== 'by' && word !== 'api' && !isVersion(word)));
+  const squashed = squash(rest.filter((word) => word !== 'by' && word !== 'api' && !isVersion(word)));
   const literal = read(path.replace(/\{[^{}]*\}/g, ''));
   const places = [...path.matchAll(/\{([^{}]*)\}/g)].flatMap(([, name = '']) => readWords(name));
-  return [literal, read(path.replace(/[{}]/g, ' ')), [...literal, ...places]].some((words) => squash(words) === said);
+  return [literal, read(path.replace(/[{}]/g, ' ')), [...literal, ...places]].some((words) => squash(words) === squashed);
 }
 
 /** A name such as "Delete a coupon", from the operationId unless that only repeats the path, which is then more precise. */
@@ -240,10 +240,10 @@ export function nameAction(operation: Unnamed): string {
   const own = methodNames.test(verb) && !(verb === 'get' && operation.method === 'GET') ? undefined : verb;
   if (isVague || isFromPath(rest, operation.path)) return nameByPath(operation, own === 'get' ? undefined : own);
   const isHttpVerb = methodNames.test(verb) && verb !== 'get' && verb !== 'delete';
-  const said =
+  const chosenVerb =
     isHttpVerb && verb !== operation.method.toLowerCase() ? verb : ({ post: 'create', put: 'update', patch: 'update' }[verb] ?? verb);
-  const object = said === 'list' ? toPlural(rest).join(' ') : prepositions.test(rest[0] ?? '') ? rest.join(' ') : withArticle(rest);
-  return capitalize(`${said} ${object}`);
+  const object = chosenVerb === 'list' ? toPlural(rest).join(' ') : prepositions.test(rest[0] ?? '') ? rest.join(' ') : withArticle(rest);
+  return capitalize(`${chosenVerb} ${object}`);
 }
 
 interface Named {

@@ -106,12 +106,12 @@ function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
 const maxValues = 100;
 
 function constraintsOf(facts: Facts, isWhole: boolean): NestedSchema {
-  const said = nestedKeywords
+  const constraints = nestedKeywords
     .filter((name) => !isWhole || nestedOnly.some((other) => other === name))
     .map((name) => [name, facts[name]] as const);
   const allowed = facts.types?.has('null') && facts.enum && !facts.enum.includes(null) ? [...facts.enum, null] : facts.enum;
   return Object.fromEntries(
-    said
+    constraints
       .filter(
         ([name, value]) =>
           value !== undefined && name !== 'enum' && (name !== 'pattern' || findPatternProblem(String(value)) === undefined),
