@@ -3,7 +3,7 @@ import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { firstSentence, plainText, wordsOf } from './text.ts';
 
-/** The weight of a word in each field. The absolute values matter, too: the smaller they are, the later BM25's term frequency saturates. */
+/** Weight of a word in each field. The absolute values matter, too: the smaller they are, the later BM25's term frequency saturates. */
 export const fieldWeights = {
   name: 2.4,
   tags: 1.2,
@@ -20,7 +20,7 @@ export type SearchDocument = Record<SearchField, string>;
 
 const join = (...texts: (string | undefined)[]): string => texts.flatMap((text) => wordsOf(text ?? '')).join(' ');
 
-/** Each word once, because words shared by many parameters would drown the others. */
+/** Joins distinct words, because words shared by many parameters would outweigh the others. */
 const joinDistinct = (...texts: string[]): string => [...new Set(texts.flatMap(wordsOf))].join(' ');
 
 const parameterTexts = (parameters: Parameter[]): string[] => parameters.flatMap(({ name, description = '' }) => [name, description]);
@@ -36,13 +36,13 @@ export function toDocument(intent: IntentInput, serviceName: string): SearchDocu
   };
 }
 
-/** Characters of a description that are embedded: the beginning says what an operation does. */
+/** Number of characters of a description that are embedded; its beginning says what the operation does. */
 const maxDescribed = 600;
 
 export const embeddedText = ({ intent_name, description, tags = [] }: IntentInput, serviceName: string): string =>
   [intent_name, serviceName, plainText(description).slice(0, maxDescribed), ...tags].join('\n');
 
-/** What the catalogue shows of an intent. */
+/** An intent as the catalogue shows it. */
 export const toCatalogueEntry = (intent: IntentDetails, method: IntentEndpoint['method'] | undefined) => ({
   ...toBriefIntent(intent),
   service_name: intent.service_name,
@@ -50,7 +50,7 @@ export const toCatalogueEntry = (intent: IntentDetails, method: IntentEndpoint['
   tags: intent.tags,
 });
 
-/** Enough to choose an intent, but not to execute it. */
+/** A summary that suffices to choose an intent, but not to execute it. */
 export const toBriefIntent = ({ intent_uid, intent_name, description, input_parameters }: IntentDetails): BriefIntent => ({
   intent_uid,
   intent_name,

@@ -16,23 +16,23 @@ import { wordsOf } from './text.ts';
 
 const maxNearest = 3;
 
-/** Longest wait for suggestions; enough for a cold start. */
+/** Longest wait for suggestions, in milliseconds; enough for a cold start. */
 const timeoutMs = 2_000;
 
-/** Maximum share of a uid (without its version) that a misspelling changes. */
+/** Maximum edit distance of a misspelling, as a fraction of the uid's length (without its version). */
 const misspelt = 1 / 4;
 
 const found = z.object({ intents: z.array(z.object({ intent_uid: z.string(), intent_name: z.string() })) });
 
 export interface NearestDeps {
-  /** the action of `GET /api/intents/search`; only its results are suggested */
+  /** the action of `GET /api/intents/search`, whose results are suggested */
   search: Action;
   findPolicy: FindPolicy;
 }
 
 /**
  * Adds suggestions to NOT_FOUND: `details.nearest`, up to three uids that the policy permits, nearest first. This takes one search; if it
- * fails or is late, the refusal stays as it was.
+ * fails or times out, the refusal is unchanged.
  */
 export const withNearest =
   (action: Action, deps: NearestDeps, waitMs = timeoutMs): Action =>
@@ -46,7 +46,7 @@ export const withNearest =
     }
   };
 
-/** For functions without an index: asks the search function. */
+/** {@link withNearest} for functions without an index, which call the search function. */
 export function withNearestFromEnvironment(action: Action, findPolicy: FindPolicy): Action {
   const { searchFunction } = readEnvironment([], ['searchFunction']);
   if (searchFunction === undefined) return action;
@@ -57,7 +57,7 @@ async function findNearest(request: ApiRequest, { search, findPolicy }: NearestD
   const body = request.method === 'POST' ? request.json() : undefined;
   const asked = isObject(body) ? String(body.intent_uid) : request.pathParameter('intent_uid');
   const { namespace, slug } = splitIntentUid(asked);
-  // no filter: the namespace may be what is wrong
+  // not filtered by namespace, which may be the misspelt part
   const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
   const { intents } = found.parse((await search(innerRequest(request, { method: 'GET', query }))).body);
   const { compiled } = findPolicy(request.baseUrl);

@@ -20,8 +20,8 @@ export function withoutStopWords(words: string[]): string[] {
   return others.length > 0 ? others : words;
 }
 
-/** The distinct words for ranking a question, in order; at most the first 100. */
+/** The distinct words of a question for ranking, in order; at most 100. */
 export const questionWords = (question: string): string[] => withoutStopWords([...new Set(wordsOf(question))]).slice(0, maxQuestionWords);
 
-/** The tags of a comma-separated list, folded for comparison. */
+/** The distinct tags of a comma-separated list, folded for comparison. */
 export const listedTags = (list: string): string[] => [...new Set(list.split(',').map(foldTag))].filter((tag) => tag !== '');

@@ -2,22 +2,22 @@
 export interface RankingWeights {
   /** cosine similarity of the embeddings of question and intent */
   similarity: number;
-  /** overlap with name or slug */
+  /** overlap with the name or slug */
   name: number;
   /** overlap with the first sentence of the description */
   sentence: number;
-  /** an overlap counts from this F1 on */
+  /** minimum F1 from which an overlap counts */
   overlapAbove: number;
 }
 
 export const rankingWeights: RankingWeights = { similarity: 2, name: 1, sentence: 0.5, overlapAbove: 0.4 };
 
 export interface Features {
-  /** BM25, divided by the score of the best intent */
+  /** BM25 score divided by that of the best intent */
   bm25: number;
-  /** cosine, from -1 to 1 */
+  /** cosine similarity, from -1 to 1 */
   similarity: number;
-  /** F1 of the words of question and name (or slug), from 0 to 1 */
+  /** F1 of the words of the question and the name (or slug), from 0 to 1 */
   name: number;
   /** the same for the first sentence of the description */
   sentence: number;

@@ -9,7 +9,7 @@ export type RegistrySource = Pick<Registry, 'head' | 'entriesAfter' | 'readRecor
 /** The last log entry that was read. */
 export type LogPosition = Pick<Head, 'seq' | 'digest'>;
 
-/** Entries per page: an interrupted reader repeats one page at most. */
+/** Number of entries per page; an interrupted reader repeats at most one page. */
 const pageSize = 500;
 
 export interface LogPage {
@@ -20,7 +20,7 @@ export interface LogPage {
   position: LogPosition;
 }
 
-/** The log does not continue from the last entry that was read: entries have expired, or the table was restored or replaced. */
+/** Thrown if the log does not continue from the last entry that was read: entries have expired, or the table was restored or replaced. */
 export class LogMismatch extends Error {
   override readonly name = 'LogMismatch';
 }
@@ -41,8 +41,8 @@ function toPage(entries: LogEntry[]): LogPage {
 }
 
 /**
- * Reads the log after the last entry that was read, page by page: one query if there is nothing new.
- * @param head - if it was read before, missing newest entries and another history are noticed, too
+ * Reads the log after `position`, page by page; a single query if there is nothing new.
+ * @param head - head of the log, if it was read before; detects missing newest entries and a different history, too
  * @throws LogMismatch
  */
 export async function* followLog(

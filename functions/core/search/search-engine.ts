@@ -16,7 +16,7 @@ export interface SearchResult {
 }
 
 export interface SearchOptions {
-  /** Whether nobody may execute an intent. Such intents come last among the best hits; with `permitted`, they are left out. */
+  /** Whether the policy permits nobody to execute an intent. Such intents come last among the best hits; with `permitted`, they are left out. */
   isForbidden?: (uid: string, read: () => { record: IntentRecord; service_name: string }) => boolean;
 }
 

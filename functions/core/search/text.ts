@@ -22,13 +22,13 @@ const fold = (text: string): string =>
     .toLowerCase()
     .replace(ligature, (letter) => ligatures[letter] ?? letter);
 
-/** Overlapping pairs of characters, and the last one by itself: every part of the text is a word or the beginning of one. */
+/** Overlapping pairs of characters, and the last character alone, so that every substring is matched by words or their prefixes. */
 function splitUnspaced(text: string): string[] {
   const characters = [...text];
   return characters.map((character, index) => character + (characters[index + 1] ?? ''));
 }
 
-/** Splits a text at everything but letters and digits, inside camelCase, and between characters of unspaced scripts. */
+/** Splits a text at characters other than letters and digits, inside camelCase, and between characters of unspaced scripts. */
 export function tokenize(text: string): Token[] {
   const spaced = text.normalize('NFKC').replace(unspaced, (run) => ` ${splitUnspaced(run).join(' ')} `);
   const tokens = (spaced.match(wordLike) ?? []).map((piece) => ({ whole: fold(piece), parts: piece.split(camelBoundary).map(fold) }));
@@ -36,14 +36,14 @@ export function tokenize(text: string): Token[] {
   return tokens.filter(({ whole }) => whole !== '');
 }
 
-/** The words that find a text, in order: the parts of camelCase, then the whole. */
+/** The words by which a text is found, in order; camelCase gives its parts, then the whole. */
 export const wordsOf = (text: string): string[] =>
   tokenize(text).flatMap(({ whole, parts }) => (parts.length > 1 ? [...parts, whole] : parts));
 
-/** Equal for names that differ only in spelling: `Create an issue!`, `createAnIssue` and `create-an-issue`. */
+/** A key that is equal for names that differ only in spelling: `Create an issue!`, `createAnIssue` and `create-an-issue`. */
 export const nameKey = (name: string): string => fold(name.normalize('NFKC')).replace(/[^\p{L}\p{N}\p{M}]+/gu, '');
 
-/** A text without HTML tags and markdown; links keep their titles. */
+/** Removes HTML tags and Markdown; links keep their titles. */
 export const plainText = (text: string): string =>
   text
     .replace(/<[^<>]*>/g, ' ')
@@ -52,5 +52,5 @@ export const plainText = (text: string): string =>
     .replace(/\s+/g, ' ')
     .trim();
 
-/** At most 300 characters. */
+/** The first sentence, cut to 300 characters. */
 export const firstSentence = (text: string): string => (text.split(/(?<=[.!?])\s/, 1)[0] ?? '').slice(0, 300);

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { withoutStopWords } from './query.ts';
 import { tokenize } from './text.ts';
 
-/** The first dimensions carry most of the information. */
+/** Number of dimensions; the first ones carry most of the information. */
 export const dimensions = 128;
 
 const maxWordLength = 100;
 
-/** Beside this file, and beside the bundles of the functions that search. Made by `tools/train-vectors`. */
+/** Located beside this file and beside the bundles of functions that search. Made by `tools/train-vectors`. */
 const file = new URL('word-vectors.bin', import.meta.url);
 
 /**
- * Reads rows, dimensions and bytes of the vocabulary (uint32, little-endian), the vocabulary (a word piece per line; ## continues a word),
- * the scale of each row (float32) and the rows (signed bytes).
+ * Reads a file of word vectors. Format: number of rows, dimensions and bytes of the vocabulary (uint32, little-endian); the vocabulary (one
+ * word piece per line; ## continues a word); the scale of each row (float32); the rows (signed bytes).
  * @throws Error if the file is damaged
  */
 export function readWordVectors(bytes: Uint8Array = readFileSync(file)) {
@@ -28,7 +28,7 @@ export function readWordVectors(bytes: Uint8Array = readFileSync(file)) {
   const idOf = new Map(vocabulary.map((piece, id) => [piece, id]));
   const rows = new Int8Array(bytes.buffer, bytes.byteOffset + rowsAt, rowCount * dimensions);
 
-  /** The longest pieces from left to right; empty if some part of the word has none. */
+  /** Splits a word greedily into the longest known pieces; empty if part of the word is unknown. */
   function piecesOf(word: string): number[] {
     const pieces: number[] = [];
     for (let start = 0; start < word.length; ) {
@@ -48,7 +48,7 @@ export function readWordVectors(bytes: Uint8Array = readFileSync(file)) {
 
   return {
     /**
-     * The embedding of a text: the sum of the vectors of its words, scaled to length 1. English only.
+     * Embeds an English text as the sum of its word vectors, scaled to length 1.
      * @returns undefined if no word of the text has a vector
      */
     embed(text: string): Float32Array | undefined {

@@ -5,17 +5,17 @@ import { fields, fieldWeights, type SearchDocument, toDocument } from '../docume
 import { nameKey, wordsOf } from '../text.ts';
 
 /**
- * All words go into one field, repeated in proportion to their weights. So term frequencies are added up before BM25 saturates them, as in
- * SQLite; OpenSearch's queries over several fields take the best field, or add up scores.
+ * Repetitions of each field's words in proportion to its weight. All words go into one field, so that term frequencies add up before BM25
+ * saturates them, as in SQLite; OpenSearch's multi-field queries take the best field or add up scores instead.
  */
 const repetitions = fields.map((field) => [field, Math.round(fieldWeights[field] / Math.min(...Object.values(fieldWeights)))] as const);
 
 const words = (text: string): string => wordsOf(text).join(' ');
 
-/** The number changes with the definition, so that the feed fills a new index. */
+/** Increment the number when the definition changes, so that the feed fills a new index. */
 export const indexName = 'intents-3';
 
-/** Texts arrive as folded words, so they only need to be split at spaces, and stemmed for ranking. */
+/** Texts are indexed as folded words, so the analyzers only split at spaces, and stem for ranking. */
 export const indexDefinition = {
   settings: {
     analysis: { analyzer: { stemmed: { type: 'custom', tokenizer: 'whitespace', filter: ['porter_stem'] } } },
@@ -60,15 +60,15 @@ export const toOpenSearchDocument = (intent: IntentRecord, { service_id, service
 
 export type OpenSearchDocument = ReturnType<typeof toOpenSearchDocument>;
 
-/** `undefined` removes the document from searches. */
+/** A write; an `undefined` document is removed from searches. */
 export type Entry = readonly [uid: string, document: OpenSearchDocument | undefined];
 
-/** In characters, unless a single document is longer. */
+/** Maximum length of a `_bulk` body, in characters, unless a single document is longer. */
 const maxBulkLength = 4_000_000;
 
 /**
- * The bodies of `_bulk` requests with external versions: older ones change nothing. Deleted documents stay as empty ones, which no search
- * finds, because OpenSearch forgets the version of a deleted document after a minute.
+ * The bodies of `_bulk` requests with external versions, so that older writes are ignored. Deleted documents are replaced by empty tombstones,
+ * because OpenSearch forgets the version of a deleted document after a minute.
  */
 export function toBulkBodies(entries: readonly Entry[], version: number): string[] {
   const bodies: string[] = [];

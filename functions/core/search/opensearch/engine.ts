@@ -40,12 +40,12 @@ const bulkAnswer = z.object({
 export interface OpenSearchSettings {
   /** the collection's endpoint, such as https://….aoss.amazonaws.com */
   endpoint: string;
-  /** default: the function's own */
+  /** default: the function's own region */
   region?: string;
   credentials?: Signing['credentials'];
 }
 
-/** An OpenSearch Serverless collection, for registries that are too large for SQLite in a function. */
+/** Opens an OpenSearch Serverless collection, for registries too large for SQLite in a function. */
 export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION ?? '', credentials }: OpenSearchSettings) {
   const request = openSignedRequests(feedTimeoutMs, { service: 'aoss', region, ...(credentials && { credentials }) });
 
@@ -66,7 +66,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
   };
 
   return {
-    /** The newest writes may be missing, because the collection is fed later. */
+    /** Searches the collection, which may lack the newest writes because it is fed asynchronously. */
     async search(query: SearchQuery): Promise<SearchResult> {
       const request = toSearchRequest(query);
       if (!request) return { hits: [], total: 0 };
@@ -91,7 +91,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
       await send('PUT', `/${indexName}`, JSON.stringify(indexDefinition));
     },
 
-    /** The uids of a service's intents that searches already find. */
+    /** The uids of a service's intents, as far as they are visible to searches. */
     async uidsOf(serviceId: string): Promise<string[]> {
       const uids: string[] = [];
       for (let after: string | undefined; ; after = uids.at(-1)) {
@@ -112,7 +112,7 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
 
     /**
      * Replaces documents.
-     * @throws Error if the collection refuses a document, for example because it has a greater version of it
+     * @throws Error if the collection refuses a document, for example because it has a newer version
      * @throws ApiError SERVICE_UNAVAILABLE if the collection cannot be reached
      */
     async write(entries: readonly Entry[], version: number): Promise<void> {

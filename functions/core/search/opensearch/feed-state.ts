@@ -5,30 +5,30 @@ import type { LogPosition } from '../registry-source.ts';
 
 /** Times are in milliseconds since the epoch. */
 export interface FeedProgress {
-  /** position in the log; during a fill, the head at its beginning */
+  /** position in the log; during a fill, the head when the fill began */
   seen: LogPosition;
-  /** deleted services and when they were fed, while searches may not find all of their intents yet */
+  /** recently deleted services and when they were fed; some of their intents may not be visible to searches yet */
   deleted?: Record<string, number>;
-  /** an incomplete fill: its next page, the intents written, and its beginning */
+  /** an incomplete fill: cursor of its next page, number of intents written, and start time */
   fill?: { cursor?: string | undefined; intents: number; startMs: number };
 }
 
 export interface FeedRun {
   /** ascending */
   number: number;
-  /** of earlier runs; undefined before the first */
+  /** progress of earlier runs; undefined before the first */
   progress: FeedProgress | undefined;
-  /** @throws Error if a later run has begun, because this one took too long */
+  /** @throws Error if this run took so long that a later one has begun */
   save(progress: FeedProgress): Promise<void>;
   end(): Promise<void>;
 }
 
-/** After this long, a run counts as dead: the timeout of the feed's function, and 10 seconds for different clocks. */
+/** When a run counts as dead, in milliseconds: the timeout of the feed's function plus 10 seconds for clock skew. */
 export const maxRunMs = 310_000;
 
 /**
- * The progress of a collection's feed. Only one run is active at a time.
- * @param collection - distinguishes collections, so that a new one is filled from the beginning
+ * Opens the progress of a collection's feed. Only one run is active at a time.
+ * @param collection - id of the collection; a new one is filled from the beginning
  */
 export function openFeedState(table: Table, collection: string, now: () => number = Date.now) {
   const key = keys.feed(collection);

@@ -9,22 +9,22 @@ export interface FeedParts {
   source: RegistrySource;
   engine: Pick<OpenSearchEngine, 'hasIndex' | 'createIndex' | 'uidsOf' | 'write'>;
   state: Pick<FeedState, 'begin'>;
-  /** default: the clock */
+  /** milliseconds since the epoch; default: the clock */
   now?: () => number;
 }
 
-/** No page begins later than this in a run, which leaves a minute for the last one. */
+/** No page starts later than this in a run, in milliseconds, which leaves a minute for the last page. */
 const workMs = 240_000;
 
-/** Writes take up to 30 seconds, and become visible after up to 50. For this long, intents of a deleted service are looked for again. */
+/** How long a deleted service is searched for remaining intents, in milliseconds. Writes take up to 30 s and become visible after up to 50 s. */
 const visibleMs = 120_000;
 
 const batchSize = 500;
 
-/** Document versions consist of the run's number and the write's number within it. */
+/** Document versions combine the run's number and the number of the write within it. */
 const maxWritesPerRun = 1_000_000;
 
-/** Services that a fill keeps in memory; others are read again. */
+/** Maximum number of services that a fill caches. */
 const maxServices = 10_000;
 
 const distinct = (texts: string[]): string[] => [...new Set(texts)];
@@ -32,16 +32,16 @@ const distinct = (texts: string[]): string[] => [...new Set(texts)];
 const named = (kind: RecordName['kind'], ids: string[]): RecordName[] => ids.map((id) => ({ kind, id }));
 
 export interface FeedResult extends FeedProgress {
-  /** age of the fill or, once it is complete, of the oldest change that the run found; 0 if there was none */
+  /** age of the fill or, once it is complete, of the oldest change that the run found, in milliseconds; 0 if it found none */
   behindMs: number;
 }
 
-/** Writes entries with a greater version than all earlier writes. */
+/** Writes entries with a newer version than all earlier writes. */
 type Write = (entries: readonly Entry[]) => Promise<void>;
 
 /**
- * Fills a search collection from the registry, then follows the changes. Document versions ascend with runs and writes, so a late write, even
- * of a run that counts as dead, never replaces what was read later.
+ * Opens a feed that fills a search collection from the registry, then follows the log. Document versions ascend with runs and writes, so a late
+ * write, even of a run that counts as dead, never overwrites newer data.
  * @returns a function that does one run; it returns undefined if another run is active
  */
 export function openFeed({ source, engine, state, now = Date.now }: FeedParts): () => Promise<FeedResult | undefined> {
@@ -64,17 +64,17 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
     }
   }
 
-  /** Intents of deleted services that the collection still has, as far as searches find them. */
+  /** Intents of deleted services that are still visible to searches. */
   const leftOf = async (serviceIds: string[]): Promise<string[]> => (await Array.fromAsync(serviceIds, engine.uidsOf)).flat();
 
-  /** A renamed service changes all its intents, and a deleted one takes them with it. */
+  /** Feeds changed intents, and all intents of changed services: renaming or deleting a service affects each of them. */
   async function feedChanges({ names, deleted }: LogPage, write: Write): Promise<void> {
     const uids = names.filter(({ kind }) => kind === 'intent').map(({ id }) => id);
     for (const { kind, id } of names) if (kind === 'service') uids.push(...(await source.uidsOf(id)));
     await feedIntents(distinct([...uids, ...(await leftOf(deleted.map(({ id }) => id)))]), write);
   }
 
-  /** Writes the changes in the log, oldest first, until the time is up. */
+  /** Feeds the changes in the log, oldest first, until the time is up. */
   async function follow(run: FeedRun, from: FeedProgress, startMs: number, write: Write): Promise<FeedResult> {
     const head = await source.head();
     const before = Object.entries(from.deleted ?? {});
@@ -93,7 +93,7 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
     return { ...progress, behindMs: oldest === undefined ? 0 : Math.max(0, now() - Date.parse(oldest)) };
   }
 
-  /** Writes the whole registry. Changes in the meantime are in the log after the fill's beginning. */
+  /** Feeds the whole registry. Concurrent changes are in the log after the position where the fill began. */
   async function fill(run: FeedRun, from: FeedProgress, startMs: number, write: Write): Promise<FeedProgress> {
     const services = new QuickLRU<string, ServiceRecord | undefined>({ maxSize: maxServices });
     const { seen, fill: begun } = from;

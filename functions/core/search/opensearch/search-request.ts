@@ -4,21 +4,21 @@ import { invalidParameter } from '../../api-error.ts';
 import { listedTags, questionWords } from '../query.ts';
 import { nameKey, tokenize } from '../text.ts';
 
-/** OpenSearch pages no deeper than this by number. */
+/** Maximum depth of OpenSearch's numbered pages, in results. */
 const deepest = 10_000;
 
-/** A search has at most 1,024 clauses: up to 100 for a question, 50 for tags, and these for each of the three texts. */
+/** Maximum number of words per text filter. A search may have 1,024 clauses: up to 100 for a question, 50 for tags, and three times these. */
 const maxWordsOfFilter = 250;
 
-/** The index holds no longer words: its analyzers cut them. */
+/** Longest word in the index, in characters: its analyzers cut longer ones. */
 const maxWordLength = 255;
 
-/** Added to the score of an intent whose name is the question: more than a hundred words add up to, and little enough that these still count. */
+/** Added to the score of an intent whose name is the question: more than 100 words can score, and small enough to preserve their precision. */
 const nameBoost = 10_000;
 
 type Clause = Record<string, unknown>;
 
-/** The texts in which a search may ask for words; the index has each in a field of its own, `exact_...`. */
+/** Texts that a search can filter by; the index has a field `exact_...` for each. */
 const textFilters = ['service_name', 'intent_name', 'description'] as const;
 
 type TextFilter = (typeof textFilters)[number];
@@ -26,7 +26,7 @@ type TextFilter = (typeof textFilters)[number];
 const every = (clauses: Clause[]): Clause => ({ bool: { filter: clauses } });
 
 /**
- * Every word of the text as a word, or the beginning of one, in the field; what is written in camelCase as a whole, too.
+ * A clause for "every word of the text is a word of the field, or a prefix of one". Words in camelCase may also match as a whole.
  * @returns undefined if no intent can match
  */
 function holdEvery(name: TextFilter, text: string): Clause | undefined {
@@ -45,10 +45,9 @@ function holdEvery(name: TextFilter, text: string): Clause | undefined {
 }
 
 /**
- * A search as the body of an OpenSearch `_search` request. Each word of a question is a named clause, so that hits name what they hold.
+ * Translates a search to the body of an OpenSearch `_search` request. Each word of a question is a named clause, so that hits list their matches.
  * @returns undefined if no intent can match
- * @throws ApiError INVALID_PARAMETER for a page beyond the 10,000th result that is not asked for by `after`, and for more words than
- * OpenSearch takes
+ * @throws ApiError INVALID_PARAMETER for a page beyond the 10,000th result without `after`, and for more words than OpenSearch accepts
  */
 export function toSearchRequest(query: SearchQuery): Clause | undefined {
   const { page, page_size: size, after, uid } = query;

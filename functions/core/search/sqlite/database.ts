@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 const advice =
   'Use Node.js 24 or later with FTS5 in node:sqlite, as the binaries from nodejs.org have it, or choose another search engine.';
 
-/** Loaded at run time, so that a Node.js without it gets a clear message. */
+/** Loaded at run time, so that a Node.js without the module gives a clear message. */
 const sqlite = process.getBuiltinModule?.('node:sqlite');
 
 export function requireFullTextSearch(): void {
@@ -29,20 +29,20 @@ export function openDatabase(file: string): DatabaseSync {
 }
 
 /**
- * Named binary values in the file.
- * @param prefix - keeps the names of different structures apart
+ * Opens named binary values in the database file.
+ * @param prefix - namespace for the names of one structure
  */
 export function openBlobs(database: DatabaseSync, prefix: string) {
   database.exec('CREATE TABLE IF NOT EXISTS blob (name TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID');
   const read = database.prepare('SELECT content FROM blob WHERE name = ?');
   const put = database.prepare('INSERT OR REPLACE INTO blob (name, content) VALUES (?, ?)');
   return {
-    /** Empty if there is none of that name. */
+    /** Reads a value; empty if it does not exist. */
     read(name: string): ArrayBuffer {
       const content = read.get(`${prefix} ${name}`)?.content;
       if (!(content instanceof Uint8Array)) return new ArrayBuffer(0);
       const { buffer, byteLength } = content;
-      // avoids a copy where the buffer holds nothing else
+      // avoids a copy if the buffer contains nothing else
       return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? buffer : content.slice().buffer;
     },
     write(name: string, { buffer, byteOffset, byteLength }: ArrayBufferView): void {

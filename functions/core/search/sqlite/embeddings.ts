@@ -2,10 +2,10 @@ import { dimensions } from '../word-vectors.ts';
 import type { Blobs } from './database.ts';
 import { selectTopK } from './top-k.ts';
 
-/** A first pass over all rows uses these dimensions only, and chooses the candidates for the second. */
+/** Number of leading dimensions used by a first pass over all rows, which chooses candidates for the second pass. */
 const headDimensions = 16;
 
-/** Candidates for the second pass, per requested row. */
+/** Number of candidates for the second pass per requested row. */
 const candidatesPerRow = 12;
 
 const initialRows = 256;
@@ -13,7 +13,7 @@ const initialRows = 256;
 /** Less than any cosine. */
 const excluded = -2;
 
-/** An embedding as signed bytes, and the factor that they have been divided by. */
+/** An embedding as signed bytes, and the factor that scales them back. */
 export interface Quantized {
   bytes: Int8Array;
   scale: number;
@@ -26,7 +26,7 @@ export function quantize(vector: Float32Array): Quantized {
   return { bytes: Int8Array.from(vector, (number) => Math.round(number / scale)), scale };
 }
 
-/** The embeddings of an index, in memory. They reach the file only by `save`. */
+/** The embeddings of an index, in memory. Only `save` writes them to the file. */
 export function openEmbeddings(blobs: Blobs) {
   let ids = new Int32Array(blobs.read('ids'));
   let scales = new Float32Array(blobs.read('scales'));
@@ -64,7 +64,7 @@ export function openEmbeddings(blobs: Blobs) {
       scales[row] = scale;
       rows.set(bytes, row * dimensions);
     },
-    /** Moves the last row into the gap. */
+    /** Removes an embedding, and moves the last row into the gap. */
     remove(id: number): void {
       const row = rowOf.get(id);
       if (row === undefined) return;
@@ -76,12 +76,12 @@ export function openEmbeddings(blobs: Blobs) {
       rowOf.set(moved, row);
       rowOf.delete(id);
     },
-    /** The cosine of an entry's embedding and a vector of length 1; 0 if the entry has none. */
+    /** The cosine similarity of an entry's embedding and a vector of length 1; 0 if the entry has no embedding. */
     cosine(id: number, vector: Float32Array): number {
       const row = rowOf.get(id);
       return row === undefined ? 0 : cosineOf(row, vector);
     },
-    /** The wanted entries with the greatest cosines, greatest first. */
+    /** The `wanted` entries with the greatest cosine similarity, greatest first, of those that `isWanted` accepts. */
     nearest(vector: Float32Array, wanted: number, isWanted: (id: number) => boolean) {
       if (estimates.length < count) estimates = new Float32Array(ids.length);
       const estimated = estimates.subarray(0, count);
@@ -103,7 +103,7 @@ export function openEmbeddings(blobs: Blobs) {
 
 export type Embeddings = ReturnType<typeof openEmbeddings>;
 
-/** Products of the leading dimensions only. A function of its own, so that V8 optimises it. */
+/** Dot products over the leading dimensions only. A separate function, so that V8 optimises it. */
 function estimateCosines(rows: Int8Array, scales: Float32Array, head: Int8Array, products: Float32Array): void {
   for (let row = 0, from = 0; row < products.length; row++, from += dimensions) {
     let sum = 0;

@@ -1,7 +1,7 @@
 /**
- * Why a search is never stale: before it answers, `bringUpToDate` reads the entries of the log after the position of the index, and the records that
- * they name, with strongly consistent reads ({@link catchUp}). A search that comes while another one does so waits for the next run
- * ({@link oneAtATime}). So results include every write before the search began.
+ * Why a search is never stale: before it answers, `bringUpToDate` reads the log entries after the index's position, and the records that they
+ * name, with strongly consistent reads ({@link catchUp}). A search that arrives during such a run waits for the next one ({@link oneAtATime}). So
+ * results include every write that completed before the search began.
  */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -21,14 +21,14 @@ interface OpenIndex extends FollowingIndex {
   index: SearchIndex;
 }
 
-/** The first search opens an index file: that of the newest snapshot, or one that is built from the registry. */
+/** Opens an engine whose first search loads the newest snapshot, or builds an index from the registry. */
 export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
   const file = temporaryIndexFile();
   let opened: OpenIndex | undefined;
 
   const search: SearchEngine['search'] = async (query, options) => (await bringUpToDate()).search(query, options);
 
-  /** If the table does not answer, the next search tries again; a broken index is reopened. */
+  /** If the table cannot be reached, the next search retries; after any other error, it opens a new index. */
   const bringUpToDate = oneAtATime(async () => {
     try {
       opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));
@@ -47,7 +47,7 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
   async function openNewest(store: SnapshotStore): Promise<OpenIndex> {
     try {
       const position = await loadSnapshot(store, file);
-      // after the snapshot, so that the head is not behind it
+      // read after the snapshot, so that the head is not older
       return { position, head: await source.head(), index: openSearchIndex(file) };
     } catch (error) {
       return rebuild(error instanceof UnusableSnapshot ? error.message : 'its snapshot cannot be read', error);
@@ -69,13 +69,13 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
   return { search, close };
 }
 
-/** Builds an index of the whole registry. Changes in the meantime follow in the log after `position`. */
+/** Builds an index of the whole registry. Concurrent changes are in the log after `position`. */
 export async function buildIndex(source: RegistrySource, file: string): Promise<OpenIndex> {
   const position = await source.head();
   const index = openSearchIndex(file);
   try {
     for await (const { records } of source.readAll()) index.apply(records);
-    // a service renamed in the meantime may have been skipped, with intents that the log does not name
+    // a concurrently renamed service may have been skipped, with intents that the log does not name
     for await (const { names } of followLog(source, position)) {
       for (const service of names.filter(({ kind }) => kind === 'service')) {
         const uids = await source.uidsOf(service.id);

@@ -3,17 +3,17 @@ import type { RecordName } from '../../registry/records.ts';
 import { followLog, type LogPosition, type RegistrySource } from '../registry-source.ts';
 import type { SearchIndex } from './search-index.ts';
 
-/** An index and its position in the log. It may contain later changes, too. */
+/** An index and its position in the log. The index may contain later changes, too. */
 export interface FollowingIndex {
   index: Pick<SearchIndex, 'apply'>;
   position: LogPosition;
-  /** of the log, until the index of a snapshot has reached it: see {@link followLog} */
+  /** head of the log, until an index from a snapshot has reached it; see {@link followLog} */
   head?: LogPosition | undefined;
 }
 
 const batchSize = 100;
 
-/** Reads the current state of some records into an index. */
+/** Applies the current state of some records to an index. */
 export async function applyNow(
   source: Pick<RegistrySource, 'readRecords'>,
   index: FollowingIndex['index'],
@@ -45,8 +45,8 @@ export async function catchUp(source: Pick<RegistrySource, 'entriesAfter' | 'rea
 }
 
 /**
- * Runs one call at a time. A call that arrives during a run waits for the next one, because the current one may already have read. All
- * waiting calls share the next run, which is not aborted with any of them.
+ * Runs the work one call at a time. A call that arrives during a run waits for the next run, because the current one may already have read
+ * its data. All waiting calls share the next run, which is not aborted with any of them.
  */
 export function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   let current: Promise<unknown> = Promise.resolve();

@@ -6,19 +6,19 @@ import type { Blobs } from './database.ts';
 const k1 = 1.2;
 const b = 0.5;
 
-/** BM25's average length, in words. A constant, so that an entry's weights do not depend on other entries. */
+/** BM25's average document length, in words. A constant, so that an entry's weights do not depend on other entries. */
 const averageLength = 120;
 
-/** Term weights, which are below 1, are stored as 16-bit fractions. */
+/** Scale of term weights, which are below 1 and stored as 16-bit integers. */
 const weightScale = 65_535;
 
-/** A term of every entry, which counts the entries. */
+/** A pseudo-term that every entry contains, used to count the entries. */
 const everyEntry = '';
 
-/** Changes before the lists are merged; an eighth of all entries, if that is more. */
+/** Number of changes before the lists are merged, or an eighth of all entries if that is more. */
 const minChanges = 1_000;
 
-/** Entries and their scores, in no order; valid until the next call of `score`. */
+/** Entries and their scores, unordered; valid until the next call of `score`. */
 export interface Scores {
   ids: Int32Array;
   /** above 0 */
@@ -32,7 +32,7 @@ interface PostingList {
   weights: number[];
 }
 
-/** The terms of a document and their weights: BM25 without the idf, from 1 to {@link weightScale}. */
+/** The terms of a document and their weights: BM25 without the IDF, from 1 to {@link weightScale}. */
 function weigh(document: SearchDocument): Map<string, number> {
   const counts = new Map<string, number>([[everyEntry, 1]]);
   let length = 0;
@@ -49,27 +49,27 @@ function weigh(document: SearchDocument): Map<string, number> {
   return counts;
 }
 
-/** Inverse document frequency, almost zero for terms that half of all entries contain. */
+/** Inverse document frequency; almost zero for terms that at least half of all entries contain. */
 const idf = (entries: number, frequency: number): number => Math.max(1e-6, Math.log((entries - frequency + 0.5) / (frequency + 0.5)));
 
 /**
- * An inverted index: the entries that contain each stemmed word, and its weight there. It is kept in memory, and reaches the file only by
- * `save`. Ids are not reused: an entry is added and removed, but never changes.
+ * An inverted index: the entries that contain each stemmed word, and the word's weight in each. Kept in memory; only `save` writes it to the
+ * file. Ids are not reused: an entry is added and removed, but never changed.
  */
 export function openPostings(blobs: Blobs) {
-  /** where the entries of each term end in the two lists; they start at the end of the previous term */
+  /** end of each term's entries in `ids` and `weights`; they start at the end of the previous term */
   let ends = new Uint32Array(blobs.read('ends'));
   let ids = new Int32Array(blobs.read('ids'));
   let weights = new Uint16Array(blobs.read('weights'));
   let termNumbers = numberWords(ends.length > 0 ? new TextDecoder().decode(blobs.read('words')).split('\n') : []);
 
   const added = new Map<string, PostingList>();
-  /** removed entries that are still listed, and how many of them each term has */
+  /** removed entries that are still listed, and their number per term */
   const gone = new Set<number>();
   const goneFrom = new Map<string, number>();
   let changes = 0;
 
-  /** scores by id, and the entries that have one: reused by every search */
+  /** scores by id, and the entries that have a score; reused by every search */
   let sums = new Float32Array(0);
   let listedIds = new Int32Array(0);
   let listedScores = new Float32Array(0);
@@ -99,16 +99,16 @@ export function openPostings(blobs: Blobs) {
     const nextIds = new Int32Array(nextEnds.at(-1) ?? 0);
     const nextWeights = new Uint16Array(nextIds.length);
     let at = 0;
-    const take = (id: number, weight: number) => {
+    const append = (id: number, weight: number) => {
       if (gone.has(id)) return;
       nextIds[at] = id;
       nextWeights[at++] = weight;
     };
     for (const word of words) {
       const [start, end] = rangeOf(word);
-      for (let from = start; from < end; from++) take(ids[from] as number, weights[from] as number);
+      for (let from = start; from < end; from++) append(ids[from] as number, weights[from] as number);
       const more = added.get(word);
-      for (const [index, id] of more?.ids.entries() ?? []) take(id, more?.weights[index] as number);
+      for (const [index, id] of more?.ids.entries() ?? []) append(id, more?.weights[index] as number);
     }
     termNumbers = numberWords(words);
     ends = nextEnds;
@@ -135,13 +135,13 @@ export function openPostings(blobs: Blobs) {
       noteId(id);
       countChange();
     },
-    /** @param document - as it was added */
+    /** @param document - the document that was added with this id */
     remove(id: number, document: SearchDocument): void {
       gone.add(id);
       for (const word of weigh(document).keys()) goneFrom.set(word, (goneFrom.get(word) ?? 0) + 1);
       countChange();
     },
-    /** BM25 scores of the wanted entries that contain any of the words. The idf counts all entries. */
+    /** BM25 scores of the wanted entries that contain any of the words. The IDF counts all entries. */
     score(words: readonly string[], isWanted: (id: number) => boolean): Scores {
       const size = greatestId - leastId + 1;
       if (sums.length < size) {

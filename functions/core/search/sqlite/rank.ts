@@ -9,7 +9,7 @@ import type { Postings, Scores } from './postings.ts';
 import { hashQuestion, splitQuestion, type TermOverlaps } from './term-overlap.ts';
 import { selectTopK } from './top-k.ts';
 
-/** A condition on an entry: SQL that selects ids, and its one value. */
+/** A condition on an entry: SQL that selects ids, and the value of its only parameter. */
 export interface Filter {
   ids: string;
   value: string;
@@ -42,13 +42,13 @@ interface RankedEntry extends Candidate {
   features: Features;
 }
 
-/** How many of the best entries by BM25 are ranked again by all features. */
+/** Number of best entries by BM25 that are reranked by all features. */
 const maxReranked = 200;
 
-/** Maximum number of exact name matches that come first; if there are more, the best by BM25. */
+/** Maximum number of exact name matches that are listed first; if there are more, the best by BM25. */
 const maxNamed = 200;
 
-/** Entries that a question finds by similarity alone. Questions of fewer words are search terms, which must match literally. */
+/** Limits of entries that a question finds by similarity alone. Questions with fewer words are keywords, which must match literally. */
 const bySimilarity = { max: 20, minCosine: 0.25, minWords: 4 };
 
 const sql = {
@@ -77,7 +77,7 @@ export interface RankingOptions {
   weights?: RankingWeights | undefined;
 }
 
-/** Ranks entries that contain a word of the question, resemble it, or have it as their name; the latter come first. */
+/** Ranks entries that contain a word of the question, are similar to it, or have it as their name; exact names come first. */
 export function prepareRanking(database: DatabaseSync, { postings, embeddings, overlaps: { uidOf, compare } }: InMemory) {
   const findNamed = database.prepare(sql.named);
   const readName = database.prepare(sql.name);
@@ -95,7 +95,7 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
       .sort(compareCandidates)
       .slice(0, count);
 
-  /** Entries whose name is the question: 2 if spelt the same way, else 1. */
+  /** Entries whose name is the question: 2 if the spelling is identical, else 1. */
   function matchNames(question: string, found: Scores, isWanted: (id: number) => boolean): Map<number, 1 | 2> {
     const ids = findNamed.all(nameKey(question)).map(({ id }) => Number(id));
     const wanted = new Set(ids.filter(isWanted));
@@ -156,7 +156,7 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     const entries = sorted.slice(first, first + page_size);
     const missing = page_size - entries.length;
     if (missing === 0 || first + entries.length >= total) return { entries, total };
-    // after the reranked entries, the rest follow by BM25
+    // the remaining entries follow the reranked ones, ordered by BM25
     const offset = Math.max(first, sorted.length) - others.length;
     const extra = new Set(others);
     const isOrdinary = (id: number) => !extra.has(id);

@@ -12,12 +12,12 @@ import { openPostings } from './postings.ts';
 import { prepareSearch } from './search.ts';
 import { hashIntent, openTermOverlaps, type TermHashes } from './term-overlap.ts';
 
-/** Changes whenever newer code cannot read older files. */
+/** Increment whenever new code cannot read older files. */
 export const indexFormat = 9;
 
 /**
- * `id` is the rowid in the full-text table, which filters by words; negative for deprecated intents, which only their uid finds. Definitions
- * have a table of their own, so that the table that is sorted stays small.
+ * `id` is the rowid in the full-text table, which filters by words; it is negative for deprecated intents, which are found only by uid.
+ * Definitions have a separate table, so that the table that is sorted stays small.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS service (id TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
@@ -41,11 +41,11 @@ const schema = `
 
 type IntentRow = Record<'id', bigint> & Record<'record' | 'service_name', string>;
 
-/** What a transaction does to the structures in memory. */
+/** A change of the in-memory structures, applied after the transaction commits. */
 interface Change {
   id: number;
   document: SearchDocument;
-  /** if the entry is new; else it is removed */
+  /** present if the entry is added, absent if it is removed */
   added?: { uid: string; hashes: TermHashes; embedding?: Quantized };
 }
 
@@ -105,7 +105,7 @@ export function openSearchIndex(file: string) {
     write.deleteService.run(serviceId);
   }
 
-  /** A new name of a service changes the index of its intents. */
+  /** Stores a service, and reindexes its intents if it is renamed. */
   function putService({ service_id, service_name }: ServiceRecord): void {
     const renamed = write.findRenamed.all(service_id, service_name) as IntentRow[];
     for (const row of renamed) removeIntent(row);
@@ -117,8 +117,8 @@ export function openSearchIndex(file: string) {
 
   return {
     /**
-     * Applies current records: all of them or, if it throws, none. Skips intents whose service is missing.
-     * @param gone - records to remove first; a service takes all its intents with it
+     * Applies current records atomically. Skips intents whose service is missing.
+     * @param gone - records to remove first; removing a service removes its intents
      */
     apply(records: readonly RegistryRecord[], gone: readonly RecordName[] = []): void {
       changes = [];
@@ -149,7 +149,7 @@ export function openSearchIndex(file: string) {
       }
     },
     search,
-    /** Completes the file, and optimises it for reading, before it becomes a snapshot. */
+    /** Saves the in-memory structures to the file and optimises it for reading, before it becomes a snapshot. */
     compact: () => {
       for (const structure of [postings, embeddings, overlaps]) structure.save();
       database.exec(`INSERT INTO exact (exact) VALUES ('optimize')`);
@@ -163,7 +163,7 @@ export type SearchIndex = ReturnType<typeof openSearchIndex>;
 const intentRows = `SELECT intent.id, record, service.name AS service_name
   FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id`;
 
-/** Ids go in as bigints: FTS5 refuses numbers, which are bound as floats. */
+/** Ids are bound as bigints: numbers are bound as floats, which FTS5 refuses. */
 const prepareWrites = (database: DatabaseSync) => ({
   findService: database.prepare('SELECT name FROM service WHERE id = ?'),
   putService: database.prepare('INSERT OR REPLACE INTO service (id, name) VALUES (?, ?)'),

@@ -17,8 +17,8 @@ const sql = {
 };
 
 /**
- * The FTS5 expression for "every word of the text is a word of the column, or the beginning of one". Words in camelCase may also occur as a
- * whole: `GitHub` finds `github`. Words are letters and digits only, so nothing in the text is FTS5 syntax.
+ * The FTS5 expression for "every word of the text is a word of the column, or a prefix of one". Words in camelCase may also match as a whole:
+ * `GitHub` finds `github`. Words consist of letters and digits, so the text cannot contain FTS5 syntax.
  * @returns undefined if the text has no words
  */
 function matchEvery(column: string, text: string): string | undefined {
@@ -69,7 +69,7 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
 
   const readAll = database.prepare(sql.all);
 
-  /** What the policy lets somebody execute. */
+  /** A filter for the entries that are not left out. */
   function keepOthers(isLeftOut: NonNullable<RankingOptions['isForbidden']>): Filter {
     const kept: number[] = [];
     for (const { id, uid } of readAll.iterate()) if (!isLeftOut(Number(id), String(uid))) kept.push(Number(id));

@@ -10,7 +10,7 @@ import { followLog, LogMismatch, type LogPosition, type RegistrySource } from '.
 import { indexFormat } from './search-index.ts';
 
 export interface SnapshotStore {
-  /** undefined if there is no file of that name */
+  /** Reads a file; undefined if it does not exist. */
   read(name: string): Promise<AsyncIterable<Uint8Array> | undefined>;
   write(name: string, content: AsyncIterable<Uint8Array>, bytes: number): Promise<void>;
   remove(name: string): Promise<void>;
@@ -56,12 +56,12 @@ async function* digested(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncG
   }
 }
 
-/** A snapshot is outdated after this many changes, or this long after the first one. */
+/** A snapshot is outdated after this many changes, or this long after the first change. */
 const staleness = { changes: 1_000, ms: 3_600_000 };
 
 /**
- * Whether the newest snapshot is missing, unreadable or outdated, or belongs to another history. New instances apply the changes since the
- * snapshot, so these have to stay few.
+ * Whether the newest snapshot is missing, unreadable or outdated, or belongs to a different history. New instances apply all changes since the
+ * snapshot, so their number has to stay small.
  */
 export async function isSnapshotDue(
   store: Pick<SnapshotStore, 'read'>,
@@ -87,7 +87,7 @@ export async function isSnapshotDue(
 /**
  * Copies the newest snapshot to a file.
  * @returns its position in the log
- * @throws UnusableSnapshot if it is missing, damaged or of another format
+ * @throws UnusableSnapshot if the snapshot is missing, damaged or in a different format
  */
 export async function loadSnapshot(store: SnapshotStore, file: string): Promise<LogPosition> {
   const newest = await readManifest(store);

@@ -8,10 +8,10 @@ import type { Blobs } from './database.ts';
 
 const maxSentences = 8;
 
-/** Shorter sentences would be contained in most names. */
+/** Minimum length of a sentence, in words; most names would contain a shorter one. */
 const minSentenceWords = 3;
 
-/** Verbs that names and questions use for one another; the first represents all. */
+/** Verbs that names and questions use interchangeably; the first represents the group. */
 const synonyms = [
   'create add post insert new make',
   'list get show retrieve fetch read view display',
@@ -27,20 +27,20 @@ const verbs = new Map(
 );
 
 /**
- * The terms of an intent as hashes, so that they compare fast and stay compact: the number of terms in each text (name, slug, first
- * sentence, and the names of service and namespace), then the terms of these texts.
+ * The terms of an intent as hashes, for speed and compactness: the number of terms in each text (name, slug, first sentence, and the names of
+ * service and namespace), then the hashed terms of these texts.
  */
 export type TermHashes = Int32Array;
 
 const textCount = 4;
 
 interface QuestionTerms {
-  /** the parts that contain each term, by its hash */
+  /** indexes of the parts that contain each term, by its hash */
   partsOf: Map<number, number[]>;
   sizes: number[];
 }
 
-/** FNV-1a. */
+/** 32-bit FNV-1a. */
 function hash(word: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < word.length; at++) value = Math.imul(value ^ word.charCodeAt(at), 0x01000193);
@@ -54,7 +54,7 @@ function toTerm(word: string): string {
   return verbs.get(stemmed) ?? stemmed;
 }
 
-/** Keeps the stop word `get`: in a name, it says what the operation does. */
+/** The distinct terms of a text. Keeps the stop word `get`: in a name, it says what the operation does. */
 const termsIn = (text: string): string[] => [
   ...new Set(
     wordsIn(text)
@@ -63,7 +63,7 @@ const termsIn = (text: string): string[] => [
   ),
 ];
 
-/** The question as a whole, and its sentences if there are several. */
+/** The whole question, followed by its sentences if there are several. */
 export function splitQuestion(question: string): string[] {
   const sentences = question
     .split(/(?<=[.?!;])\s+|,? and | also |\n/)
@@ -88,8 +88,8 @@ export function hashIntent(intent: IntentInput, serviceName: string): TermHashes
 }
 
 /**
- * How far a text says what a question says: the F1 of their terms, for the best part of the question. Terms of the service's name count in
- * the question only if the text has them.
+ * The F1 of the terms of a text and of the best-matching part of a question. Terms of the service's name count in the question only if the
+ * text contains them, too.
  */
 function overlap({ partsOf, sizes }: QuestionTerms, text: Int32Array, service: Int32Array): number {
   if (text.length === 0) return 0;
@@ -119,7 +119,7 @@ function compare(question: QuestionTerms, hashes: TermHashes): Pick<Features, 'n
 
 interface Entry {
   uid: string;
-  /** the list that holds the hashes of this entry from `start` to `end` */
+  /** contains the hashes of this entry from `start` to `end` */
   list: Int32Array;
   start: number;
   end: number;
@@ -127,7 +127,7 @@ interface Entry {
 
 const hashesOf = ({ list, start, end }: Entry): TermHashes => list.subarray(start, end);
 
-/** The uids and terms of an index's entries, in memory. They reach the file only by `save`. */
+/** The uids and terms of an index's entries, in memory. Only `save` writes them to the file. */
 export function openTermOverlaps(blobs: Blobs) {
   const list = new Int32Array(blobs.read('list'));
   const ids = new Int32Array(blobs.read('ids'));

@@ -1,8 +1,8 @@
 const binCount = 1_024;
 
 /**
- * Selects the indices of the k largest values in linear time, by a histogram. It returns at least k, in no order: values almost as large
- * come along, and equal values are selected together or not at all.
+ * Selects the indices of the k largest values in linear time, using a histogram. Returns at least k, unordered: values in the same bin as the
+ * k-th are included, so equal values are selected together or not at all.
  */
 export function selectTopK(values: Float32Array, k: number): number[] {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
