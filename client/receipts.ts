@@ -53,23 +53,18 @@ export interface Checkpoint {
   root: string;
 }
 
-const receipts = new WeakMap<object, ReceiptFile>();
+const files = new WeakMap<object, ReceiptFile>();
 
 /**
  * The receipt of an answer of {@link IntentGate.execute}; undefined if the gate issues none. `intent-gate receipt save` adds the parts needed to verify it.
  * @param answer - the object returned by `execute`, not a copy
  */
-export const receiptOf = (answer: object): ReceiptFile | undefined => receipts.get(answer);
+export const receiptOf = (answer: object): ReceiptFile | undefined => files.get(answer);
 
 export function noteReceipt<Answer>(answer: Answer, { headers, text }: { headers: Headers; text: string }, parameters: unknown): Answer {
   const receipt = headers.get('execution-receipt');
   if (receipt === null || typeof answer !== 'object' || answer === null) return answer;
-  receipts.set(answer, {
-    receipt,
-    salts: headers.get('execution-receipt-salts') ?? '',
-    parameters: stringifyJson(parameters),
-    answer: text,
-  });
+  files.set(answer, { receipt, salts: headers.get('execution-receipt-salts') ?? '', parameters: stringifyJson(parameters), answer: text });
   return answer;
 }
 
