@@ -21,13 +21,13 @@ export function parseJson(text: string): unknown {
  */
 export function stringifyJson(value: unknown): string {
   const mark = crypto.randomUUID();
-  const places = new WeakMap<object, string>();
+  const pointers = new WeakMap<object, string>();
   const write = function (this: object, name: string, member: unknown): unknown {
-    const parent = places.get(this);
-    const place = parent === undefined ? '' : `${parent}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (typeof member === 'object' && member !== null) places.set(member, place);
+    const parent = pointers.get(this);
+    const pointer = parent === undefined ? '' : `${parent}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (typeof member === 'object' && member !== null) pointers.set(member, pointer);
     if (typeof member === 'number' && !Number.isFinite(member))
-      throw new TypeError(`${place || 'the value'} is ${member}, which JSON cannot say`);
+      throw new TypeError(`${pointer || 'the value'} is ${member}, which JSON cannot say`);
     return typeof member === 'bigint' ? `${mark}${member}` : member;
   };
   const text = JSON.stringify(value, write) ?? 'null';

@@ -1,17 +1,17 @@
 import { readEnvironment } from './core/environment.ts';
 import { entityTag } from './core/http/response.ts';
-import { apiCatalog, llmsText, type Places } from './core/http/self-description.ts';
+import { apiCatalog, type GateAddress, llmsText } from './core/http/self-description.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
-export type Deps = Pick<Places, 'protocol' | 'isSignInOffered'>;
+export type Deps = Pick<GateAddress, 'protocol' | 'isSignInOffered'>;
 
 /** `GET /.well-known/api-catalog`: links for agents (RFC 9727); `/llms.txt` is the same for models. */
 export const createAction =
   (deps: Deps): Action =>
   async ({ path, baseUrl }) => {
     const isForModels = path.startsWith('/llms.txt');
-    const places = { ...deps, baseUrl };
-    const text = isForModels ? llmsText(places) : JSON.stringify(apiCatalog(places));
+    const address = { ...deps, baseUrl };
+    const text = isForModels ? llmsText(address) : JSON.stringify(apiCatalog(address));
     const type = isForModels ? 'text/plain; charset=utf-8' : 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
     return { status: 200, text, headers: { 'Content-Type': type, ETag: entityTag(text), 'Cache-Control': 'no-cache' } };
   };

@@ -3,7 +3,7 @@ import { thisGate, toServiceDescription } from '../schemas/service-description.t
 import { readEnvironment } from './core/environment.ts';
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
-import { ownPlaces } from './core/http/self-description.ts';
+import { ownLinks } from './core/http/self-description.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
 import type { SearchEngine } from './core/search/search-engine.ts';
@@ -29,7 +29,7 @@ export const createAction =
     const self = { ...thisGate, service_url: baseUrl };
     const intents = hits.map(({ intent }) => intent);
     const described = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
-    const body = { ...described, ...ownPlaces({ protocol, baseUrl, isSignInOffered }) };
+    const body = { ...described, ...ownLinks({ protocol, baseUrl, isSignInOffered }) };
     const links = pageLinks(request, paginate(total, query.page, query.page_size), { after: intents.at(-1)?.intent_uid });
     return revalidated(body, undefined, links);
   };

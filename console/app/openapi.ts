@@ -80,12 +80,12 @@ export function listOperations(document: ApiDocument): Operation[] {
     return { members: listMembers(schema), example: example && resolve<{ value?: unknown }>(example).value };
   }
 
-  /** The field of a parameter. Its name includes the place, because several places may have parameters of the same name. */
-  function toField({ name, in: place, required, description, schema: given }: ApiParameter): Field {
+  /** The field of a parameter. Its name includes the location, because several locations may have parameters of the same name. */
+  function toField({ name, in: location, required, description, schema: given }: ApiParameter): Field {
     const { const: fixed, ...schema } = resolve(given);
     const shape = { type: 'string', ...schema, ...(fixed !== undefined && { enum: [fixed] }) } as unknown as Parameter;
-    const hint = [description ?? schema.description, typeOf(given), `in the ${place}`].filter(Boolean).join(' · ');
-    return { ...shape, maxLength: undefined, name: `${place} ${name}`, label: name, required, hint };
+    const hint = [description ?? schema.description, typeOf(given), `in the ${location}`].filter(Boolean).join(' · ');
+    return { ...shape, maxLength: undefined, name: `${location} ${name}`, label: name, required, hint };
   }
 
   return Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -125,9 +125,9 @@ interface Nested {
  * @param values - values by field name
  */
 export function toRequest({ method, path, parameters, mediaType }: Operation, values: Record<string, unknown>, body: string): ApiRequest {
-  const given = (place: string): [string, string][] =>
+  const given = (location: string): [string, string][] =>
     parameters.flatMap(({ name, label = '' }) =>
-      name.startsWith(`${place} `) && values[name] !== undefined ? [[label, String(values[name])]] : [],
+      name.startsWith(`${location} `) && values[name] !== undefined ? [[label, String(values[name])]] : [],
     );
   const filled = given('path').reduce((text, [name, value]) => text.replace(`{${name}}`, () => encodeURIComponent(value)), path);
   const query = new URLSearchParams(given('query'));

@@ -1,6 +1,6 @@
 import { headerName } from '../../schemas/header.ts';
 import { follow, list, type Node, node, text } from './node.ts';
-import type { CredentialPlace } from './plan.ts';
+import type { CredentialLocation } from './plan.ts';
 
 export const describeCredentials = (schemes: Node): string[] =>
   Object.entries(schemes).map(([name, scheme]) => `${name}: ${describeScheme(node(follow(scheme)))}`);
@@ -8,11 +8,11 @@ export const describeCredentials = (schemes: Node): string[] =>
 const isBasic = ({ type, scheme }: Node): boolean => /^basic$/i.test(String(scheme ?? type));
 
 function describeScheme(given: Node): string {
-  const { type, in: place, name, scheme } = given;
+  const { type, in: location, name, scheme } = given;
   switch (type) {
     case 'apiKey':
-      if (place === 'header') return `a key in the header ${name}`;
-      return `a key in the ${place} (${name})${place === 'query' ? '' : ", which a service's credential cannot be"}`;
+      if (location === 'header') return `a key in the header ${name}`;
+      return `a key in the ${location} (${name})${location === 'query' ? '' : ", which a service's credential cannot be"}`;
     case 'http':
     case 'basic':
       return isBasic(given)
@@ -27,23 +27,23 @@ function describeScheme(given: Node): string {
 }
 
 /**
- * The places of the credential: all of the document's first usable requirement, else the first usable scheme, else headers that only carry credentials.
+ * Locations of the credential: all of the document's first usable requirement, else the first usable scheme, else headers that only carry credentials.
  */
-export function findCredentialPlaces(schemes: Node, security: unknown, headers: ReadonlySet<string>): CredentialPlace[] {
+export function findCredentialLocations(schemes: Node, security: unknown, headers: ReadonlySet<string>): CredentialLocation[] {
   const required = list(security).map((requirement) => Object.keys(node(requirement)));
   const names = Object.keys(schemes);
   // query keys that belong together are often listed as alternatives, and sending all of them is harmless
   const keys = [...new Set(required.flat())];
-  const isInQuery = ({ type, in: place }: Node): boolean => type === 'apiKey' && place === 'query';
+  const isInQuery = ({ type, in: location }: Node): boolean => type === 'apiKey' && location === 'query';
   const isAllKeys = keys.every((name) => isInQuery(node(follow(schemes[name]))));
   const choices = [...(isAllKeys ? [keys] : []), ...required, ...names.map((name) => [name])];
-  const places = choices.map((some) => some.map((name) => placeOf(node(follow(schemes[name])))));
-  const likely = [...headers].map((name) => placeOf({ type: 'apiKey', in: 'header', name }));
-  const chosen = [...places, likely].find((some) => some.length > 0 && some.every((place) => place !== undefined)) ?? [];
-  return [...new Map(chosen.flatMap((place) => (place ? [[credentialOption(place), place]] : []))).values()];
+  const locations = choices.map((some) => some.map((name) => locationOf(node(follow(schemes[name])))));
+  const likely = [...headers].map((name) => locationOf({ type: 'apiKey', in: 'header', name }));
+  const chosen = [...locations, likely].find((some) => some.length > 0 && some.every((location) => location !== undefined)) ?? [];
+  return [...new Map(chosen.flatMap((location) => (location ? [[credentialOption(location), location]] : []))).values()];
 }
 
-function placeOf({ type, in: kind, name = '', scheme }: Node): CredentialPlace | undefined {
+function locationOf({ type, in: kind, name = '', scheme }: Node): CredentialLocation | undefined {
   if (['http', 'basic', 'oauth2', 'openIdConnect'].includes(String(type))) {
     const written = type === 'http' ? String(scheme).toLowerCase() : type === 'basic' ? 'basic' : 'bearer';
     return { kind: 'header', name: 'Authorization', ...((written === 'bearer' || written === 'basic') && { scheme: written }) };
@@ -54,6 +54,7 @@ function placeOf({ type, in: kind, name = '', scheme }: Node): CredentialPlace |
 }
 
 /** The matching option of `services credential set`. */
-export const credentialOption = ({ kind, name, scheme }: CredentialPlace): string => (scheme ? `--${scheme}` : `--${kind} ${quote(name)}`);
+export const credentialOption = ({ kind, name, scheme }: CredentialLocation): string =>
+  scheme ? `--${scheme}` : `--${kind} ${quote(name)}`;
 
 const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -90,7 +90,7 @@ export function readCredentialNames(schemes: Node, operations: readonly Operatio
   const keys = Object.values(schemes)
     .map((scheme) => node(follow(scheme)))
     .filter(({ type }) => type === 'apiKey');
-  const named = (place: string) => keys.filter((key) => key.in === place).map(({ name }) => String(name));
+  const named = (location: string) => keys.filter((key) => key.in === location).map(({ name }) => String(name));
   const likely = headersOf(operations)
     .map(lower)
     .filter((name) => credentialHeader.test(name));

@@ -3,7 +3,7 @@ import { isNumeric, isRawNumber, type Numeric, numberText, toDouble } from '../.
 import { DocumentError } from './document.ts';
 
 /** Key of an object's JSON pointer (RFC 6901), prefixed with its file if there are several. */
-export const place = Symbol('place');
+export const source = Symbol('source');
 
 const home = Symbol('home');
 
@@ -34,8 +34,8 @@ export const unreadMember = 'x-unread';
 const maxDepth = 500;
 
 /**
- * Copies a parsed file and gives every object its place and file.
- * @param name - prefix of the places
+ * Copies a parsed file and gives every object its JSON pointer and file.
+ * @param name - prefix of the pointers
  * @throws DocumentError if it is nested too deeply
  */
 export function locate(value: unknown, name = '', find: Home['find'] = () => undefined): Home {
@@ -45,7 +45,7 @@ export function locate(value: unknown, name = '', find: Home['find'] = () => und
     if (depth > maxDepth) throw new DocumentError(`The document is nested more than ${maxDepth} deep.`);
     if (Array.isArray(value)) return value.map((item, index) => copy(item, `${path}/${index}`, depth + 1));
     const members = Object.entries(value).map(([name, member]) => [name, copy(member, path + pointer([name]), depth + 1)]);
-    return { ...Object.fromEntries(members), [place]: path, [home]: file };
+    return { ...Object.fromEntries(members), [source]: path, [home]: file };
   };
   file.root = copy(value, name, 0);
   return file;
@@ -53,7 +53,7 @@ export function locate(value: unknown, name = '', find: Home['find'] = () => und
 
 export const rootOf = (document: unknown): Node => node(isNode(document) && home in document ? document : locate(document).root);
 
-export const pathOf = (value: unknown): string => text(node(value)[place]) ?? '';
+export const pathOf = (value: unknown): string => text(node(value)[source]) ?? '';
 
 /** A difference between the document and what is imported. */
 export interface Note {

@@ -56,7 +56,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
     addNote,
   );
   const credentials = texts(security.supported_auth_methods);
-  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialPlaces: [] };
+  const plan: ImportPlan = { service, intents: [], skipped: [], notes: [], credentials, credentialLocations: [] };
   const seen = new Set<string>();
   for (const [index, given] of list(root.intents).entries()) {
     const path = `/intents/${index}`;
@@ -102,13 +102,13 @@ function renameMembers(given: Node, path: string, addNote: AddNote): Node {
 function fitIntent(given: Node, path: string, addNote: AddNote): Node {
   const { intent_uid, version, endpoint, ...rest } = keepKnown(given, intentInput.shape, assigned, path, addNote);
   const fitted = Object.entries(rest).map(([member, value]): [string, unknown] => {
-    const place = `${path}/${member}`;
+    const source = `${path}/${member}`;
     if (typeof value === 'string' && (member === 'intent_name' || member === 'category'))
-      return [member, fitName(value, place, addNote) ?? value];
-    if (typeof value === 'string' && member === 'description') return [member, fitDescription(value, place, addNote) ?? value];
+      return [member, fitName(value, source, addNote) ?? value];
+    if (typeof value === 'string' && member === 'description') return [member, fitDescription(value, source, addNote) ?? value];
     if (Array.isArray(value) && member === 'tags')
-      return [member, value.map((tag, at) => (typeof tag === 'string' ? (fitName(tag, `${place}/${at}`, addNote, 64) ?? tag) : tag))];
-    if (member.endsWith('_parameters')) return [member, fitParameters(value, place, addNote)];
+      return [member, value.map((tag, at) => (typeof tag === 'string' ? (fitName(tag, `${source}/${at}`, addNote, 64) ?? tag) : tag))];
+    if (member.endsWith('_parameters')) return [member, fitParameters(value, source, addNote)];
     return [member, value];
   });
   const intent = Object.fromEntries(fitted);
@@ -156,8 +156,8 @@ function fitParameters(given: unknown, path: string, addNote: AddNote): unknown 
   if (!Object.values(members).every(isNode)) return given;
   addNote(path, 'the parameters became a list');
   return Object.entries(members).map(([name, schema]) => {
-    const place = `${path}${isSchema ? '/properties' : ''}${pointer([name])}`;
-    return fitParameter({ ...node(schema), name, ...(required.includes(name) && { required: true }) }, place, addNote);
+    const source = `${path}${isSchema ? '/properties' : ''}${pointer([name])}`;
+    return fitParameter({ ...node(schema), name, ...(required.includes(name) && { required: true }) }, source, addNote);
   });
 }
 

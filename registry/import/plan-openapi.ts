@@ -1,7 +1,7 @@
 import { type IntentInput, methods } from '../../schemas/intent.ts';
 import { intentUid } from '../../schemas/intent-uid.ts';
 import { distinguish, nameAction } from './action-name.ts';
-import { describeCredentials, findCredentialPlaces } from './credentials.ts';
+import { describeCredentials, findCredentialLocations } from './credentials.ts';
 import { DocumentError } from './document.ts';
 import { findFixedHeaders, type HeaderRules, readCredentialNames } from './headers.ts';
 import { makeRequest, type RequestContext } from './inputs.ts';
@@ -85,7 +85,7 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
     skipped,
     notes: distinct(notes),
     credentials: describeCredentials(schemes),
-    credentialPlaces: findCredentialPlaces(schemes, securityOf(root, operations), credentialNames.header),
+    credentialLocations: findCredentialLocations(schemes, securityOf(root, operations), credentialNames.header),
   };
 }
 
@@ -196,15 +196,15 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   const { addNote } = context;
   if (!intentUid.safeParse(uid).success) throw new Unfit(pathOf(given), `has no valid intent_uid: ${uid}`);
   const { inputs, template, contentType, body } = makeRequest(operation, context);
-  const place = pathOf(given);
+  const source = pathOf(given);
   const server = chooseServer([given, pathItem, root], options);
-  if (server.includes('?')) throw new Unfit(place, 'has a server address with a query, which its path cannot follow');
+  if (server.includes('?')) throw new Unfit(source, 'has a server address with a query, which its path cannot follow');
   const hasPatch = isNode(pathItem.patch);
   const name =
-    readTitle(text(given.summary), place, addNote) ??
-    fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), place, addNote) ??
+    readTitle(text(given.summary), source, addNote) ??
+    fitName(nameAction({ method, path, operationId: text(given.operationId), hasPatch }), source, addNote) ??
     path;
-  const description = fitDescription(text(given.description) ?? text(given.summary), place, addNote) ?? name;
+  const description = fitDescription(text(given.description) ?? text(given.summary), source, addNote) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
     addNote(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');

@@ -25,11 +25,11 @@ export interface ImportPlan {
   notes: Note[];
   /** descriptions of the credentials that the API requires */
   credentials: string[];
-  /** places of those that a service's credential can fill */
-  credentialPlaces: CredentialPlace[];
+  /** locations of those that a service's credential can fill */
+  credentialLocations: CredentialLocation[];
 }
 
-export interface CredentialPlace {
+export interface CredentialLocation {
   /** named like the options of `services credential set` */
   kind: 'header' | 'query';
   name: string;
@@ -58,13 +58,13 @@ export interface ImportOptions extends Addresses {
 
 /**
  * An intent as the registry will store it.
- * @param place - JSON pointer to its source
+ * @param source - JSON pointer to it in the document
  * @throws Unfit if the registry would refuse it, or if its origin is neither that of the service nor allowed
  */
-export function checkPlanned(candidate: unknown, place: string, serviceUrl: string, options: ImportOptions): IntentInput {
+export function checkPlanned(candidate: unknown, source: string, serviceUrl: string, options: ImportOptions): IntentInput {
   const { rules, registryUrl, allowedOrigins = [] } = options;
   const refuse = (issues: readonly Issue[]) =>
-    new Unfit(place, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
+    new Unfit(source, `would be refused: ${issues.map(({ path, problem }) => (path === '' ? problem : `${path} ${problem}`)).join('; ')}`);
   try {
     const text = JSON.stringify(parse(intentInput, candidate));
     if (new TextEncoder().encode(text).length > 256 * 1024) throw refuse([{ path: '', problem: 'must have at most 262144 bytes' }]);
@@ -73,7 +73,7 @@ export function checkPlanned(candidate: unknown, place: string, serviceUrl: stri
     const home = new URL(options.serviceUrl ?? serviceUrl).origin;
     const origin = originOf(intent.endpoint.url) ?? '';
     if (origin !== home && !allowedOrigins.includes(origin))
-      throw new Unfit(place, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it anyway`);
+      throw new Unfit(source, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it anyway`);
     return intent;
   } catch (error) {
     throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;

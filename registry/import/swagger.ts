@@ -1,4 +1,4 @@
-import { type Node, place, text, texts } from './node.ts';
+import { type Node, source, text, texts } from './node.ts';
 import { type Operation, readParameters, readSuccesses } from './operation.ts';
 
 /** Converts to OpenAPI 3 servers; https if no scheme is given. */
@@ -13,9 +13,9 @@ export function readServers(root: Node, parent: Node = root) {
 export function modernize({ node: operation, pathItem, ...named }: Operation, root: Node): Operation {
   const parameters = readParameters(pathItem, operation).map(modernizeParameter);
   const produces = inherit('produces', operation, root, 'application/json');
-  const responses = readSuccesses(operation).map(([status, { schema, [place]: at }]) => [
+  const responses = readSuccesses(operation).map(([status, { schema, [source]: at }]) => [
     status,
-    { [place]: at, ...(schema !== undefined && { content: contentOf(produces, { schema }) }) },
+    { [source]: at, ...(schema !== undefined && { content: contentOf(produces, { schema }) }) },
   ]);
   const modern = {
     ...operation,
@@ -47,15 +47,15 @@ function readBody(parameters: readonly Node[], consumes: readonly string[]): Nod
   const isFile = ({ type }: Node) => type === 'file';
   const [field = parameters.find((parameter) => parameter.in === 'body')] = [...fields.filter(isFile), ...fields];
   if (field === undefined) return undefined;
-  const { required, schema, [place]: at } = field;
-  if (fields.length === 0) return { required, content: contentOf(consumes, { schema, [place]: at }), [place]: at };
+  const { required, schema, [source]: at } = field;
+  if (fields.length === 0) return { required, content: contentOf(consumes, { schema, [source]: at }), [source]: at };
   const needed = fields.filter((one) => one.required === true).map(({ name }) => name);
   const members = (member: (one: Node) => unknown) => Object.fromEntries(fields.map((one) => [one.name, member(one)]));
   const form = {
-    schema: { type: 'object', properties: members((one) => one.schema), required: needed, [place]: at },
+    schema: { type: 'object', properties: members((one) => one.schema), required: needed, [source]: at },
     encoding: members((one) => one),
   };
-  return { required: needed.length > 0, content: contentOf(chooseFormTypes(fields.some(isFile), consumes), form), [place]: at };
+  return { required: needed.length > 0, content: contentOf(chooseFormTypes(fields.some(isFile), consumes), form), [source]: at };
 }
 
 function chooseFormTypes(hasFile: boolean, consumes: readonly string[]): string[] {

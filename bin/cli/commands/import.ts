@@ -105,7 +105,7 @@ export function addImport(program: CommandUnknownOpts): void {
         const applied = await applyChanges(context, changes, isPruning);
         showApplied(terminal, changes.name, applied);
         showUnwanted(terminal, changes, isPruning ? 'removed' : 'kept', 'the document');
-        const credentialOptions = applied.service_id === undefined ? [] : plan.credentialPlaces.map(credentialOption);
+        const credentialOptions = applied.service_id === undefined ? [] : plan.credentialLocations.map(credentialOption);
         const address = context.url === undefined ? [] : [`--url ${api.baseUrl}`];
         const credentialCommand = ['intent-gate services credential set', applied.service_id, ...credentialOptions, ...address].join(' ');
         if (credentialOptions.length > 0) terminal.say(`Set the credential of the service with: npx ${credentialCommand}`);

@@ -186,7 +186,7 @@ const Imported = ({ applied, dry }: { applied: Applied; dry: DryRun }) => (
 );
 
 const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; dry: DryRun }) => {
-  const needsCredential = plan.credentialPlaces.length > 0;
+  const needsCredential = plan.credentialLocations.length > 0;
   const hasNamespace = changes.service.input.namespace !== undefined;
   return (
     <>
@@ -209,7 +209,7 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
 };
 
 /** Link to the service, with the form for the credential that the document requires, if any. */
-function linkToCredential(serviceId: string, { credentialPlaces }: DryRun['plan']): string {
-  const query = new URLSearchParams(credentialPlaces.map(({ kind, name }) => [kind, name]));
+function linkToCredential(serviceId: string, { credentialLocations }: DryRun['plan']): string {
+  const query = new URLSearchParams(credentialLocations.map(({ kind, name }) => [kind, name]));
   return query.size > 0 ? `${linkTo(['services', serviceId], { tab: 'credential' })}&${query}` : linkTo(['services', serviceId]);
 }

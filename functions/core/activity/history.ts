@@ -17,16 +17,16 @@ const maxPartitions = 200;
 const hoursAtOnce = 6;
 
 /** Where a page ends: the partition, and the key of its last execution; without one, the partition is read. */
-interface Place {
+interface Cursor {
   hourMs: number;
   shard: number;
   sk?: string | undefined;
 }
 
-const write = ({ hourMs, shard, sk }: Place): string =>
+const write = ({ hourMs, shard, sk }: Cursor): string =>
   `${keys.executed(hourMs, shard, '').pk.replace('USAGE#', '')}${sk === undefined ? '' : `#${sk}`}`;
 
-function read(text: string): Place {
+function read(text: string): Cursor {
   const [hour = '', shard = '', ...sk] = text.split('#');
   return { hourMs: Date.parse(`${hour}Z`), shard: Number(shard), ...(sk.length > 0 && { sk: sk.join('#') }) };
 }
@@ -45,17 +45,17 @@ export function openHistory(table: Pick<Table, 'query'>) {
      */
     async page({ fromMs, toMs, after, count }: { fromMs: number; toMs: number; after?: string | undefined; count: number }) {
       const executions: RecordedExecution[] = [];
-      let place: Place = after === undefined ? { hourMs: hourOf(fromMs), shard: 0 } : read(after);
-      for (let visited = 0; place.hourMs < toMs; visited++) {
-        if (executions.length >= count || visited === maxPartitions) return { executions, next: write(place) };
-        const { pk } = keys.executed(place.hourMs, place.shard, '');
+      let cursor: Cursor = after === undefined ? { hourMs: hourOf(fromMs), shard: 0 } : read(after);
+      for (let visited = 0; cursor.hourMs < toMs; visited++) {
+        if (executions.length >= count || visited === maxPartitions) return { executions, next: write(cursor) };
+        const { pk } = keys.executed(cursor.hourMs, cursor.shard, '');
         const limit = count - executions.length;
-        const range = place.sk === undefined ? {} : ({ range: ['>', place.sk] } as const);
+        const range = cursor.sk === undefined ? {} : ({ range: ['>', cursor.sk] } as const);
         const { items, lastKey } = await table.query<Stored>(pk, { ...range, limit });
         executions.push(...items.filter(({ at }) => at >= fromMs && at < toMs).map(toRecorded));
-        const isLast = place.shard === shards.length - 1;
-        if (lastKey) place = { ...place, sk: lastKey.sk };
-        else place = isLast ? { hourMs: place.hourMs + hourMs, shard: 0 } : { hourMs: place.hourMs, shard: place.shard + 1 };
+        const isLast = cursor.shard === shards.length - 1;
+        if (lastKey) cursor = { ...cursor, sk: lastKey.sk };
+        else cursor = isLast ? { hourMs: cursor.hourMs + hourMs, shard: 0 } : { hourMs: cursor.hourMs, shard: cursor.shard + 1 };
       }
       return { executions, next: undefined };
     },

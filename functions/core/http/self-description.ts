@@ -1,11 +1,11 @@
-export interface Places {
+export interface GateAddress {
   protocol: string;
   baseUrl: string;
   isSignInOffered: boolean;
 }
 
 /** The links of this gate in `agents.json`. */
-export const ownPlaces = ({ protocol, baseUrl, isSignInOffered }: Places): Record<string, string> => ({
+export const ownLinks = ({ protocol, baseUrl, isSignInOffered }: GateAddress): Record<string, string> => ({
   [`${protocol}-pat-issue`]: `${baseUrl}/api/pat/issue`,
   'service-desc': `${baseUrl}/openapi.json`,
   mcp: `${baseUrl}/mcp`,
@@ -13,7 +13,7 @@ export const ownPlaces = ({ protocol, baseUrl, isSignInOffered }: Places): Recor
 });
 
 /** A link set (RFC 9264) of what describes the API, in the relations of RFC 8631 and RFC 9727. */
-export const apiCatalog = ({ baseUrl, isSignInOffered }: Places): object => ({
+export const apiCatalog = ({ baseUrl, isSignInOffered }: GateAddress): object => ({
   linkset: [
     {
       anchor: `${baseUrl}/api`,
@@ -34,7 +34,7 @@ export const apiCatalog = ({ baseUrl, isSignInOffered }: Places): object => ({
 });
 
 /** The description for models (llmstxt.org). */
-export const llmsText = ({ baseUrl, isSignInOffered }: Places): string => `# Intent Gate
+export const llmsText = ({ baseUrl, isSignInOffered }: GateAddress): string => `# Intent Gate
 
 > Lets agents find, get authorised for, and execute intents: described operations of web services.
 

@@ -697,7 +697,7 @@ describe('the options that set the credential', () => {
     [[], [{ unknown: [] }], []],
   ])('of %j with the requirements %j', (names, security, options) => {
     const securitySchemes = Object.fromEntries(names.map((name) => [name, schemes[name]]));
-    expect(plan(document({}, { components: { securitySchemes }, security })).credentialPlaces.map(credentialOption)).toEqual(options);
+    expect(plan(document({}, { components: { securitySchemes }, security })).credentialLocations.map(credentialOption)).toEqual(options);
   });
 });
 
