@@ -2,6 +2,7 @@
 
 import asyncio
 import decimal
+import email.utils
 import json
 import threading
 import time
@@ -14,6 +15,7 @@ seen = []
 traced = []
 bodies = []
 script = []
+unavailable = []
 words = {}
 policy = {"uid": "x:policy", "type": "Set", "permission": [{"action": "execute", "target": "x:all"}]}
 claims = _encode_json({"iat": 0, "exp": 3600})
@@ -31,6 +33,10 @@ class Service(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(body).encode())
 
     def do_GET(self):
+        if unavailable and self.path == "/api/policy":
+            status = unavailable.pop(0)
+            error = {"error": {"code": "SERVICE_UNAVAILABLE", "message": "m"}}
+            return self.answer(status, error, Retry_After=email.utils.formatdate(time.time() + 60 * (status == 503), usegmt=True))
         if self.path == "/api/policy":
             return self.answer(200, policy)
         digest = "other" if words.get("lag", 0) > 0 else canonical_digest(policy)
@@ -79,7 +85,7 @@ policy["permission"][0]["target"] = f"http://127.0.0.1:{server.server_port}/api/
 asked = []
 key = intent_gate.Key(bytes(32))
 gate = intent_gate.IntentGate(
-    f"http://127.0.0.1:{server.server_port}", "agent", key, lambda policy, in_words: asked.append(in_words) is None, max_attempts=2
+    f"http://127.0.0.1:{server.server_port}", "agent", key, lambda policy, in_words: asked.append(in_words) is None, max_attempts=2, max_wait=30
 )
 
 script[:] = ["lost", "ok"]
@@ -106,6 +112,15 @@ except intent_gate.RateLimited as error:
 script[:] = ["changed", "ok"]
 gate.execute("a:b:v1", {})
 print("asked twice:", asked == [["1 permissions"], ["0 permissions"]])
+
+unavailable[:] = [504]
+gate.policy()
+print("asked again:", unavailable == [])
+unavailable[:] = [503]
+try:
+    gate.policy()
+except intent_gate.Refusal as error:
+    print("a date:", 50 < error.retry_after_seconds <= 60)
 
 words["lag"] = 1
 print("read again:", gate.policy()[1] == ["0 permissions"])

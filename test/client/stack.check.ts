@@ -229,6 +229,8 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'waited: True',
       'used up for one: 2 True',
       'asked twice: True',
+      'asked again: True',
+      'a date: True',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',
       'declined: PolicyDeclined POLICY_DECLINED None',

@@ -318,7 +318,7 @@ class IntentGate:
             if status == 429:
                 seconds = 1 if seconds is None else seconds
                 wait(seconds, RateLimited(seconds, error.details))
-            elif (status == 503 and reason != "paused") or reason == "running":
+            elif (status == 503 and reason != "paused") or (status == 504 and intent_uid is None) or reason == "running":
                 failures += 1
                 if failures >= self._max_attempts:
                     raise error

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import email.utils
 import json
 import random
 import re
+import time
 import urllib.parse
 import urllib.request
 import uuid
@@ -62,8 +64,8 @@ def life_seconds(pat: str) -> float:
 
 
 def pause(failures: int) -> float:
-    """Exponential back-off in seconds, give or take 50 %, so that clients do not retry at the same time."""
-    return float(0.25 * 2 ** (failures - 1) * (0.5 + random.random()))
+    """Exponential back-off up to 8 s, give or take 50 %, so that clients do not retry at the same time."""
+    return float(min(0.25 * 2 ** (failures - 1), 8) * (0.5 + random.random()))
 
 
 def read_limits(fields: Mapping[str, str]) -> Dict[str, int]:
@@ -103,11 +105,20 @@ def read_answer(status: int, fields: Mapping[str, str], text: bytes, parse_float
 
 
 def read_error(status: int, fields: Mapping[str, str], text: bytes) -> Refusal:
-    retry_after = fields.get("Retry-After", "")
-    return refusal_of(status, read_object(status, text, float), int(retry_after) if retry_after.isdigit() else None)
+    return refusal_of(status, read_object(status, text, float), _retry_after(fields.get("Retry-After", "")))
 
 
-def refusal_of(status: int, body: Mapping[str, Any], seconds: Optional[int] = None) -> Refusal:
+def _retry_after(field: str) -> Optional[float]:
+    """Seconds in Retry-After (RFC 9110 section 10.2.3), which has seconds or a date."""
+    if re.fullmatch("[0-9]+", field):
+        return int(field)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(field).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def refusal_of(status: int, body: Mapping[str, Any], seconds: Optional[float] = None) -> Refusal:
     error = body.get("error")
     if not isinstance(error, dict) or "code" not in error or "message" not in error:
         raise UnexpectedAnswer(status)
