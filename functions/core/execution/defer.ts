@@ -34,7 +34,7 @@ const argumentsOf = (body: JsonValue): JsonObject => (body as { parameters: Json
 export const shownOf = ({ shown, body, defaults }: Pick<DeferredContent, 'shown' | 'body' | 'defaults'>): ApprovalContent | undefined =>
   shown && { ...shown, parameters: { ...argumentsOf(body), ...defaults } };
 
-/** The digest that a decision names. */
+/** The digest of an approval request, which a decision has to name. */
 export const digestOfApproval = (shown: ApprovalContent): string => `sha-256=${canonicalDigest(shown)}`;
 
 /** Accepts calls that are made later, with 202. They are counted against limits only when they are made. */

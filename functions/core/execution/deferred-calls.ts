@@ -129,7 +129,7 @@ export function openDeferredCalls(table: Table) {
           : requireSlots(table, 'callQueue', { ...wanted, untilMs: untilMs + longestDeferredRunMs })
         ).catch((refusal: unknown) => ({ refusal }));
         if ('refusal' in free) {
-          // of two requests with one key, the other may have taken the last slot
+          // a concurrent request with the same key may have taken the last slot
           const used = await findUsedKey(request);
           if (used) return used;
           throw free.refusal;

@@ -126,7 +126,7 @@ export function openIdempotentCalls(table: Table) {
 
 export type IdempotentCalls = ReturnType<typeof openIdempotentCalls>;
 
-/** Only the execution that claimed the key may end it, once. */
+/** Conditions: the key belongs to this execution, whose call is still running. */
 export const isOwn = (executionId: string): Condition[] => [
   ['=', 'execution_id', executionId],
   ['=', 'state', 'running'],
@@ -152,7 +152,7 @@ const askAgain = 'so it was not made. If you still want it, send it under a new 
 const notDecided = `Nobody decided on this call in time, ${askAgain}`;
 const notBegun = `This call waited too long in the queue, ${askAgain}`;
 
-/** What a used key means for a request under it. */
+/** The state of a used key, as seen by a request under it. */
 export async function describeUsedKey(
   item: CallItem,
   { fingerprint, nowMs }: Pick<KeyedRequest, 'fingerprint' | 'nowMs'>,

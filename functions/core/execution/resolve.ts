@@ -35,7 +35,7 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   maxBytes: number | undefined;
   slowCalls: SlowOrigin;
   /**
-   * Makes sure that neither the agent nor the intent has been blocked since they were read; see `block-check.ts`.
+   * Makes sure that agent and intent have not been blocked, revoked or paused since they were read; see `block-check.ts`.
    * @throws ApiError FORBIDDEN, UNAUTHORIZED or SERVICE_UNAVAILABLE
    */
   recheck: Recheck;

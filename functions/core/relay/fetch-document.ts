@@ -15,8 +15,8 @@ export interface DocumentOptions extends Pick<DialOptions, 'rules'>, Partial<Pic
 const connectTimeoutMs = 3_000;
 
 /**
- * Opens a reader of JSON documents at untrusted addresses, with the same protection as calls: checked addresses only, no redirects, no
- * credentials.
+ * Opens a reader of JSON documents at untrusted addresses, with the same protection as calls: checked addresses only, no redirects. Sends
+ * nothing that identifies the caller.
  * @returns a reader that throws if the document cannot be read
  */
 export function openDocumentReader({ maxBytes, timeoutMs, resolve = resolveBySystem, ...options }: DocumentOptions) {

@@ -37,7 +37,7 @@ export interface ConnectedRequest {
   drop(): void;
 }
 
-/** An HTTP/1.1 client with reusable connections, which the caller's function opens. */
+/** An HTTP/1.1 client that reuses connections; its owner supplies the function that opens them. */
 export interface HttpClient {
   /**
    * Finds a connection for a request.
