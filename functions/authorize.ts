@@ -5,7 +5,6 @@ import type { ApiRequest } from './core/http/request.ts';
 import type { ApiResponse } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from './core/policy/published-policy.ts';
-import { beginSignIn } from './core/sign-in/attempt.ts';
 import {
   type AuthorizationRequest,
   answerAddress,
@@ -17,6 +16,7 @@ import { type Client, type Clients, clientsFromEnvironment } from './core/sign-i
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { consentPage, redirect, showErrors } from './core/sign-in/pages.ts';
 import { findSession, formToken, type Session } from './core/sign-in/session.ts';
+import { beginSignIn } from './core/sign-in/sign-in-attempt.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { openSignIns, type SignIns } from './core/activity/sign-ins.ts';
 import { readEnvironment } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { readAttempt } from './core/sign-in/attempt.ts';
 import { toQuery } from './core/sign-in/authorization-request.ts';
 import { OAuthError } from './core/sign-in/oauth-error.ts';
 import { showErrors } from './core/sign-in/pages.ts';
 import { writeCookie } from './core/sign-in/session.ts';
+import { readAttempt } from './core/sign-in/sign-in-attempt.ts';
 import { type UserPool, userPoolFromEnvironment } from './core/sign-in/user-pool.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
