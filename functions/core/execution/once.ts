@@ -58,13 +58,13 @@ export async function takeKey(
   begin: () => ReturnType<IdempotentCalls['begin']>,
 ): Promise<ApiResponse | undefined> {
   const tooMany = replays?.findRefusal();
-  if (tooMany && replays?.hasSeen(keyed.key)) throw tooMany;
+  if (tooMany && replays?.knowsKey(keyed.key)) throw tooMany;
   // read first, because a failed write is billed by the size of the record
   const found = await calls.find(keyed);
   const begun = found.state === 'free' ? await beginNew() : found;
   if (begun.state === 'started') return undefined;
   // not cached while the call is unfinished, because its key may be freed
-  if (!['running', 'waiting', 'working'].includes(begun.state)) replays?.see(keyed.key);
+  if (!['running', 'waiting', 'working'].includes(begun.state)) replays?.rememberKey(keyed.key);
   if (tooMany) throw tooMany;
   await useProof();
   replays?.count();

@@ -14,9 +14,9 @@ export interface Replays {
   /** The refusal if there have been too many replays. */
   findRefusal(): ApiError | undefined;
   count(): void;
-  hasSeen(key: string): boolean;
+  knowsKey(key: string): boolean;
   /** Caches that the idempotency key has a stored answer. */
-  see(key: string): void;
+  rememberKey(key: string): void;
 }
 
 /**
@@ -46,8 +46,8 @@ export function openReplayMeter(now: () => number = Date.now) {
             { details: { reason: 'replays', limit, retry_after_seconds: seconds }, headers: { 'Retry-After': String(seconds) } },
           );
         },
-        hasSeen: (key) => seen.has(`${account} ${key}`),
-        see: (key) => void seen.set(`${account} ${key}`, true, { maxAge: period * 1000 }),
+        knowsKey: (key) => seen.has(`${account} ${key}`),
+        rememberKey: (key) => void seen.set(`${account} ${key}`, true, { maxAge: period * 1000 }),
         count: () => void windows.set(counter, addCall(window())),
       };
     },

@@ -19,7 +19,7 @@ import type { OnceOptions } from './once.ts';
 import { requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
 import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
-import { tryOther } from './try-other.ts';
+import { noteTrialVerdict } from './trial-verdict.ts';
 
 /** A permitted call, for which nothing has been written or sent yet. */
 export interface ResolvedCall extends LiveIntent, OnceOptions {
@@ -74,7 +74,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
     logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
-    tryOther(execution, judged, () => validate(intent, parameters));
+    noteTrialVerdict(execution, judged, () => validate(intent, parameters));
     requirePermission(caller, intent_uid);
     quota.applyTo(counterFor(rulesFor(policy.compiled.rules, judged)));
     const values = validate(intent, parameters);

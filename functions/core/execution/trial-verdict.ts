@@ -9,7 +9,11 @@ import type { Execution } from './execution.ts';
  * Logs the verdict of the policy on trial about a call, whatever the policy in force decides. Invalid arguments are refused under both.
  * @param valuesOf - validates the arguments
  */
-export function tryOther({ caller, logLine, nowMs }: Execution, judged: JudgedIntent, valuesOf: () => Record<string, unknown>): void {
+export function noteTrialVerdict(
+  { caller, logLine, nowMs }: Execution,
+  judged: JudgedIntent,
+  valuesOf: () => Record<string, unknown>,
+): void {
   const { trial } = caller.policy;
   if (!trial) return;
   withoutHarm(() => {

@@ -47,8 +47,8 @@ test('with too many replays, a new key runs, and one that has a record is read o
         keyed: { account: 'key', key, executionId: `execution-${key}-${reads}`, fingerprint: 'same', nowMs: startMs },
         replays: {
           findRefusal: () => new ApiError('TOO_MANY_REQUESTS', 'Too many replays.'),
-          hasSeen: () => seen.has(key),
-          see: () => void seen.add(key),
+          knowsKey: () => seen.has(key),
+          rememberKey: () => void seen.add(key),
           count: () => {},
         },
       },
