@@ -16,8 +16,8 @@ export interface Deps {
 }
 
 /**
- * `POST /oauth/accept`: the form of the consent page. It counts only from that very page: shown to this session, with this request and this policy.
- * All the same, the request is checked anew, since people can alter their own pages.
+ * `POST /oauth/accept`: the submitted consent form. Its token proves that the page was shown to this session, for this request and this policy.
+ * The request is validated again all the same, because people can alter their own pages.
  */
 export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
   showErrors(async (request) => {
@@ -33,15 +33,15 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     const client = await clients.find(asked.client_id, baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read));
     requireRedirectUri(client, asked);
     const checked = checkAuthorizationRequest(asked, baseUrl);
-    const goOn = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(asked, baseUrl, answer));
-    if (decision === 'decline') return goOn(new OAuthError('access_denied', 'The person declined.'));
+    const respond = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(asked, baseUrl, answer));
+    if (decision === 'decline') return respond(new OAuthError('access_denied', 'The person declined.'));
 
     const policy = findPolicy(baseUrl).reference;
-    // another policy has come into force since: it has to be read first
+    // the policy has changed since the page was shown, so the person has to read the new one first
     if (policy !== shown) return { status: 303, headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}` } };
     const grant = { ...checked, person: session.person, policy };
     const [code] = await Promise.all([signIns.keepGrant(grant, nowMs), signIns.rememberConsent(grant, nowMs)]);
-    return goOn({ code });
+    return respond({ code });
   });
 
 export const handler = serve(

@@ -4,7 +4,7 @@ import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 
-/** `POST /api/agents/{agent_id}/approve`: lets an id and a key have PATs, whether or not they have asked. */
+/** `POST /api/agents/{agent_id}/approve`: approves an agent_id and its key for PATs, whether or not they are in the approval queue. */
 export const createAction = (deps: AgentDeps): AdminAction =>
   changeAgent(deps, {
     input: approvalInput,

@@ -29,8 +29,8 @@ export interface Deps {
 }
 
 /**
- * `GET /oauth/authorize`: lets a person sign in, read the policy and accept it for a program (OAuth 2.1 authorization code). Nothing is written and
- * no address is called for somebody who has not signed in; what is wrong is told to the client only once its redirect URI is known to be its own.
+ * `GET /oauth/authorize`: a person signs in, reads the policy and accepts it for a client (OAuth 2.1 authorization code). Before sign-in, nothing is
+ * written and no client document is fetched. Errors are redirected to the client only once its redirect URI has been verified.
  */
 export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes }: Deps): Action => {
   async function answer(request: ApiRequest, asked: AuthorizationRequest, client?: Client, session?: Session): Promise<ApiResponse> {

@@ -5,13 +5,13 @@ import { outwaitEarlierReads } from './core/execution/block-check.ts';
 import { ok } from './core/http/response.ts';
 
 export interface Deps extends AgentDeps {
-  /** resolves when no execution that read the agent before the block can still call */
+  /** resolves once no execution that read the agent before the block can still send its call */
   outwait: () => Promise<void>;
 }
 
 /**
- * `PUT /api/agents/{agent_id}/block`: keeps an agent out, its id and its key, until the block is lifted. It takes effect at once; the answer comes
- * when it is certain that no call is sent any more.
+ * `PUT /api/agents/{agent_id}/block`: blocks an agent's id and key until the block is lifted. The block takes effect immediately; the response
+ * waits until no earlier execution can still send a call.
  */
 export const createAction = ({ outwait, ...deps }: Deps): AdminAction =>
   changeAgent(deps, {

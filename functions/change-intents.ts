@@ -20,7 +20,7 @@ export const createAction =
   ({ intents, egress }: Deps): AdminAction =>
   async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
-    // an entity tag also says how the service was, which changes of intents leave alone
+    // an entity tag also contains the service's revision; only the intent's has to match
     const isKnown =
       (uid: string, tag = known[uid]) =>
       ({ intent }: LiveIntent) =>

@@ -3,7 +3,7 @@ import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-ad
 import { type AgentDeps, agentDepsFromEnvironment } from './core/agents/agent-endpoint.ts';
 import { noContent } from './core/http/response.ts';
 
-/** `DELETE /api/agents` with `?state=pending`: empties the queue for approval. Agents may ask again. */
+/** `DELETE /api/agents` with `?state=pending`: empties the approval queue. Agents may apply again. */
 export const createAction = ({ agents }: AgentDeps): AdminAction =>
   forFullAdmins(async (admin, request) => {
     request.query(clearQuery);

@@ -10,8 +10,8 @@ export interface Deps {
 }
 
 /**
- * Counts executions from the log. CloudWatch Logs passes it the lines `executed`; if it fails, Lambda passes them again, twice in three minutes. Once a
- * minute it runs on a schedule, to add up what has come.
+ * Counts executions from log lines. CloudWatch Logs delivers the `executed` lines; after a failure, Lambda retries twice within three minutes. A
+ * schedule runs it once a minute to roll up what has arrived.
  */
 export const createAction =
   ({ usage, now = Date.now }: Deps) =>

@@ -24,12 +24,12 @@ export interface Deps {
   start: (executionId: string) => Promise<void>;
 }
 
-const shownElsewise = (digest: string) =>
+const digestMismatch = (digest: string) =>
   new ApiError('CONFLICT', 'If-Match does not name the call as it is. Read it again, and send its digest.', {
     details: { reason: 'other_digest', digest },
   });
 
-/** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` names the digest of what was shown; exactly that call is made, once. */
+/** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` carries the digest of the call as shown; exactly that call is made, once. */
 export const createAction =
   ({ approvals, decisions, deferred, intents, findPolicy, start }: Deps): AdminAction =>
   async (admin, request) => {
@@ -38,21 +38,21 @@ export const createAction =
     if (!call) throw noSuchApproval();
     const { approval, content, executionId } = call;
     requireNamespace(admin, content.namespace);
-    // neither a list nor `*` says which call an admin was shown
+    // a list or `*` would not identify the call that the admin was shown
     const named = request.header('if-match')?.trim();
     if (named === undefined)
       throw invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }]);
-    if (named !== `"${approval.digest}"` && named !== approval.digest) throw shownElsewise(approval.digest);
+    if (named !== `"${approval.digest}"` && named !== approval.digest) throw digestMismatch(approval.digest);
     if (decision === 'approve' && call.item.state === 'waiting') {
       const policy = findPolicy(content.baseUrl).reference;
       const seen = await readCircumstances(intents, content);
       const change = findChangeSinceRequest(content, { ...seen, policy });
       if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
-      // the call would be refused, and the approval be used up
+      // otherwise the call would be refused and its approval used up
       if (seen.found) requireRunning(seen.found);
     }
     const decided = await decisions.decide(admin, call, decision, reason);
-    // if this fails, the agent's next question for the state starts it
+    // if this fails, the call starts when the agent next polls its state
     if (decision === 'approve')
       await start(executionId).catch((error: unknown) => log.warn('deferred call not started', { cause: describeCause(error) }));
     return ok(decided);

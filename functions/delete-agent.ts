@@ -3,8 +3,8 @@ import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './core/ag
 import { noContent } from './core/http/response.ts';
 
 /**
- * `DELETE /api/agents/{agent_id}`: frees the agent_id for another key; PATs that were issued to it are no longer accepted. If it waits for approval,
- * its request is removed. A block stays.
+ * `DELETE /api/agents/{agent_id}`: frees the agent_id for another key and invalidates its PATs. A pending request for approval is removed; a
+ * block stays.
  */
 export const createAction = (deps: AgentDeps): AdminAction => changeAgent(deps, { change: deps.agents.unbind, answer: noContent });
 

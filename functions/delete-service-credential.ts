@@ -17,7 +17,7 @@ export const createAction =
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const isMatch = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
-    // The record last: until it says so, no call goes out without the credential.
+    // The record is updated last: until then, no call is sent without the credential.
     const remove = () => credentials.remove(serviceId);
     if (!(await services.as(admin).setCredential(serviceId, undefined, isMatch, remove))) throw noSuchService();
     return noContent();

@@ -11,7 +11,7 @@ export interface Deps {
   credentials: Pick<Credentials, 'remove'>;
 }
 
-/** Time reserved at the end of the invocation, in milliseconds: a completed deletion is confirmed, whatever is left to clean up. */
+/** Milliseconds reserved at the end of the invocation, so that a deletion is confirmed even if clean-up is unfinished. */
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}` (endpoint 8): afterwards, none of the service's intents can be found, listed or executed. */
@@ -22,7 +22,7 @@ export const createAction =
     const isRemoved = await services
       .as(admin)
       .remove(serviceId, (seen) => request.ifMatch(recordTag(seen), adminTag(seen)), Date.now() + request.remainingMs() - reservedMs);
-    // Also for a service that is gone: its deletion may have been interrupted at this point.
+    // Even if the service is gone: an earlier deletion may have been interrupted at this point.
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();
     return noContent();

@@ -16,15 +16,15 @@ export interface Deps {
   signInSeconds: number;
 }
 
-const answerOfPool = z.object({ code: z.string().max(2_048).optional(), state: z.string().max(100).optional() });
+const callbackQuery = z.object({ code: z.string().max(2_048).optional(), state: z.string().max(100).optional() });
 
 /**
- * `GET /oauth/signed-in`: the user pool sends people back here. Whoever began the sign-in in another browser, or has been led here, is not signed in.
+ * `GET /oauth/signed-in`: where the user pool redirects people. A sign-in that began in another browser, or that was forged, is rejected.
  */
 export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action =>
   showErrors(async (request) => {
     const { baseUrl } = request;
-    const { code, state } = request.query(answerOfPool);
+    const { code, state } = request.query(callbackQuery);
     const { attempt, asked } = readAttempt(request, state);
     if (code === undefined) throw new OAuthError('access_denied', 'The user pool has not signed you in.');
     const person = await userPool.finish(code, attempt, baseUrl);

@@ -9,7 +9,7 @@ export interface Deps {
   changeLog: Pick<ChangeLog, 'find' | 'findVersions'>;
 }
 
-/** `GET /api/changes/{seq}`: one change, with what its records said before and after it. An admin of certain namespaces sees what belongs to them. */
+/** `GET /api/changes/{seq}`: one change, with its records before and after it. Namespace admins see the changes of their namespaces. */
 export const createAction =
   ({ changeLog }: Deps): AdminAction =>
   async (admin, request) => {

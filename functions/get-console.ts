@@ -7,14 +7,14 @@ export interface Deps extends Omit<Deployment, 'publicUrl'> {
   readConsole(): string;
 }
 
-/** The page calls this gate, and the user pool for tokens. It shows pictures from answers as data. */
+/** Content security policy: the page calls this gate and, for tokens, the user pool. Images in responses are shown as data URLs. */
 const directivesFor = (signIn: Deployment['signIn']): string[] => [
   'img-src data:',
   `connect-src 'self'${signIn ? ` ${new URL(signIn.domain).origin}` : ''}`,
   "require-trusted-types-for 'script'",
 ];
 
-/** `GET /console`: the catalogue and the console, one page for everybody, which reads its data with its user's rights. */
+/** `GET /console`: the catalogue and the console, one page for everybody, which reads data with its user's token. */
 export const createAction =
   ({ readConsole, ...known }: Deps): Action =>
   async ({ baseUrl }) =>

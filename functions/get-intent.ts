@@ -22,14 +22,14 @@ export interface Deps {
   /** without it, nobody sees drafts */
   verifyAdmin?: VerifyAdmin;
   intents: Pick<LiveIntents, 'find'>;
-  /** without it, nothing is said about the policy */
+  /** without it, the response has no `terms` */
   findPolicy?: FindPolicy;
   verifyPat?: VerifyPat;
 }
 
 /**
- * `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and of drafts to their admins. `terms` is what
- * the policy says about this intent in particular; `paused` is there while its service is paused.
+ * `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and drafts to their admins. `terms` lists what
+ * the policy says about this intent in particular; `paused` is present while its service is paused.
  */
 export const createAction =
   ({ verifyAdmin, intents, findPolicy, verifyPat }: Deps): Action =>
@@ -38,7 +38,7 @@ export const createAction =
     const { view } = request.query(viewQuery);
     const found = await intents.find(intent_uid);
     if (!found || found.intent.draft) {
-      // whether there is a draft shows only to those who may see it: a token is checked in either case
+      // the token is verified even if there is no draft, so that only admins who may see a draft learn that it exists
       const admin = view === 'full' && request.header('authorization') !== undefined ? await verifyAdmin?.(request) : undefined;
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }

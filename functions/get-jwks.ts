@@ -7,8 +7,8 @@ export interface Deps {
 }
 
 /**
- * `GET /.well-known/jwks.json`: the public keys that verify PATs. A key is published for at least one deployment before it signs, so a
- * copy may be five minutes old.
+ * `GET /.well-known/jwks.json`: the public keys that verify PATs. A key is published for at least one deployment before it signs, so
+ * caching for five minutes is safe.
  */
 export const createAction =
   ({ signingKeys }: Deps): Action =>

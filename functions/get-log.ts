@@ -9,13 +9,13 @@ export interface Deps {
   table: Pick<Table, 'get'>;
 }
 
-/** The objects of a log are never changed (C2SP tlog-tiles). */
+/** Tiles never change (C2SP tlog-tiles). */
 const immutable = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 const number = '(?:x\\d{3}/)*\\d{3}';
 const tilePattern = new RegExp(`^/log/(tile/(?:[0-5]|entries)/${number}(?:\\.p/(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]\\d?))?)$`);
 
-/** `GET /log/checkpoint`, `/log/key`, `/log/jwks.json` and `/log/tile/{tile+}`: the log of receipts, for everybody. */
+/** `GET /log/checkpoint`, `/log/key`, `/log/jwks.json` and `/log/tile/{tile+}`: the receipt log, open to everybody. */
 export const createAction =
   ({ log, table }: Deps): Action =>
   async ({ path }) => {

@@ -7,7 +7,7 @@ export interface Deps {
   readDocument(): ApiDocument;
 }
 
-/** `GET /openapi.json`: the document, for the address at which it is read. */
+/** `GET /openapi.json`: the OpenAPI document, with the requested address as its server. */
 export const createAction =
   ({ readDocument }: Deps): Action =>
   async ({ baseUrl }) =>

@@ -17,8 +17,8 @@ export interface Deps {
 }
 
 /**
- * `GET /agents.json`: this gate in the form that it describes services in (specification section 2.6), where agents of the protocol begin. Its
- * intents are those of all services, as a search without filters finds them: no drafts, and none that are deprecated.
+ * `GET /agents.json`: the gate's own service description (specification section 2.6), where agents of the protocol begin. It lists the intents
+ * of all services, as a search without filters does: no drafts and no deprecated intents.
  */
 export const createAction =
   ({ engine, signingKeys, protocol, isSignInOffered }: Deps): Action =>

@@ -17,12 +17,12 @@ export interface Deps {
 
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 
-/** Executions that are replayed at most, and rows of a list: an answer takes a few seconds, and is smaller than 1 MB. */
+/** Maximum executions replayed, and maximum rows per list: a response takes a few seconds and is smaller than 1 MB. */
 const [maxExecutions, maxRows] = [100_000, 500];
 
 /**
- * `GET /api/policy/try`: what the policy of the setting `tryPolicyFile` would have done to the calls that it was tried on. Conditions were judged when the calls were
- * made; limits are counted here, so that no call waits for it.
+ * `GET /api/policy/try`: what the policy in the setting `tryPolicyFile` would have done to the calls that it was tried on. Conditions were judged
+ * when the calls were made; limits are counted here, so that no call has to wait for them.
  */
 export const createAction = ({ history, findPolicy, now = Date.now }: Deps): AdminAction =>
   forFullAdmins(async (_admin, request) => {

@@ -8,7 +8,7 @@ export interface Deps {
   table: Pick<Table, 'get'>;
 }
 
-/** `GET /api/executions/{id}/proof`: that a receipt is in the log. It reveals nothing about the execution, so it is for everybody. */
+/** `GET /api/executions/{id}/proof`: proof that a receipt is in the log. It reveals nothing about the execution, so it is open to everybody. */
 export const createAction =
   ({ log, table }: Deps): Action =>
   async (request) => {

@@ -8,8 +8,8 @@ export interface Deps {
 }
 
 /**
- * `GET /.well-known/http-message-signatures-directory`: the public keys that verify the calls of this gate, signed with each of them. A key is
- * published for thirty days before it signs, so a copy may be five minutes old.
+ * `GET /.well-known/http-message-signatures-directory`: the public keys that verify this gate's calls. The response is signed with each of them.
+ * A key is published for thirty days before it signs, so caching for five minutes is safe.
  */
 export const createAction =
   ({ callKeys }: Deps): Action =>

@@ -15,7 +15,7 @@ export interface Deps {
 
 const maxRows = 200;
 
-/** `GET /api/stats`: executions, refusals and how services did. Admins of namespaces see their own services. */
+/** `GET /api/stats`: numbers of executions, refusals and results. Namespace admins see their own services. */
 export const createAction =
   ({ stats, findServices }: Deps): AdminAction =>
   async (admin, request) => {

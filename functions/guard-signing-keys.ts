@@ -15,7 +15,7 @@ async function decide(event: CloudFormationCustomResourceEvent, id: string): Pro
   return isUnchanged ? undefined : findObjection(event);
 }
 
-/** Run by CloudFormation at the start of a deployment, which continues or rolls back accordingly. */
+/** CloudFormation runs it at the start of a deployment, and rolls back if it objects. */
 export async function handler(event: CloudFormationCustomResourceEvent): Promise<void> {
   const id = idOf(event);
   const objection = await decide(event, id);
@@ -28,7 +28,7 @@ export async function handler(event: CloudFormationCustomResourceEvent): Promise
     RequestId,
     LogicalResourceId,
   };
-  // The address is signed for a request without a media type, which fetch gives to texts but not to bytes.
+  // The presigned URL is for a request without Content-Type, which fetch adds to a string but not to bytes.
   const { ok, status } = await fetch(ResponseURL, { method: 'PUT', body: Buffer.from(JSON.stringify(answer)) });
   if (!ok) throw new Error(`CloudFormation's address for the answer answered ${status}`);
 }

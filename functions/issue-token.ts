@@ -11,7 +11,7 @@ import { answerInOAuth, OAuthError } from './core/sign-in/oauth-error.ts';
 import { openTokens, type TokenParts } from './core/sign-in/tokens.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-/** `POST /oauth/token`: the PAT of a person who has accepted the policy for a client. `/oauth/revoke` ends a refresh token (RFC 7009). */
+/** `POST /oauth/token`: exchanges an authorization code or a refresh token for a PAT. `/oauth/revoke` revokes a refresh token (RFC 7009). */
 export const createAction = (parts: TokenParts): Action => {
   const { exchange, renew, revoke } = openTokens(parts);
   return answerInOAuth(async (request) => {

@@ -10,13 +10,13 @@ export interface Deps {
   changeLog: Pick<ChangeLog, 'head' | 'list'>;
 }
 
-/** `GET /api/changes`: who changed what, newest first. Admins of namespaces see their own changes. */
+/** `GET /api/changes`: who changed what, newest first. Namespace admins see the changes of their namespaces. */
 export const createAction =
   ({ changeLog }: Deps): AdminAction =>
   async ({ namespaces }, request) => {
     const { since, page_size: count, before, ...selection } = request.query(changesQuery);
     const isWanted = selectEntries({ ...selection, namespaces });
-    // the head first: entries that come in between only make the page newer than it
+    // the head is read first: entries added meanwhile only make the page newer than the head
     const { seq, digest } = await changeLog.head();
     const { entries, next } = await changeLog.list({ count, since, before: before === undefined ? undefined : Number(before), isWanted });
     return ok({ entries, head: { seq, digest } }, nextLink(request, { before: next === undefined ? undefined : String(next) }));

@@ -11,12 +11,12 @@ export interface Deps {
   now?: () => number;
 }
 
-/** `GET /api/executions`: executions and refusals as the log has them, on which other policies are tried. */
+/** `GET /api/executions`: executions and refusals from the log, on which other policies can be tried. */
 export const createAction = ({ history, now = Date.now }: Deps): AdminAction =>
   forFullAdmins(async (_admin, request) => {
     const { from, to = now(), after, page_size: count } = request.query(executionsQuery);
     const fromMs = Math.max(from, now() - recordedDays * 24 * 3_600_000);
-    // what the clocks of other functions put into the next minutes is there, too
+    // includes executions that other functions, whose clocks are fast, dated in the future
     const { executions, next } = await history.page({ fromMs, toMs: Math.min(to, now() + 3_600_000), after, count });
     return ok({ executions }, nextLink(request, { after: next }));
   });

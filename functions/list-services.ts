@@ -21,7 +21,7 @@ export const createAction =
   async (request) => {
     const { name, page, page_size, after } = request.query(servicesQuery);
     const [{ services, next }, admin] = await Promise.all([
-      listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : isMeant(name)),
+      listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : nameMatcher(name)),
       findAdmin(request, verifyAdmin),
     ]);
     const body = {
@@ -34,12 +34,12 @@ export const createAction =
   };
 
 /**
- * The services that a question means: the one of that name, and those whose name has a word that each of its words is or begins.
- * @returns a function of folded names, so the question is folded first: "OpenAI" is one word in it
+ * Matches a name that equals the query, or in which each word of the query is the beginning of a word.
+ * @returns a predicate on folded names. The query is folded before it is split, so that "OpenAI" is one word
  */
-function isMeant(question: string): (name: string) => boolean {
-  const wanted = wordsOf(foldName(question));
-  const { sk: whole } = keys.serviceName(question);
+function nameMatcher(query: string): (name: string) => boolean {
+  const wanted = wordsOf(foldName(query));
+  const { sk: whole } = keys.serviceName(query);
   return (name) => {
     const words = wordsOf(name);
     return name === whole || (wanted.length > 0 && wanted.every((word) => words.some((found) => found.startsWith(word))));

@@ -25,8 +25,8 @@ export interface Deps extends ToolOptions {
 }
 
 /**
- * `POST /mcp`: the gate as a server of the Model Context Protocol (Streamable HTTP, stateless), for hosts that speak no other protocol. `/mcp/sign-in` is the same
- * for hosts that sign people in: it alone answers 401.
+ * `POST /mcp`: the gate as a Model Context Protocol server (Streamable HTTP, stateless). `/mcp/sign-in` is the same for hosts that sign people in:
+ * only it answers 401.
  */
 export const createAction = ({ endpoints, findPolicy, longPoll, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
@@ -40,7 +40,7 @@ export const createAction = ({ endpoints, findPolicy, longPoll, allowedOrigins, 
   };
 };
 
-/** A page that reached this address by DNS rebinding reveals its origin (MCP, Streamable HTTP, "Security"). */
+/** Refuses other origins, which reveal DNS rebinding (MCP, Streamable HTTP, "Security"). */
 function checkOrigin({ headerValues, baseUrl }: ApiRequest, allowedOrigins: readonly string[]): void {
   const known = [new URL(baseUrl).origin, ...allowedOrigins];
   if (known.includes('*') || headerValues('origin').every((origin) => known.includes(origin))) return;
@@ -58,7 +58,7 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
   ['requireFreshSignature', 'signInClient', 'allowedOrigins'],
 );
 
-/** Time limit of the function that issues PATs, in milliseconds. */
+/** Timeout of the function that issues PATs, in milliseconds. */
 const issueTimeoutMs = 12_000;
 
 const issuePat = askFunction(issueFunction, { path: '/api/pat/issue', timeoutMs: issueTimeoutMs });

@@ -19,9 +19,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/**
- * `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, and where. No answer shows the values.
- */
+/** `PUT /api/services/{service_id}/credential`: what calls of the service's intents carry, and to which origins. No response shows the values. */
 export const createAction =
   ({ services, credentials, egress }: Deps): AdminAction =>
   async (admin, request) => {
@@ -36,10 +34,10 @@ export const createAction =
     const facts = describeCredential(credential);
     checkFields([...facts.headers, ...(facts.next?.headers ?? [])], before);
     const origins = credential.origins ?? [];
-    // The values first: until the record names this version, calls go on with the one before it, which stays readable.
+    // Store the values first: until the record names this version, calls use the previous one, which stays readable.
     const { version } = await credentials.add(serviceId, credential);
     const stored = { ...facts, origins, version, set_at: Date.now(), set_by: nameOf(admin) };
-    // If somebody removed the credential meanwhile, these values may have gone with it.
+    // If the credential has been removed meanwhile, these values may be gone as well.
     const isStillKnown = (seen: ServiceRecord) => isKnown(seen) && (!before.credential || seen.credential !== undefined);
     const service = await services.as(admin).setCredential(serviceId, stored, isStillKnown);
     if (!service) {
@@ -55,7 +53,7 @@ export const createAction =
     );
   };
 
-/** @throws ApiError INVALID_PARAMETER if a header field has the name of a public one of the service */
+/** @throws ApiError INVALID_PARAMETER if a header of the credential has the name of one of the service's own headers */
 function checkFields(names: string[], { headers = {} }: ServiceRecord): void {
   const open = new Set(Object.keys(headers).map(foldHeaderName));
   if (names.some((name) => open.has(foldHeaderName(name))))

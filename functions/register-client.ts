@@ -2,7 +2,7 @@ import { type Action, serve } from './core/http/serve.ts';
 import { answerInOAuth } from './core/sign-in/oauth-error.ts';
 import { register } from './core/sign-in/registration.ts';
 
-/** `POST /oauth/register`: an id for a program on somebody's machine (RFC 7591). Nothing is stored: the id contains the registration. */
+/** `POST /oauth/register`: registers a program on a person's machine (RFC 7591). Nothing is stored: the client id contains the registration. */
 export const createAction = (): Action =>
   answerInOAuth(async (request) => {
     const { clientId, registration } = register(request.json());

@@ -9,7 +9,7 @@ export interface Deps {
   domains: Pick<ApprovedDomains, 'remove'>;
 }
 
-/** `DELETE /api/agent-domains/{domain}`: agents of the domain that have no PAT yet wait for approval again. */
+/** `DELETE /api/agent-domains/{domain}`: agents of the domain that have no PAT yet need approval again. */
 export const createAction = ({ domains }: Deps): AdminAction =>
   forFullAdmins(async (admin, request) => {
     if (await domains.remove(admin, request.pathParameter('domain'))) return noContent();

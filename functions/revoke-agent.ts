@@ -4,7 +4,7 @@ import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type AgentDeps, agentDepsFromEnvironment, changeAgent } from './core/agents/agent-endpoint.ts';
 import { ok } from './core/http/response.ts';
 
-/** `POST /api/agents/{agent_id}/revoke`: invalidates all PATs issued to the agent so far. It may get a new one; a block prevents that. */
+/** `POST /api/agents/{agent_id}/revoke`: invalidates all PATs issued to the agent so far. The agent may get new ones unless it is blocked. */
 export const createAction = (deps: AgentDeps): AdminAction =>
   changeAgent(deps, { change: deps.agents.revoke, answer: (agent) => ok(toAgent(agent, stateOf(agent) ?? 'active')) });
 

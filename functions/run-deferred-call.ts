@@ -12,13 +12,12 @@ import { openLiveIntents } from './core/registry/live-intents.ts';
 import { relayFromEnvironment } from './core/relay/call.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-/** The event that starts it. */
 const started = z.object({ execution_id: z.string() });
 
 const table = tableFromEnvironment();
 const now = Date.now;
 
-/** Makes a deferred call. Lambda starts it once; if it starts twice, the call is still made once. */
+/** Makes a deferred call. If Lambda runs the function twice, the call is still made once. */
 export function createRun(parts: DeferredRunParts): (event: unknown, remainingMs: () => number) => Promise<void> {
   const run = openDeferredRun(parts);
   return (event, remainingMs) => run(started.parse(event).execution_id, remainingMs);

@@ -23,7 +23,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 export interface Deps {
   engine: SearchEngine;
   findPolicy: FindPolicy;
-  /** without it, `allowed` is for an agent of which nothing is known, as it is without a PAT */
+  /** without it, `allowed` is computed as for a caller without a PAT */
   verifyPat?: VerifyPat;
 }
 
@@ -33,7 +33,7 @@ const show = {
   catalogue: ({ intent, method }: Hit) => toCatalogueEntry(intent, method),
 };
 
-/** `GET /api/intents/search` (endpoint 1): by relevance if there is a question, else by intent_uid. */
+/** `GET /api/intents/search` (endpoint 1): by relevance if there is a query, else by intent_uid. */
 export const createAction =
   ({ engine, findPolicy, verifyPat }: Deps): Action =>
   async (request) => {

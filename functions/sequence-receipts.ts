@@ -8,7 +8,7 @@ export interface Deps {
   table: Table;
 }
 
-/** Puts receipts into the log, once a minute. Runs that overlap change nothing twice. */
+/** Appends receipts to the log, once a minute. Overlapping runs append nothing twice. */
 export function createAction({ log, table }: Deps): (event: unknown, remainingMs: () => number) => Promise<void> {
   if (!log) throw new TypeError('the log of receipts is not configured');
   const { store, verifier, logKey, publicKeys } = log;

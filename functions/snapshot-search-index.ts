@@ -13,13 +13,13 @@ export interface Deps {
 }
 
 /**
- * Runs on a schedule, and after each deployment: keeps a snapshot of the search index if one is due. It is made anew from the registry each
- * time, so that no fault of an older one survives.
+ * Runs on a schedule and after each deployment: saves a snapshot of the search index if one is due. It is always built from the registry, so that
+ * faults in older snapshots do not survive.
  */
 export const createAction =
   ({ source, snapshots }: Deps) =>
   async (): Promise<void> => {
-    if (!(await isSnapshotDue(snapshots, source))) return log.info(served, { is_new: false });
+    if (!(await isSnapshotDue(snapshots, source))) return log.info(upToDate, { is_new: false });
     const file = temporaryIndexFile();
     const { index, position } = await buildIndex(source, file);
     try {
@@ -29,11 +29,11 @@ export const createAction =
     } finally {
       await rm(file);
     }
-    log.info(served, { is_new: true, seq: position.seq });
+    log.info(upToDate, { is_new: true, seq: position.seq });
   };
 
-/** An alarm waits for this line. */
-const served = 'the snapshot of the search index is as new as it should be';
+/** An alarm watches for this line. */
+const upToDate = 'the snapshot of the search index is as new as it should be';
 
 const snapshots = snapshotsFromEnvironment();
 

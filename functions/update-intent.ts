@@ -29,7 +29,7 @@ export const createAction =
     }
     const address = readAddress(request.json());
     const read = digest !== undefined && address !== undefined ? await intents.find(uid) : undefined;
-    const input = read ? keepUnshown(given, address, read) : given;
+    const input = read ? keepOmitted(given, address, read) : given;
     const isMatch = (seen: LiveIntent) => {
       requireSame(
         { intent_id, service_id, service_name, digest },
@@ -48,10 +48,10 @@ const readAddress = (body: unknown): string | undefined =>
   isObject(body) && typeof body.endpoint === 'string' ? body.endpoint : undefined;
 
 /**
- * Details show less of an intent than was registered. If they are sent back with the current digest, the members that they do not show stay: the
- * method, places and content type of the endpoint, the constraints of parameters, and what only the full view has.
+ * The details view omits part of an intent. If it is sent back with the current digest, the omitted members are kept: the endpoint's method,
+ * parameter places and content type, the parameters' constraints, and what only the full view shows.
  */
-function keepUnshown(given: IntentInput, address: string | undefined, { intent, service }: LiveIntent): IntentInput {
+function keepOmitted(given: IntentInput, address: string | undefined, { intent, service }: LiveIntent): IntentInput {
   const keep = (parameters: IntentInput['input_parameters'], recorded: IntentInput['input_parameters']) =>
     parameters.map((one) => recorded.find((known) => canonicalText(summarizeParameter(known)) === canonicalText(one)) ?? one);
   return {
@@ -64,7 +64,7 @@ function keepUnshown(given: IntentInput, address: string | undefined, { intent, 
 }
 
 /**
- * Members that a read shows besides the definition may be sent back unchanged.
+ * Requires read-only members of a response to be sent back unchanged, if at all.
  * @throws ApiError INVALID_PARAMETER with an issue for each changed member
  */
 function requireSame(given: Record<string, string | undefined>, record: Record<string, string>): void {

@@ -28,7 +28,7 @@ export const createAction =
     const service = await services.as(admin).replace(serviceId, input, (seen) => {
       checkFields(input, seen);
       const isCurrent = request.ifMatch(recordTag(seen), adminTag(seen));
-      // of a record that has changed since it was read, the credential may have
+      // skipped for a stale read, which fails anyway: its credential may be an old one
       if (isCurrent && credential !== undefined) requireSameCredential(credential, seen);
       return isCurrent;
     });
@@ -36,7 +36,7 @@ export const createAction =
     return ok({ ...toSavedService(service), ...warningsOf(service) }, { ETag: recordTag(service) });
   };
 
-/** @throws ApiError INVALID_PARAMETER if a fixed header field has the name of one of the credential's */
+/** @throws ApiError INVALID_PARAMETER if a header of the service has the name of one of the credential's headers */
 function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceRecord): void {
   const secret = new Set([credential, credential?.next].flatMap((values) => values?.headers ?? []).map(foldHeaderName));
   const taken = Object.keys(headers).filter((name) => secret.has(foldHeaderName(name)));
@@ -46,7 +46,7 @@ function checkFields({ headers = {} }: ServiceInput, { credential }: ServiceReco
     );
 }
 
-/** Admins may send back the credential's facts as they were shown. */
+/** Admins may send back the credential's facts, but only unchanged. */
 function requireSameCredential(shown: ShownService['credential'], service: ServiceRecord): void {
   const { credential } = service;
   const current = credential ? toCredentialFacts(credential) : null;

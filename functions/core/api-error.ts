@@ -3,7 +3,7 @@ import { type ErrorCode, errorTable, type Issue } from '../../schemas/errors.ts'
 export interface ApiErrorOptions {
   /** for a code that allows several (413 for INVALID_PARAMETER, 422 for INTENT_EXECUTION_FAILED) */
   status?: number;
-  /** members of `error.details`; never anything that the caller sent */
+  /** members of `error.details`; never caller input */
   details?: Record<string, unknown>;
   headers?: Record<string, string>;
   /** kept for the log, never sent */
@@ -12,7 +12,7 @@ export interface ApiErrorOptions {
   fault?: Fault;
 }
 
-/** Whose failure an answer of 500 or above reports: alarms count those of the gate. */
+/** Who caused a response of 500 or above: alarms count only those that the gate caused. */
 export type Fault = 'gate' | 'upstream';
 
 /** The only error that callers see. Anything else that is thrown becomes INTERNAL_SERVER_ERROR. */

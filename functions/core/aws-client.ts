@@ -7,16 +7,16 @@ import { currentSignal, stepTimeout, timeLeftMs } from './invocation.ts';
 
 const connectTimeoutMs = 500;
 
-/** Maximum number of concurrent requests per client; more wait, as with the SDK's own handler. */
+/** Maximum number of concurrent requests per client; further ones wait, as with the SDK's own handler. */
 const maxSockets = 50;
 
-/** An error whose name the SDK's retries know: they repeat time-outs, but not aborts. */
+/** An error named as the SDK's retry strategy expects: it retries time-outs, but not aborts. */
 const failure = (name: 'AbortError' | 'TimeoutError', message: string, cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { name });
 
 const aborted = (reason: unknown): Error => failure('AbortError', 'the step that the request is part of has ended', reason);
 
-/** Text, which Node sends in one packet with the header. */
+/** Converts a body to text, which Node sends in one packet with the header. */
 const readText = (body: unknown): unknown =>
   body instanceof Uint8Array ? Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString() : body;
 
@@ -41,8 +41,8 @@ function begin(
 }
 
 /**
- * Sends requests whose bodies and answers are JSON texts, each until `requestTimeoutMs` or the end of the step that it belongs to
- * (see {@link ./invocation.ts}). The SDK's own handler is made for streams: it sets more timers, and sends a text in two parts.
+ * Sends requests with JSON bodies and responses. Each fails after `requestTimeoutMs` or when its step ends (see {@link ./invocation.ts}). The SDK's
+ * own handler is made for streams: it sets more timers and sends a text in two packets.
  */
 export const jsonHttpHandler = (requestTimeoutMs: number) => {
   const agents = openAwsAgents({ maxSockets });
@@ -87,8 +87,8 @@ export const jsonHttpHandler = (requestTimeoutMs: number) => {
 };
 
 /**
- * Opens what sends requests whose bodies and answers are streams, until a connection has been silent for `silenceMs` or the step ends that the
- * request belongs to.
+ * Returns a function that sends requests with streamed bodies and responses. A request fails once its connection has been silent for `silenceMs`, or
+ * when its step ends.
  */
 export const openStreams = (silenceMs: number) => {
   const agents = openAwsAgents();

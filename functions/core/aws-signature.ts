@@ -38,14 +38,14 @@ const canonicalQuery = (query: Iterable<[string, string]> = []): string =>
     .sort()
     .join('&');
 
-/** All services but S3 want the path encoded once more. */
+/** All services except S3 require the path to be encoded once more. */
 const canonicalPath = (path: string, service: string): string =>
   service === 's3' ? path : path.split('/').map(encodeURIComponent).join('/');
 
 /**
- * Signature Version 4. The key of a day, region and service is derived once.
- * @param findCredentials - default: those that Lambda puts into the function's environment
- * @returns a function that returns the headers of a request, with those that sign it
+ * Signs with Signature Version 4. The key for a day, region and service is derived once.
+ * @param findCredentials - default: reads them from the function's environment
+ * @returns a function that returns a request's headers, including those of its signature
  */
 export function openSignature(findCredentials: FindCredentials = fromEnv()) {
   let derived: { secretAccessKey: string; scope: string; key: KeyObject } | undefined;
@@ -84,12 +84,12 @@ interface ClientConfig {
 
 const environment = (): ClientConfig => ({ credentials: fromEnv(), region: async () => process.env.AWS_REGION ?? '' });
 
-/** Signs the requests of one of the SDK's clients, whose queries are empty: only the headers that AWS demands. */
+/** Signs requests of an SDK client. Their queries are empty, and only the headers that AWS requires are signed. */
 export function openSigner(service: string, { credentials, region }: ClientConfig = environment()) {
   const sign = openSignature(credentials);
   const isSigned = (name: string) => name === 'host' || name.startsWith('x-amz-');
   return {
-    // The SDK names region and service only for some endpoints.
+    // The SDK passes region and service only for some endpoints, so they are ignored.
     sign: async <T extends Omit<Signable, 'query' | 'body'> & { body?: string | Uint8Array }>(
       request: T,
       { signingDate = new Date() }: { signingDate?: Date | number | string } = {},

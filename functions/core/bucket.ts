@@ -15,9 +15,8 @@ export interface S3Access {
 }
 
 /**
- * Opens the objects under one prefix of an S3 bucket. The S3 client would be a third of the search function, so these three operations do without
- * it. A connection is closed after 5 silent seconds; a large object may take longer as a whole. Reads are tried twice.
- * @param prefix - of the keys of its objects
+ * Opens the objects under one key prefix of an S3 bucket, without the S3 client, which would be a third of the search function. A connection is
+ * closed after 5 silent seconds; a large object may take longer in total. Reads are tried twice.
  */
 export function openBucket(
   bucket: string,
@@ -36,7 +35,7 @@ export function openBucket(
     const { protocol, hostname, port, host, pathname: path } = new URL(`${root}/${prefix}${name}`);
     const headers = {
       host,
-      // https protects what is written, and the digest in the manifest what is read
+      // https protects writes, and the digest in the manifest protects reads
       'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
       ...(content && { 'content-length': String(content.bytes) }),
     };

@@ -3,14 +3,14 @@ import { Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 
 /*
- * No client reuses a connection that its peer may have closed. While a Lambda environment is frozen, it sees no closing and runs no timer, so the
- * clock decides, before each request.
+ * A connection that its peer may have closed is never reused. While a Lambda environment is frozen, it sees no close and runs no timer, so age is
+ * checked before each request.
  */
 
 /** Minimum idle timeout of AWS services, in milliseconds. */
 const awsIdleMs = 4_000;
 
-/** When each idle connection may no longer be used, in milliseconds since the epoch. */
+/** When each idle connection becomes stale, in milliseconds since the epoch. */
 const staleAtMs = new WeakMap<Socket, number>();
 
 /** Allows an idle connection to be reused for this long. */
@@ -18,7 +18,7 @@ export const allowIdle = (socket: Socket, idleMs: number): void => void staleAtM
 
 export const isStale = (socket: Socket): boolean => Date.now() >= (staleAtMs.get(socket) ?? 0);
 
-/** @param closed - the agent's name of a host whose idle connections are all closed */
+/** @param closed - the agent's key of a host whose idle connections are closed even if they are not stale */
 export function closeStale(agent: Agent, closed?: string): void {
   for (const [name, sockets] of Object.entries(agent.freeSockets)) {
     for (const socket of sockets ?? []) if (name === closed || isStale(socket)) socket.destroy();

@@ -1,39 +1,39 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Until when work may go on. */
+/** How long work may continue. */
 interface Bounds {
-  /** aborted when the invocation has answered because its time was up, or when one of its steps took too long */
+  /** aborted when the invocation or the current step has timed out */
   signal?: AbortSignal;
-  /** as `performance.now()` counts */
+  /** on the clock of `performance.now()` */
   endMs: number;
 }
 
 const unbounded: Bounds = { endMs: Number.POSITIVE_INFINITY };
 
-/** Travels with the asynchronous context, so that every call of another service finds it without each function on the way passing it on. */
+/** Propagates with the asynchronous context, so that functions need not pass it on to each call of another service. */
 const bounds = new AsyncLocalStorage<Bounds>({ defaultValue: unbounded });
 
 /** The signal that ends the current step; undefined outside an invocation. */
 export const currentSignal = (): AbortSignal | undefined => bounds.getStore()?.signal;
 
-/** The rest of the current step's own time; infinite unless {@link untilTimeout} has set it. */
+/** Milliseconds left for the current step; infinite unless {@link untilTimeout} has set a limit. */
 export const timeLeftMs = (): number => (bounds.getStore() ?? unbounded).endMs - performance.now();
 
-/** What the request of a step is aborted with once the step's time is up. */
+/** The abort reason of requests whose step has timed out. */
 export const stepTimeout = (): DOMException => new DOMException('the step took too long', 'TimeoutError');
 
 /** Runs the work of one invocation. */
 export const withinInvocation = <T>(signal: AbortSignal, work: () => T): T => bounds.run({ ...unbounded, signal }, work);
 
 /**
- * Runs work that invocations share, such as bringing the search index up to date: it outlives the invocation that began it, and goes on in
- * the next one. Each of its steps is bounded by its own time.
+ * Runs work that invocations share, such as updating the search index: it outlives the invocation that began it and continues in the next one.
+ * Each of its steps has its own timeout.
  */
 export const beyondInvocation = <T>(work: () => T): T => bounds.run(unbounded, work);
 
 /**
- * Runs one step, which ends after `timeoutMs` or with the work that it is part of. No step begins once that has ended.
- * @param step - is passed the signal, or asks {@link currentSignal} for it
+ * Runs one step, which ends after `timeoutMs` or when the enclosing work ends. It does not begin if that has ended already.
+ * @param step - receives the signal as an argument and through {@link currentSignal}
  */
 export async function bounded<T>(timeoutMs: number, step: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { endMs, signal: outer } = bounds.getStore() ?? unbounded;
@@ -41,7 +41,7 @@ export async function bounded<T>(timeoutMs: number, step: (signal: AbortSignal) 
   const controller = new AbortController();
   const end = () => controller.abort(outer?.reason);
   outer?.addEventListener('abort', end, { once: true });
-  // Not AbortSignal.timeout: its timer cannot be cleared, and would keep everything that listens to it alive for as long.
+  // Not AbortSignal.timeout: its timer cannot be cleared, and would keep its listeners alive until it fires.
   const timer = setTimeout(() => controller.abort(stepTimeout()), timeoutMs);
   try {
     return await bounds.run({ endMs, signal: controller.signal }, step, controller.signal);
@@ -51,7 +51,7 @@ export async function bounded<T>(timeoutMs: number, step: (signal: AbortSignal) 
   }
 }
 
-/** {@link bounded} at less cost, for a step that only waits for requests of `jsonHttpHandler`: their timers end it. */
+/** A cheaper {@link bounded} for a step that only waits for requests of `jsonHttpHandler`, whose timers end it. */
 export async function untilTimeout<T>(timeoutMs: number, step: () => Promise<T>): Promise<T> {
   const outer = bounds.getStore() ?? unbounded;
   outer.signal?.throwIfAborted();

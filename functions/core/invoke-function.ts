@@ -10,8 +10,9 @@ interface Invoked {
 }
 
 /**
- * Opens what runs another function of this gate. Requests are signed here, because Lambda's own client would make small functions a fifth larger.
- * @param kind - `RequestResponse` waits for what the function returns; `Event` only has Lambda accept the event, and is answered 202
+ * Returns a function that invokes another function of this gate. It signs requests itself, because Lambda's SDK client would make small functions a
+ * fifth larger.
+ * @param kind - `RequestResponse` waits for the result; `Event` returns 202 as soon as Lambda has accepted the event
  */
 export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event', timeoutMs: number) {
   const url = new URL(`${serviceEndpoint('lambda', region)}/2015-03-31/functions/${encodeURIComponent(nameOrArn)}/invocations`);
@@ -21,8 +22,8 @@ export function openFunction(nameOrArn: string, kind: 'RequestResponse' | 'Event
 }
 
 /**
- * Opens what starts the worker of a deferred call, which then runs on its own.
- * @returns a function that throws if Lambda does not accept the event
+ * Returns a function that starts the worker of a deferred call without waiting for it.
+ * It throws if Lambda does not accept the event.
  */
 export function openStart(): (executionId: string) => Promise<void> {
   const { deferredFunction } = readEnvironment(['deferredFunction']);

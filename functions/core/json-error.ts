@@ -15,9 +15,9 @@ const expected = {
 type Expected = keyof typeof expected;
 
 /**
- * Says where a text stops being JSON (RFC 8259), and what is expected there. The parser's own message echoes parts of the text, and often
- * lacks the place.
- * @param text - one that `JSON.parse` refuses
+ * Describes where a text stops being JSON (RFC 8259), and what is expected there. The parser's own message echoes parts of the text and
+ * often lacks the position.
+ * @param text - one that `JSON.parse` rejects
  * @returns the end of the sentence "is not JSON: ..."
  */
 export function describeJsonError(text: string): string {

@@ -5,31 +5,31 @@ type Json = Record<string, unknown>;
 
 type StaticErrorSchema = NonNullable<ReturnType<TypeRegistry['getBaseException']>>;
 
-/** What the SDK's clients give their protocol. */
+/** What an SDK client passes to its protocol. */
 interface ProtocolSettings {
-  /** what the names of operations begin with in `x-amz-target` */
+  /** prefix of operation names in `x-amz-target` */
   serviceTarget: string;
-  /** the client's classes of errors */
+  /** the client's error classes */
   errorTypeRegistries: readonly TypeRegistry[];
 }
 
 type Endpoint = Pick<HttpRequest, 'protocol' | 'hostname' | 'port' | 'path'>;
 
-/** Writes bytes in base64. It reads them from their object, because `value` is what `Buffer.toJSON` has made of them. */
+/** Encodes bytes in base64. It reads them from the object, because `value` is already the result of `Buffer.toJSON`. */
 function encodeBytes(this: Json, name: string, value: unknown): unknown {
   const given = this[name];
   return given instanceof Uint8Array ? Buffer.from(given).toString('base64') : value;
 }
 
-/** In DynamoDB's JSON, a string called `B` is always bytes: the value of an attribute of that name is an object. */
+/** In DynamoDB's JSON, a string member `B` is always bytes: the value of an attribute named `B` is an object. */
 const decodeBytes = (name: string, value: unknown): unknown =>
   name === 'B' && typeof value === 'string' ? Buffer.from(value, 'base64') : value;
 
 const parse = (text: string): Json => JSON.parse(text || '{}', /"B"\s*:/.test(text) ? decodeBytes : undefined);
 
 /**
- * AWS JSON 1.0 for operations whose input and output are JSON as they are, except for bytes in attributes of DynamoDB. The SDK's own protocol compares
- * every member with a schema. Errors are of the client's classes.
+ * AWS JSON 1.0 for operations whose input and output are plain JSON, except for bytes in DynamoDB attributes. The SDK's own protocol looks up a schema
+ * for every member. Errors are instances of the client's error classes.
  */
 export class JsonProtocol {
   protected readonly version: string = '1.0';
@@ -60,7 +60,7 @@ export class JsonProtocol {
     return Object.assign(answer, { $metadata });
   }
 
-  /** An error of the class that the client has for its name, or of its general class. */
+  /** An error of the client's class for this error name, or else of its base class. */
   #errorOf(answer: Json, response: HttpResponse, $metadata: object): Error {
     const { errorTypeRegistries: registries } = this.#settings;
     const name = loadJsonRpcErrorCode(response, answer) ?? 'Unknown';
@@ -73,7 +73,7 @@ export class JsonProtocol {
   }
 }
 
-/** AWS JSON 1.1, which differs from 1.0 only in its name here. */
+/** AWS JSON 1.1, which for these operations differs from 1.0 only in its name. */
 export class JsonProtocol11 extends JsonProtocol {
   protected override readonly version = '1.1';
 }

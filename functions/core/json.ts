@@ -28,9 +28,9 @@ export const pointer = (segments: readonly PropertyKey[]): string =>
   segments.map((segment) => `/${String(segment).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /**
- * Parses JSON more strictly than `JSON.parse`, so that no two readers can see different things in it (RFC 8259 section 4):
- * no duplicate member names however they are spelt, no member called `__proto__`, limited nesting, well-formed Unicode.
- * @param isExact - whether numbers keep every digit (see {@link RawNumber}); otherwise they have to be finite, and are rounded
+ * Parses JSON more strictly than `JSON.parse`, so that no two parsers can read it differently (RFC 8259 section 4):
+ * no duplicate member names, however they are escaped, no member called `__proto__`, limited nesting, well-formed Unicode.
+ * @param isExact - whether numbers keep every digit (see {@link RawNumber}); otherwise they must be finite and are rounded
  * @throws ApiError INVALID_PARAMETER
  */
 export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { isExact?: boolean; maxDepth?: number } = {}): JsonValue {
@@ -46,7 +46,7 @@ export function parseJson(text: string, { isExact = false, maxDepth = 32 }: { is
   return value;
 }
 
-/** Walks the tokens of a text that is known to be JSON. Iterative, so that depth costs no stack. */
+/** Walks the tokens of a text that is known to be JSON. Iterative, so that nesting uses no stack. */
 function checkTokens(text: string, maxDepth: number): { areAllFinite: boolean; areAllWrittenAlike: boolean } {
   const numbers = { areAllFinite: true, areAllWrittenAlike: true };
   const open: { names?: Set<string>; at: string | number }[] = [];
@@ -107,7 +107,7 @@ export function shortPointer(segments: readonly PropertyKey[]): string {
   return pointer(end < 0 ? segments : segments.slice(0, end));
 }
 
-/** An issue about an unknown member. If its name is too long, only its place is named. */
+/** An issue about an unknown member. If its name is too long, the issue points to its parent. */
 export function describeUnknown(at: readonly PropertyKey[], name: string, problem = 'is not a known member; remove it'): Issue {
   if (name.length <= maxNameLength) return { path: shortPointer([...at, name]), problem };
   return { path: shortPointer(at), problem: `contains an unknown member whose name has more than ${maxNameLength} characters; remove it` };
@@ -132,7 +132,7 @@ function describe(issue: z.core.$ZodIssue): Issue[] {
   }
 }
 
-/** The branch of a union that fails deepest is the one that the sender meant. */
+/** The union branch that fails deepest is most likely the one that the sender meant. */
 function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' }>): Issue[] {
   const depth = (issues: readonly z.core.$ZodIssue[]) =>
     Math.max(...issues.map(({ path, code }) => path.length + (code === 'invalid_type' ? 0 : 0.5)));
@@ -140,15 +140,15 @@ function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' 
   return closest.flatMap((inner) => describe({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** A type as JSON names it: zod calls an object with arbitrary members a record. */
+/** The JSON name of a type, with its article: zod calls an object with arbitrary members a record. */
 function article(expected: string): string {
   const type = expected === 'record' ? 'object' : expected === 'int' ? 'integer' : expected;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
 /**
- * Parses `input` with `schema`. A number that is a {@link RawNumber} stays one where the schema takes any value.
- * @throws ApiError INVALID_PARAMETER with every issue at once
+ * Parses `input` with `schema`. A {@link RawNumber} stays one where the schema accepts any value.
+ * @throws ApiError INVALID_PARAMETER that lists every issue
  */
 export function parse<T extends z.ZodType>(schema: T, input: unknown, message?: string): z.output<T> {
   const result = schema.safeParse(input, { reportInput: true });
@@ -163,7 +163,7 @@ const pointersOf = (issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): s
   return [pointer(path), ...(issue.code === 'invalid_union' ? issue.errors.flat().flatMap((inner) => pointersOf(inner, path)) : [])];
 };
 
-/** The value with a `number` for each {@link RawNumber} at these JSON pointers; Infinity, which no schema accepts, where it would be rounded. */
+/** Replaces each {@link RawNumber} at these JSON pointers by a `number`, or by Infinity, which no schema accepts, if it would be rounded. */
 function withDoubles(value: unknown, pointers: ReadonlySet<string>, at = ''): unknown {
   if (isRawNumber(value)) return pointers.has(at) ? (toDouble(value) ?? Number.POSITIVE_INFINITY) : value;
   if (Array.isArray(value)) return value.map((element, index) => withDoubles(element, pointers, `${at}/${index}`));

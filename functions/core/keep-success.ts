@@ -1,9 +1,9 @@
 import { beyondInvocation } from './invocation.ts';
 
-/** After a failure, nothing is read again for this long. */
+/** How long a failure is kept, in milliseconds. */
 const retryAfterMs = 1_000;
 
-/** Concurrent calls share one attempt. Keeps a success forever, and a failure for {@link retryAfterMs}. */
+/** Memoises `read`: concurrent calls share one attempt, a success is kept forever, a failure for {@link retryAfterMs}. */
 export function keepSuccess<T>(read: () => Promise<T>, now: () => number): () => Promise<T> {
   let attempt: Promise<T> | undefined;
   let failedAtMs: number | undefined;

@@ -12,16 +12,16 @@ const requestTimeoutMs = 1_000;
 
 const maxAttempts = 3;
 
-/** For one operation with all its attempts, in milliseconds. */
+/** Timeout of one operation with all its attempts, in milliseconds. */
 const operationTimeoutMs = 2_500;
 
-/** Longest wait before the first retry, in milliseconds; it doubles with each. */
+/** Maximum pause before the first retry, in milliseconds; it doubles with each further one. */
 const firstPauseMs = 100;
 
-/** Responses after which the same request may succeed. The log shows their names. */
+/** Responses after which a retry may succeed. */
 const isTransient = (status: number, name: string): boolean => status >= 500 || /Throttl|LimitExceeded|RequestTimeout/.test(name);
 
-/** The KMS operations of the gate: the SDK's client would be a fifteenth of each function that verifies PATs. `AWS_ENDPOINT_URL_KMS` redirects it. */
+/** The KMS operations that the gate uses: the SDK's client would be a fifteenth of each function that verifies PATs. */
 export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('kms', region), credentials }: KmsAccess = {}) {
   const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, ...(credentials && { credentials }) });
   const url = new URL(endpoint);

@@ -5,10 +5,10 @@ import { getSchemaSerdePlugin } from '@smithy/core/schema';
 import { openSigner } from './aws-signature.ts';
 
 /**
- * Steps of the SDK's clients that have no effect here (requests are not logged, AWS calls no functions, nobody reads the user agent), or that decide
- * at each request what never changes: the endpoint and the way to sign.
+ * Middleware of SDK clients that has no effect here (logging, recursion detection, the user agent), or that resolves for each request what never
+ * changes: the endpoint and the signing scheme.
  */
-const unusedSteps = [
+const unusedMiddleware = [
   'loggerMiddleware',
   'recursionDetectionMiddleware',
   'getUserAgentMiddleware',
@@ -19,7 +19,7 @@ const unusedSteps = [
   'contentLengthMiddleware',
 ];
 
-// biome-ignore lint/suspicious/noExplicitAny: as the SDK declares what takes every client
+// biome-ignore lint/suspicious/noExplicitAny: the SDK declares functions for any client like this
 type AnyClient = Client<any, any, any, any>;
 
 interface SdkCall {
@@ -30,17 +30,17 @@ type Handler = (call: SdkCall) => Promise<unknown>;
 
 type Stack = AnyClient['middlewareStack'];
 
-/** Removes steps from a stack, and from those that commands make of it by adding their own steps. */
-function withoutUnusedSteps(stack: Stack): Stack {
-  for (const step of unusedSteps) stack.remove(step);
+/** Removes middleware from a stack, and from the stacks that commands derive from it. */
+function withoutUnusedMiddleware(stack: Stack): Stack {
+  for (const name of unusedMiddleware) stack.remove(name);
   const { concat } = stack;
-  stack.concat = (added) => withoutUnusedSteps(concat(added));
+  stack.concat = (added) => withoutUnusedMiddleware(concat(added));
   return stack;
 }
 
 /**
- * The SDK's step that retries, entered only by requests whose first attempt has failed, because it makes an error and headers for each request. It
- * takes that failure for the one of its own first attempt.
+ * The SDK's retry middleware, entered only once a first attempt has failed, because it creates an error and headers for each request. Its own first
+ * attempt rethrows that failure.
  */
 function retryAfterFailure(config: AnyClient['config']) {
   const retry = retryMiddleware(config) as unknown as (next: Handler, context: never) => Handler;
@@ -71,23 +71,23 @@ function retryAfterFailure(config: AnyClient['config']) {
 }
 
 interface Service {
-  /** as in signatures */
+  /** name of the service in signatures */
   name: string;
-  /** of all requests */
+  /** address of all requests */
   endpoint: string;
 }
 
 /**
- * Leaves one of the SDK's clients only the steps that its requests need: write the request, retry, sign each attempt, read the answer. The clock of
- * Lambda is right, so that no signature has to correct it.
- * @param client - one whose protocol is `JsonProtocol`, which writes the headers that other steps would add
+ * Reduces an SDK client to the middleware that its requests need: serialise, retry, sign each attempt, parse the response. Lambda's clock is
+ * accurate, so clock skew is not corrected.
+ * @param client - its protocol must be `JsonProtocol`, which sets the headers that the removed middleware would add
  */
 export function lighten<T extends AnyClient>(client: T, service: Service): T {
   const { protocol, hostname, port, pathname: path } = new URL(service.endpoint);
   const endpoint = { protocol, hostname, path, ...(port !== '' && { port: Number(port) }) };
   const signer = openSigner(service.name, client.config);
-  const stack = withoutUnusedSteps(client.middlewareStack);
-  // the steps that write and read copy their configuration at each request, so they are given only what they use
+  const stack = withoutUnusedMiddleware(client.middlewareStack);
+  // the serialisation middleware copies its configuration for each request, so it gets only what it uses
   stack.use(getSchemaSerdePlugin({ protocol: client.config.protocol, endpoint: async () => endpoint } as never));
   const sign = (next: Handler) => async (call: SdkCall) => next({ ...call, request: await signer.sign(call.request) });
   stack.add(retryAfterFailure(client.config) as never, retryMiddlewareOptions);

@@ -22,11 +22,11 @@ const writer =
     process.stdout.write(`${JSON.stringify(line)}\n`);
   };
 
-/** The log. It never contains what a caller sent: no bodies, headers, tokens or messages of foreign errors. */
+/** The log. It never contains what a caller sent: no bodies, headers, tokens or messages of third-party errors. */
 export const log = { info: writer('INFO'), warn: writer('WARN'), error: writer('ERROR') };
 
 /**
- * What may be logged about an error: its name, its AWS metadata and the places in its stack, cause by cause. Messages may quote input, so they stay out.
+ * What may be logged about an error and each of its causes: name, AWS metadata and stack frames. Messages are left out, because they may quote input.
  */
 export function describeCause(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };

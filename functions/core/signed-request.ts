@@ -12,7 +12,7 @@ export interface UnsignedRequest {
 export interface Signing {
   service: string;
   region: string;
-  /** default: those that Lambda puts into the function's environment */
+  /** default: read from the function's environment */
   credentials?: Credentials | FindCredentials;
   time?: Date;
   /** sends the digest of the body in `x-amz-content-sha256`, which OpenSearch Serverless requires; default true */
@@ -31,8 +31,8 @@ export function openRequestSigner({ credentials, applyChecksum = true, ...scope 
 }
 
 /**
- * Opens what sends signed requests to a service that the gate has no client for, each once and until `timeoutMs`.
- * @returns status, headers by their lower-case names, and the body
+ * Returns a function that sends signed requests to an AWS service, each once, for at most `timeoutMs`.
+ * It returns the status, headers with lower-case names, and the body.
  */
 export function openSignedRequests(timeoutMs: number, signing: Signing) {
   const { handle } = jsonHttpHandler(timeoutMs);
@@ -48,7 +48,7 @@ export function openSignedRequests(timeoutMs: number, signing: Signing) {
 
 /**
  * The endpoint of an AWS service in a region, chosen as the SDK does.
- * @param variable - the end of the name of the environment variable that replaces it
+ * @param variable - suffix of the environment variable `AWS_ENDPOINT_URL_…` that overrides it
  */
 export const serviceEndpoint = (service: string, region: string, variable = service.toUpperCase()): string =>
   process.env[`AWS_ENDPOINT_URL_${variable}`] ?? process.env.AWS_ENDPOINT_URL ?? `https://${service}.${region}.${awsDomain(region)}`;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 
-/** The part of a request in its caller's trace (W3C Trace Context). */
+/** A request's span in its caller's trace (W3C Trace Context). */
 export interface Trace {
   traceId: string;
   /** identifies this request: the parent of the calls that it causes */
@@ -12,14 +12,14 @@ export interface Trace {
   state?: string;
 }
 
-/** Travels with the asynchronous context, so that every log line and call finds it. */
+/** Propagates with the asynchronous context to every log line and call. */
 const traces = new AsyncLocalStorage<{ trace: Trace | undefined }>();
 
 export const currentTrace = (): Trace | undefined => traces.getStore()?.trace;
 
 export const withinTrace = <T>(trace: Trace | undefined, work: () => T): T => traces.run({ trace }, work);
 
-/** Moves the rest of the invocation to the trace in its message: an MCP host may share one connection among traces. */
+/** Continues the invocation in the trace that its MCP message names: a host may share one connection among traces. */
 export function continueTrace(trace: Trace): void {
   const store = traces.getStore();
   if (store) store.trace = trace;
@@ -30,7 +30,7 @@ const knownFlags = 0b11;
 
 /**
  * Reads `traceparent` and `tracestate`. Versions after 00 may have more fields at the end.
- * @returns undefined if `traceparent` is absent or invalid, which is no error (section 3.2.2)
+ * @returns undefined if `traceparent` is absent or invalid, which is not an error (section 3.2.2)
  */
 export function readTrace(traceparent: unknown, tracestate: unknown): Trace | undefined {
   if (typeof traceparent !== 'string') return undefined;

@@ -11,7 +11,7 @@ function describeBound(origin: string, bound: unknown, side: 'least' | 'most', i
 }
 
 /**
- * The message of an issue without one in its schema: the end of a sentence that begins with the place.
+ * The message of an issue whose schema has none: the rest of a sentence that begins with the place.
  * @returns undefined for issues that `issuesOf` describes by their code
  */
 export function zodMessage(issue: RawIssue): string | undefined {
