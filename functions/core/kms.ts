@@ -21,7 +21,10 @@ const firstPauseMs = 100;
 /** Responses after which a retry may succeed. */
 const isTransient = (status: number, name: string): boolean => status >= 500 || /Throttl|LimitExceeded|RequestTimeout/.test(name);
 
-/** The KMS operations that the gate uses: the SDK's client would be a fifteenth of each function that verifies PATs. */
+/**
+ * The KMS operations that the gate uses: the SDK's client would be a fifteenth of each function that verifies PATs. `AWS_ENDPOINT_URL_KMS` overrides
+ * the endpoint.
+ */
 export function openKms({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('kms', region), credentials }: KmsAccess = {}) {
   const send = openSignedRequests(requestTimeoutMs, { service: 'kms', region, ...(credentials && { credentials }) });
   const url = new URL(endpoint);

@@ -28,11 +28,11 @@ export const planned = <T>(action: LoggedChange['action'], id: string, result: T
   writes: () => writes,
 });
 
-/** Changes to agents by admins: each is one transaction with its entry in the log. */
+/** Changes to agents by admins: each is one transaction, including its log entry. */
 export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
   return {
     /**
-     * Lets an agent have PATs, whether or not it has asked for approval. Without a key, this is the key that has the id, or the only one that waits under it.
+     * Approves an agent, whether or not it has asked for approval. Without a key, approves the key that has the id, or the only one that waits under it.
      * @returns undefined if there is no such key
      * @throws ApiError CONFLICT if several keys wait and none is named, the id belongs to another key, or the agent or its key is blocked
      */
@@ -41,7 +41,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
       return log.change<AgentItem | undefined>(by, async (read) => {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
         if (agent?.block !== undefined) throw blockedAlready();
-        // a later attempt must not approve a key that has come since
+        // a retry must not approve a key that has appeared since
         key ??= agent?.thumbprint ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
         if (key === undefined) return noChange(undefined);
         if (agent?.thumbprint !== undefined) {
@@ -61,8 +61,8 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
     },
 
     /**
-     * Blocks an id, whether or not a key has it, and the key that has it. From then on, the agent neither gets nor uses a PAT. A key that waits
-     * under the id of another is blocked without the id.
+     * Blocks an id, whether or not a key has it, and the key that has it: the agent can neither get nor use PATs. A key that waits under the id
+     * of another key is blocked without the id.
      * @param reason - for admins
      */
     block: (by: Admin, { agentId: named, thumbprint }: FoundAgent, reason: string): Promise<AgentItem> =>
@@ -98,7 +98,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
       let seen: string | undefined;
       return log.change<true | undefined>(by, async (read) => {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
-        // a later attempt must not lift a block that has come since
+        // a retry must not lift a newer block
         seen ??= agent?.block;
         if (agent?.block === undefined || agent.block !== seen || isOfAnother(agent, thumbprint)) return noChange(undefined);
         const [key, nowMs] = [keyOf(agent), Date.now()];
@@ -130,7 +130,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
       return log.change<true | undefined>(by, async (read) => {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
         const { agent_id = agentId, thumbprint } = agent ?? {};
-        // a later attempt must not take the id from a key that has got it since
+        // a retry must not take the id from a key that has been bound since
         named ??= thumbprint;
         if (agent !== undefined && thumbprint !== undefined && named === thumbprint) {
           const [key] = await read<AgentKeyItem>([keys.agentKey(thumbprint)]);
@@ -144,7 +144,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
       });
     },
 
-    /** Empties the queue for approval: earlier requests no longer count, and expire. */
+    /** Empties the approval queue: earlier requests are void, and expire. */
     clearWaiting: (by: Admin): Promise<void> =>
       log.change<void>(by, async (read) => {
         const [queue] = await read<QueueItem>([keys.waitingAgents()]);
@@ -158,7 +158,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
 
 const only = (waiting: { thumbprint: string }[]): string | undefined => (waiting.length === 1 ? waiting[0]?.thumbprint : undefined);
 
-/** Deletes the record if no key has the id. */
+/** Lifts the block of an id, and deletes its record if no key has the id. */
 function lift(key: Key, agent: AgentItem, nowMs: number): Write[] {
   const { agent_id, thumbprint, blocked_key } = agent;
   const when = asSeen(agent);

@@ -18,15 +18,15 @@ export interface AgentItem extends Item {
   revoked_at?: number;
   /** a PAT has been issued with a proof of possession, so every later one needs a proof too */
   proof?: true;
-  /** that the agent was verified for when it got its last PAT */
+  /** domain that the agent was verified for when it got its last PAT */
   domain?: string;
-  /** the approved domain that let it in without approval of its own: it gets PATs only while it is verified for an approved one or this one */
+  /** approved domain that admitted the agent without its own approval: it gets PATs only while it is verified for this or an approved domain */
   admitted_by?: string;
   /** unique to this block */
   block?: string;
   blocked_at?: number;
   block_reason?: string;
-  /** when the last block ended: what waited then is void */
+  /** when the last block was lifted: calls that were waiting then are void */
   unblocked_at?: number;
   blocked_key?: string;
   /** when the agent's entry in the list of active agents expires */
@@ -41,7 +41,7 @@ export interface BoundAgent extends AgentItem {
   generation: string;
 }
 
-/** The record of a key, under every agent_id. */
+/** The record of a key, whatever its agent_ids. */
 export interface AgentKeyItem extends Item {
   /** the blocks of agents with this key: it may be blocked under several ids */
   blocked_by?: Set<string>;
@@ -67,7 +67,7 @@ export interface AgentRecords {
   key: AgentKeyItem | undefined;
   /** if the agent shares the agent_id of another key: the record of that agent_id */
   idOwner?: AgentItem | undefined;
-  /** the request still counts; set only at issue */
+  /** whether the request for approval is still valid; set only at issue */
   isWaiting?: boolean;
   wait?: WaitingItem | undefined;
   /** whether an admin has approved the domain that it is verified for; read only at issue */
@@ -79,7 +79,7 @@ export interface Presented {
   agentId: string;
   thumbprint: string;
   nowMs: number;
-  /** that it is verified for */
+  /** domain that it is verified for */
   domain?: string | undefined;
 }
 
@@ -88,19 +88,19 @@ export interface FoundAgent {
   thumbprint?: string | undefined;
 }
 
-/** An agent is forgotten this long after its last PAT. */
+/** How long an agent is remembered after its last PAT. */
 export const agentLifeSeconds = 90 * 24 * 3_600;
 
 export const keyOf = (agent: AgentItem | undefined): string | undefined => agent?.thumbprint ?? agent?.blocked_key;
 
-/** Whether the agent needs no approval any more: an earlier PAT or an admin has bound the id to its key, or its domain is approved. */
+/** Whether the agent needs no further approval: an earlier PAT or an admin has bound the id to its key, or its domain is approved. */
 export const isApproved = (
   { agent, isDomainApproved }: AgentRecords,
   { thumbprint, domain }: Omit<Presented, 'agentId' | 'nowMs'>,
 ): boolean =>
   isDomainApproved === true || (agent?.thumbprint === thumbprint && (agent.admitted_by === undefined || agent.admitted_by === domain));
 
-/** Whether the agent or its key has been unblocked since then, in milliseconds since the epoch. */
+/** Whether the agent or its key has been unblocked at or after `sinceMs`, in milliseconds since the epoch. */
 export const isUnblockedSince = ({ agent, key, idOwner }: AgentRecords, sinceMs: number): boolean =>
   [agent, key, idOwner].some((record) => (record?.unblocked_at ?? 0) >= sinceMs);
 
@@ -110,10 +110,10 @@ export const isOfAnother = (agent: AgentItem | undefined, thumbprint: string | u
 export const isBlocked = ({ agent, key, idOwner }: AgentRecords): boolean =>
   agent?.block !== undefined || idOwner?.block !== undefined || (key?.blocked_by?.size ?? 0) > 0;
 
-/** The id in records and PATs of an agent that shares its agent_id. */
+/** The id, in records and PATs, of an agent that shares its agent_id. */
 export const sharedIdOf = (agentId: string, thumbprint: string): string => `${agentId}~${thumbprint}`;
 
-/** The agent_id that the agent sends. */
+/** The agent_id that the agent presents, which may be a shared one. */
 function presentedId(agentId: string, thumbprint: string): string {
   const suffix = sharedIdOf('', thumbprint);
   return agentId.endsWith(suffix) && agentId !== suffix ? agentId.slice(0, -suffix.length) : agentId;
@@ -140,15 +140,15 @@ export const toAgentRecords = ([key, idOwner, agent]: (Item | undefined)[]): Age
 });
 
 /**
- * The condition that an agent has not changed since it was read, as far as changes of agents depend on it: a key that gets the id comes with a new
- * generation, and of a blocked agent only the block and the key matter.
+ * The condition that an agent is unchanged since it was read, in the members that decide about changes: a newly bound key always has a new
+ * generation; if the agent is blocked, only the block and the key matter.
  */
 export const asSeen = (agent: AgentItem | undefined): Condition[] =>
   ['block', ...(agent?.block ? ['blocked_key'] : ['generation', ...(agent?.generation ? ['proof'] : [])])].map((name) =>
     agent?.[name] === undefined ? ['absent', name] : ['=', name, agent[name]],
   );
 
-/** When an agent and its list entries expire. Entries live longer, so they are rarely rewritten. */
+/** When an agent and its list entries expire. Entries live longer, so that they are rarely rewritten. */
 export function lifeFrom(nowMs: number): { expires_at: number; listed_until: number } {
   const nowSeconds = Math.floor(nowMs / 1000);
   return { expires_at: nowSeconds + agentLifeSeconds, listed_until: nowSeconds + 2 * agentLifeSeconds };

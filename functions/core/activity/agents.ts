@@ -7,10 +7,7 @@ import { openApplicants } from './applicants.ts';
 import { list, resolve } from './find-agents.ts';
 import { findWaiting } from './waiting-agents.ts';
 
-/**
- * The agents of the table.
- * @param log - of this deployment; only changes by admins are written to it
- */
+/** @param log - receives changes by admins only */
 export function openAgents(table: Table, log: Pick<ChangeLog, 'change'> = openChangeLog(table)) {
   return {
     ...openApplicants(table),

@@ -20,12 +20,12 @@ export interface BindRequest extends Presented {
   mustBeApproved: boolean;
 }
 
-/** Whether the key's record must be written so that a proof is required from now on. */
+/** Whether the key's record must be written to require proofs from now on. */
 const lacksProof = (key: AgentKeyItem | undefined, nowMs: number): boolean =>
   !key?.proof || (key.expires_at ?? 0) <= nowMs / 1000 + agentLifeSeconds / 2;
 
 /**
- * Binds the id to the key in one transaction, or records another issue of a PAT in one update.
+ * Binds the id to the key in one transaction or, if it is bound already, records the issue of another PAT in one update.
  * @returns undefined if the id belongs to another key, is blocked, needs a proof or an approval, or has changed since it was read
  */
 export async function bind(
@@ -51,12 +51,20 @@ export async function bind(
   }
   if (!hasProof && agent?.proof) return undefined;
   const { agent_id = agentId, generation = newUlid(), first_seen = nowMs } = agent ?? {};
-  const comesByDomain = mustBeApproved && !isBound && domain !== undefined;
-  const bound = { agent_id, thumbprint, generation, first_seen, listed_until, ...issued, ...(comesByDomain && { admitted_by: domain }) };
+  const isAdmittedByDomain = mustBeApproved && !isBound && domain !== undefined;
+  const bound = {
+    agent_id,
+    thumbprint,
+    generation,
+    first_seen,
+    listed_until,
+    ...issued,
+    ...(isAdmittedByDomain && { admitted_by: domain }),
+  };
   const proof = { proof: true, expires_at };
   const outcome = await table.transact([
     { update: keys.agent(agentId), set: bound, remove: withoutDomain, when: asSeen(agent) },
-    ...(comesByDomain ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
+    ...(isAdmittedByDomain ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
     ...listActive(agent_id, thumbprint, listed_until),
     hasProof
       ? { update: keys.agentKey(thumbprint), set: proof, when: [['absent', 'blocked_by']] }

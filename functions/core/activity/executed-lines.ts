@@ -19,20 +19,20 @@ const batch = z.object({
 
 export const isDelivery = (event: unknown): boolean => typeof event === 'object' && event !== null && 'awslogs' in event;
 
-/** Age up to which executions are counted, in milliseconds. Lambda keeps trying to deliver for six hours, CloudWatch Logs for a day. */
+/** Maximum age of executions that are counted, in milliseconds. Lambda retries deliveries for six hours, CloudWatch Logs for a day. */
 export const countedMs = 2 * 24 * 3_600_000;
 
-/** Maximum clock difference between two functions, in milliseconds. */
+/** Maximum clock skew between two functions, in milliseconds. */
 const skewMs = 5 * 60_000;
 
 /**
- * The executions that a delivery of CloudWatch Logs reports. Lines that cannot be counted are left out, and logged by their number.
- * @throws if it is no delivery of CloudWatch Logs
+ * The executions in a delivery from CloudWatch Logs. Lines that cannot be counted are left out, and their numbers are logged.
+ * @throws if the event is not such a delivery
  */
 export function readExecuted(event: unknown, nowMs: number): Executed[] {
   const { awslogs } = delivery.parse(event);
   const { messageType, logEvents } = batch.parse(JSON.parse(gunzipSync(Buffer.from(awslogs.data, 'base64')).toString()));
-  // CloudWatch Logs tries with a CONTROL_MESSAGE whether it reaches the function
+  // CloudWatch Logs sends a CONTROL_MESSAGE to test whether it reaches the function
   if (messageType !== 'DATA_MESSAGE') return [];
   const left = { malformed: 0, too_old: 0, in_future: 0 };
   const executed = logEvents.flatMap(({ timestamp: at, message }) => {

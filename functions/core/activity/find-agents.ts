@@ -18,7 +18,7 @@ const maxIds = 40;
 
 const isThumbprint = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
-/** The agent_ids that a key has, is blocked with, or waits under. */
+/** The agent_ids that a key is bound to, is blocked with, or waits under. */
 async function idsOf(table: Table, thumbprint: string, nowMs: number): Promise<string[]> {
   const { pk, sk: end } = keys.agentKey(thumbprint);
   const ids: string[] = [];
@@ -35,8 +35,8 @@ async function idsOf(table: Table, thumbprint: string, nowMs: number): Promise<s
 }
 
 /**
- * Resolves an id, a key, or both to an agent. A shared id and a key mean the agent of that key. An unknown agent that is named by its key alone gets
- * the id that it would have if it shared an empty one, which nobody can present.
+ * Resolves an id, a key, or both to an agent. A shared id with a key resolves to that key's agent. An unknown agent that is named by its key alone
+ * gets the id that it would have under an empty shared agent_id, which no agent can present.
  * @returns undefined if there is no such agent
  * @throws ApiError CONFLICT if the key has several ids, or the id belongs to another key
  */
@@ -69,14 +69,14 @@ export async function resolve(table: Table, { agentId, thumbprint, mayBeNew }: N
 
 export interface AgentPage {
   agents: (AgentItem | WaitingItem)[];
-  /** of waiting agents: requests dropped to make room since the queue was last cleared */
+  /** for waiting agents: number of requests dropped to make room since the queue was last cleared */
   displaced?: number;
   next?: string;
 }
 
 /**
- * A page of the agents of one state in the order of their folded ids; it may hold fewer than `count` although more follow.
- * @param after - the agent_id that the page follows; for waiting agents, the place in the queue
+ * A page of the agents in one state, ordered by folded id. It may contain fewer than `count` although more follow.
+ * @param after - the last agent_id of the previous page; for waiting agents, the place in the queue
  */
 export async function list(table: Table, state: AgentState, after: string | undefined, count: number, nowMs: number): Promise<AgentPage> {
   if (state === 'pending') return listWaiting(table, after, count, nowMs);

@@ -10,13 +10,12 @@ type Stored = Key & Item & Executed & { expires_at: number };
 const hourMs = 3_600_000;
 const hourOf = (timeMs: number): number => Math.floor(timeMs / hourMs) * hourMs;
 
-/** Partitions that one page looks into at most: those of 25 hours. */
+/** Maximum number of partitions read for one page: those of 25 hours. */
 const maxPartitions = 200;
 
-/** Hours that are read at the same time. */
-const hoursAtOnce = 6;
+const parallelHours = 6;
 
-/** Where a page ends: the partition, and the key of its last execution; without one, the partition is read. */
+/** Where the next page begins: in this partition, after the key `sk`, or at the start of the partition without one. */
 interface Cursor {
   hourMs: number;
   shard: number;
@@ -36,12 +35,12 @@ const toRecorded = ({ pk, sk, at, expires_at, ...line }: Stored): RecordedExecut
   started_at: line.started_at ?? new Date(at).toISOString(),
 });
 
-/** Executions and refusals as `usage.ts` keeps them. */
+/** Reads the executions and refusals that `usage.ts` keeps. */
 export function openHistory(table: Pick<Table, 'query'>) {
   return {
     /**
-     * A page of those that ended from `fromMs` to before `toMs`. A page may hold none although others follow.
-     * @returns next - what the next page is `after`, if there may be one
+     * A page of the executions that ended at or after `fromMs` and before `toMs`. It may be empty although others follow.
+     * @returns `next`: the value of `after` for the next page, if there may be one
      */
     async page({ fromMs, toMs, after, count }: { fromMs: number; toMs: number; after?: string | undefined; count: number }) {
       const executions: RecordedExecution[] = [];
@@ -60,11 +59,11 @@ export function openHistory(table: Pick<Table, 'query'>) {
       return { executions, next: undefined };
     },
 
-    /** All of the last hours up to `toMs`, back to `fromMs` or until they are more than `most`. @returns since when they are complete */
+    /** Reads hour by hour from `toMs` back to `fromMs`, or until there are more than `most`. @returns since when they are complete */
     async readBack(fromMs: number, toMs: number, most: number): Promise<{ executions: RecordedExecution[]; sinceMs: number }> {
       const executions: RecordedExecution[] = [];
-      for (let end = hourOf(toMs) + hourMs; end > fromMs; end -= hoursAtOnce * hourMs) {
-        const hours = Array.from({ length: hoursAtOnce }, (_, at) => end - (at + 1) * hourMs).filter((hour) => hour + hourMs > fromMs);
+      for (let end = hourOf(toMs) + hourMs; end > fromMs; end -= parallelHours * hourMs) {
+        const hours = Array.from({ length: parallelHours }, (_, at) => end - (at + 1) * hourMs).filter((hour) => hour + hourMs > fromMs);
         const pks = hours.flatMap((hour) => shards.map((shard) => keys.executed(hour, shard, '').pk));
         const found = (await readPartitions<Stored>(table, pks)).filter(({ at }) => at >= fromMs && at < toMs);
         executions.push(...found.map(toRecorded));

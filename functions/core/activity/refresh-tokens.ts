@@ -9,11 +9,11 @@ export interface RefreshGrant {
   /** RFC 8707 */
   resource: string;
   policy: string;
-  /** of the agent, so that revoking it also ends the family */
+  /** generation of the agent, so that revoking the agent also ends the family */
   generation: string;
 }
 
-/** A family that was ended for good has no `current`, which no digest equals. */
+/** A family that was ended for good has no `current`, so that no token matches it. */
 interface FamilyItem extends Item {
   grant: RefreshGrant;
   current: string;
@@ -26,14 +26,14 @@ export interface FoundToken {
   digest: string;
 }
 
-/** How long a family that was ended for good is remembered, in seconds; longer than any request that could start it. */
+/** How long a family that was ended for good is remembered, in seconds; longer than any request that could still start it. */
 const endedSeconds = 3_600;
 
 const tokenPattern = /^([\w-]{43})\.([\w-]{43})$/;
 
 /**
- * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once, and replaced by the next of its family. Using one again ends the family, because it
- * may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
+ * The refresh tokens of sign-in (RFC 6749 section 6). Each is used once and replaced by the next of its family. Reuse ends the family, because the
+ * token may be stolen (RFC 9700 section 4.14.2). Only digests are stored.
  */
 export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 'delete'>) {
   const keyOf = (family: string) => keys.refreshFamily(digestOf(family));
@@ -58,8 +58,8 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
       const current = digestOf(secret);
       const item = { ...keyOf(family), grant, current, expires_at: secondsAfter(nowMs, lifeSeconds) };
       // a retry after a lost response recognises its own write
-      const isBegun = await table.put(item, { when: [['any', ['absent', 'pk'], ['=', 'current', current]]] });
-      return isBegun ? `${family}.${secret}` : undefined;
+      const isStarted = await table.put(item, { when: [['any', ['absent', 'pk'], ['=', 'current', current]]] });
+      return isStarted ? `${family}.${secret}` : undefined;
     },
 
     /** Finds the current token of a family. Presenting an earlier one ends the family. */
@@ -75,7 +75,7 @@ export function openRefreshTokens(table: Pick<Table, 'get' | 'put' | 'update' | 
     },
 
     /**
-     * Replaces a token by the next one. Only one of several requests with it succeeds; the others end the family.
+     * Replaces a token by the next one. Of several requests with the same token, one succeeds; the others end the family.
      * @returns undefined if the token has been used
      */
     async rotate({ family, digest }: FoundToken): Promise<string | undefined> {

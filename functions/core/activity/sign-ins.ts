@@ -26,7 +26,7 @@ interface SessionItem extends Item, Person {
 
 interface CodeItem extends Item {
   grant: AuthorizationGrant;
-  /** of refresh tokens; cannot be derived from the code */
+  /** family of refresh tokens; cannot be derived from the code */
   family: string;
   expires_at: number;
 }
@@ -41,7 +41,7 @@ const codeSeconds = 60;
 
 const consentSeconds = 90 * 24 * 3_600;
 
-/** Minimum time between two reads of client descriptions for one person, in seconds; slightly more than the read's time limit. */
+/** Duration of a person's lease to read a client's document, in seconds; longer than the timeout of the read. */
 const readingSeconds = 5;
 
 export const newSecret = (): string => randomBytes(32).toString('base64url');
@@ -66,11 +66,11 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
     },
 
     /**
-     * Runs work that waits for an untrusted address, one at a time for each person, so that nobody can occupy many instances of a function.
+     * Runs work that waits for an untrusted server, one at a time per person, so that nobody can occupy many instances of a function.
      * @throws ApiError SERVICE_UNAVAILABLE while such work is running for the person
      */
     async oneAtATime<T>({ subject }: Person, nowMs: number, work: () => Promise<T>): Promise<T> {
-      // no secret of a session has this digest
+      // no session secret has this digest
       const key = keys.session(digestOf(`reading for ${subject}`));
       const by = randomUUID();
       const now = Math.floor(nowMs / 1_000);

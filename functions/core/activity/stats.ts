@@ -18,7 +18,7 @@ const periods = {
 
 /** Reads the totals that `usage.ts` keeps. */
 export function openExecutionStats(table: Table, now: () => number = Date.now) {
-  /** @param changed - hours and days whose parts have changed since they were added up */
+  /** @param changed - hours and days whose parts have changed since they were rolled up */
   async function readSlots(level: Level, dimension: StatsDimension, slots: readonly number[], changed: Record<Level, Set<number>>) {
     const whole = new Set(slots.filter((slot) => !changed[level].has(slot)));
     const items = await readPartitions<Totals & { slot: number }>(

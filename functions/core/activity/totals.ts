@@ -9,8 +9,8 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /**
- * Totals are kept by the minute, by the hour and by the day: how long a slot is and how long its totals are kept, in milliseconds. Slots are made
- * from those of the level below, which therefore outlive the age up to which executions are counted.
+ * Totals per minute, hour and day: the length of a slot, and the retention of its totals, in milliseconds. Slots are summed from those of the level
+ * below, which are therefore kept for longer than `countedMs`.
  */
 export const levels = {
   minute: { slotMs: minuteMs, retentionMs: 4 * dayMs },
@@ -45,7 +45,7 @@ const latencyName = (durationMs: number): string => {
   return `latency_${at < 0 ? latencyLimits.length : at}`;
 };
 
-/** Whether the service failed or refuses the gate itself, rather than this call. */
+/** Whether the service failed, or rejected the gate itself rather than this call. */
 const isUpstreamFailure = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || [401, 403, 429].includes(status);
 
@@ -77,7 +77,7 @@ export function addUp(all: readonly Counted[]): Counted {
   return sum;
 }
 
-/** Sums by the members of a dimension. */
+/** Sums per value of a dimension. */
 export function addUpBy(dimension: StatsDimension, all: readonly Counted[]): (Counted & { id: string })[] {
   const names = dimensions[dimension];
   const counted = dimension === 'intent' ? all.filter(({ intent_uid }) => intent_uid !== undefined) : all;

@@ -10,10 +10,10 @@ import { addUpBy, type Counted, countOne, dimensionNames, type Level, levels, sl
 /** Marks the totals of a slot as out of date. */
 type Mark = Key & Item & { slot: number; version: string };
 
-/** Parallel writes. */
+/** Number of parallel writes. */
 const batchSize = 25;
 
-/** Partitions per hour: one could not take all executions of a busy gate. */
+/** Partitions per hour: a single one would be too slow for a busy gate. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 
 /** How long executions are kept, in milliseconds. */
@@ -22,21 +22,21 @@ export const keptMs = recordedDays * 24 * 3_600_000;
 const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointAt(execution_id.length - 1) ?? 0) % shards.length;
 
 /**
- * Counts executions from the log: each exactly once, although deliveries are repeated, come late and in any order, and every step may fail.
+ * Counts each logged execution exactly once, although deliveries are repeated, late and out of order, and every step may fail.
  *
  * 1. `keep` writes each execution under its id, so that a repetition changes nothing, and then marks its minute. It succeeds only if all
- *    that is written: otherwise the delivery is repeated.
- * 2. `rollUp`, once a minute, computes the totals of each marked minute from all its executions, puts them in place of the former ones,
- *    marks the hour, and only then removes the mark of the minute, unless it has been set anew since it was read. Hours are made of minutes and
- *    days of hours in the same way, once they are over.
+ *    writes do; otherwise the delivery is repeated.
+ * 2. `rollUp`, once a minute, recomputes the totals of each marked minute from all its executions, replaces the previous totals, marks the
+ *    hour, and only then removes the minute's mark, unless it has been set again since it was read. Once they are over, hours are summed from
+ *    minutes and days from hours in the same way.
  *
- * No total is ever increased, so that every step can be repeated. A slot only gains executions: totals with fewer of them are older and replace nothing.
+ * No total is ever incremented, so that every step can be repeated. A slot only gains executions: totals with fewer are older and replace nothing.
  */
 export function openUsage(table: Table, now: () => number = Date.now) {
   const forEach = async <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => {
     for (let at = 0; at < all.length; at += batchSize) await Promise.all(all.slice(at, at + batchSize).map(write));
   };
-  /** The items of a slot, which shares its partition with others: their keys begin with that of an item without an id. */
+  /** The items of one slot of a partition: their keys begin with the key of an item without an id. */
   const readSlot = async <T extends Item>({ pk, sk }: Key): Promise<T[]> =>
     (await Array.fromAsync(pagesOf<T>(table, pk, { range: ['begins', sk] }))).flat();
   const mark = (key: Key, slot: number) => table.put({ ...key, slot, version: randomUUID() });
@@ -72,7 +72,7 @@ export function openUsage(table: Table, now: () => number = Date.now) {
     }
   }
 
-  /** Slots that are not over yet are computed from the level below on every read. */
+  /** Slots that are not over yet are summed from the level below on every read. */
   async function rollUpSlots(level: 'hour' | 'day'): Promise<void> {
     const { slotMs, below } = levels[level];
     const marks = await readPartitions<Mark>(table, [keys.changedSlot(level, 0).pk]);

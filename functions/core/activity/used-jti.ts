@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 
-/** How long a record outlives its document, in case clocks differ. */
+/** How long a record outlives its document, to tolerate clock skew. */
 const sweepAfterSeconds = 3_600;
 
 /** Used jtis, by signer. */
 export const openUsedJtis = (table: Table) => ({
   /**
-   * Uses up a jti; false if it has been used before.
+   * Marks a jti as used.
+   * @returns false if it has been used before
    * @param signer - keeps the jtis of different signers and purposes apart
    * @param expiresAt - when the document expires, in seconds since the epoch
    */

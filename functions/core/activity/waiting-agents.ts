@@ -5,22 +5,22 @@ import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { type AgentItem, idOfKey, type Presented, type WaitingItem } from './agent.ts';
 
-/** Size of the queue for approval. When it is full, the oldest request is dropped. */
+/** Size of the approval queue. When it is full, the oldest request is dropped. */
 export const maxWaiting = 1_000;
 
 /** Lifetime of a request for approval, in seconds. */
 const waitSeconds = 7 * 24 * 3_600;
 
 /**
- * The queue of agents that wait for approval: a ring of {@link maxWaiting} slots, so that requests cannot make it grow. Each waiting agent has a
- * record and, as a copy of it, a slot.
+ * The approval queue: a ring buffer of {@link maxWaiting} slots, so that requests cannot make it grow. Each waiting agent has a record, and a
+ * copy of it in a slot.
  */
 export interface QueueItem extends Item {
   /** number of requests ever made */
   asked?: number;
-  /** requests with lower numbers no longer count */
+  /** requests with lower numbers are void */
   cleared?: number;
-  /** requests dropped to make room since then */
+  /** requests dropped to make room since the queue was last cleared */
   displaced?: number;
 }
 
@@ -52,24 +52,24 @@ export async function listWaiting(table: Table, after: string | undefined, count
 }
 
 /**
- * Ends the waiting of a key under an id, or makes sure that it does not wait. A request that counts gives up its slot too: later on, another one may
- * have that slot.
+ * Removes a key's request for approval under an id, or checks that there is none. Only a valid request gives up its slot too: that of a void one
+ * may belong to another request.
  */
-export function endWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, counts = false): Write[] {
+export function endWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, isValid = false): Write[] {
   const key = keys.waiting(agentId, thumbprint);
   if (!wait) return [{ check: key, when: [['absent', 'pk']] }];
   const when: Condition[] = [['=', 'number', wait.number]];
-  return [{ delete: key, when }, ...(counts ? [{ delete: slotKey(wait.number), when }] : [])];
+  return [{ delete: key, when }, ...(isValid ? [{ delete: slotKey(wait.number), when }] : [])];
 }
 
-/** Plans the end of a request for approval, if there is one. */
+/** Plans the removal of a request for approval, if there is one. */
 export async function planEnd(read: Read, agentId: string, thumbprint: string) {
   const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
-  const counts = isWaiting(wait, queue, Date.now());
-  return { wait: counts ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, counts) };
+  const isValid = isWaiting(wait, queue, Date.now());
+  return { wait: isValid ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, isValid) };
 }
 
-/** Adds an agent to the queue for approval, unless it is there. Its id stays unbound. */
+/** Adds an agent to the approval queue, unless it is queued already. Its id stays unbound. */
 export const ask = (table: Table, presented: Presented): Promise<void> =>
   persist(async () => ((await tryToAsk(table, presented)) ? { value: undefined } : undefined), table.pause);
 
@@ -81,7 +81,7 @@ async function tryToAsk(table: Table, { agentId, thumbprint, nowMs, domain }: Pr
   const number = queue?.asked ?? 0;
   const before = await table.get<WaitingItem>(slotKey(number));
   const displaced = before && isWaiting(before, queue, nowMs) ? before : undefined;
-  // it has been given that slot since
+  // a concurrent attempt has already queued this agent in that slot
   if (displaced?.thumbprint === thumbprint && keys.agent(displaced.agent_id).pk === key.pk) return true;
   const asked = {
     agent_id: agentId,
@@ -106,12 +106,12 @@ async function tryToAsk(table: Table, { agentId, thumbprint, nowMs, domain }: Pr
     { put: { ...key, ...asked }, when: [wait ? ['=', 'number', wait.number] : ['absent', 'pk']] },
     { put: { ...slotKey(number), ...asked } },
     idOfKey(thumbprint, agentId, asked.expires_at),
-    ...(displaced ? leave(displaced) : []),
+    ...(displaced ? removeRequest(displaced) : []),
   ]);
   return outcome === true;
 }
 
-const leave = ({ agent_id, thumbprint, number }: WaitingItem): Write[] => [
+const removeRequest = ({ agent_id, thumbprint, number }: WaitingItem): Write[] => [
   { delete: keys.waiting(agent_id, thumbprint), when: [['=', 'number', number]] },
   { delete: keys.idOfKey(thumbprint, agent_id) },
 ];

@@ -4,7 +4,7 @@ import { type Action, type LambdaHandler, serve } from '../http/serve.ts';
 import { type Admin, requireFullAdmin } from './admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './verify-admin.ts';
 
-/** An action for all admins; it has to refuse what is outside an admin's namespaces. */
+/** An action for all admins; it has to enforce namespaces itself. */
 export type AdminAction = (admin: Admin, request: ApiRequest) => Promise<ApiResponse>;
 
 /** An action for full admins; others get ApiError FORBIDDEN. */

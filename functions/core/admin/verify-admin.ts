@@ -17,11 +17,11 @@ export interface AdminSettings {
   adminScope: string;
 }
 
-/** Identifies the admin of a request; throws if it is not an admin's. */
+/** Identifies the admin who sent a request; throws if the sender is not an admin. */
 export type VerifyAdmin = (request: ApiRequest) => Promise<Admin>;
 
 /**
- * Admins are the members of the group `admins` and of the groups of namespaces, and machine clients with the scopes of the same names.
+ * Admins are members of the group `admins` or of a namespace's group, and machine clients with the corresponding scopes.
  * Only Cognito access tokens are accepted, never ID tokens or attributes that users can write.
  * @returns a check that throws ApiError UNAUTHORIZED (no token or a bad one), FORBIDDEN (not an admin) or SERVICE_UNAVAILABLE (no key set)
  */
@@ -42,8 +42,8 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
 
 /**
  * Verifies access tokens that a user pool has issued to certain app clients.
- * @param refuse - makes the error for a token that is not such a one
- * @returns a check that throws what `refuse` makes, or ApiError SERVICE_UNAVAILABLE (no key set)
+ * @param refuse - creates the error for any other token
+ * @returns a check that throws the result of `refuse`, or ApiError SERVICE_UNAVAILABLE (no key set)
  */
 export function openAccessTokenVerifier(userPoolId: string, clientId: string[], refuse: (cause?: unknown) => Error) {
   const verifier = CognitoJwtVerifier.create({ userPoolId, tokenUse: 'access', clientId }, { jwksCache: openKeySet() });
@@ -53,7 +53,7 @@ export function openAccessTokenVerifier(userPoolId: string, clientId: string[], 
         ? unavailable('The key set of the user pool, which verifies the token, cannot be fetched. Try again after Retry-After.', error)
         : refuse(error);
     });
-    // to the library, a token without an expiry never expires
+    // the library accepts tokens without an expiry
     if (!Number.isSafeInteger(claims.exp)) throw refuse();
     return claims;
   };

@@ -14,10 +14,10 @@ import { changeLogFromEnvironment } from '../registry/change-log.ts';
 import { tableFromEnvironment } from '../table/table.ts';
 
 /**
- * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path has
- * {@link noAgentId} in the place of an id. Clients rewrite paths (`..` is the usual victim), so an id that they change goes into the query.
- * @throws ApiError INVALID_PARAMETER if path and query differ; NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and key are not
- * of one agent
+ * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path contains
+ * {@link noAgentId} instead, for ids that HTTP clients would rewrite in a path (such as `..`).
+ * @throws ApiError INVALID_PARAMETER if path and query differ; NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and key
+ * belong to different agents
  */
 export async function requireAgent(
   request: ApiRequest,
@@ -34,7 +34,7 @@ export async function requireAgent(
       { path: '/agent_id', problem: `must equal the agent_id in the path, or the path must have ${noAgentId} instead` },
     ]);
   const agentId = inPath === noAgentId ? namedInQuery : inPath;
-  // an id of nothing but white space and invisible characters folds to none
+  // an id of white space and invisible characters folds to the empty string
   if (agentId !== undefined && (!isAgentId(agentId) || foldName(agentId) === '')) throw noSuchAgent();
   const found = await agents.resolve({ agentId, thumbprint, mayBeNew }, Date.now());
   if (!found) throw noSuchAgent();

@@ -27,7 +27,7 @@ export function openApprovals(table: Table) {
 
   return {
     /**
-     * The calls that an admin may decide about, oldest first.
+     * The calls that an admin may decide, oldest first.
      * @param after - id of the call that the page follows
      * @returns `next` if more may follow: the id of the last one
      */
@@ -55,11 +55,11 @@ export function openApprovals(table: Table) {
 
 export type Approvals = ReturnType<typeof openApprovals>;
 
-/** What admins decide about calls that wait for approval. */
+/** Decisions by admins about calls that wait for approval. */
 export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
   return {
     /**
-     * Decides about a call with one transaction, which also enters the log. Of any number of decisions, one takes effect.
+     * Decides a call in one transaction, including the log entry. Of several decisions, only one takes effect.
      * @param reason - of a denial, for the agent
      * @throws ApiError CONFLICT if it has been decided or has expired
      */
@@ -72,7 +72,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
         const { until = 0 } = item;
         if (until <= nowMs) throw expired();
         const by_whom = { decision, decided_by: nameOf(by), decided_at: new Date(nowMs).toISOString() };
-        // an approval in the last second leaves the worker as long to begin as any other
+        // even an approval in the last second leaves the worker enough time to start
         const next =
           decision === 'approve'
             ? ({ state: 'queued', until: Math.max(until, nowMs + longestStartMs) } as const)

@@ -24,8 +24,8 @@ export function openCredentials(vault: Vault) {
   const cache = new QuickLRU<string, Credential>({ maxSize: 1_000, maxAge: freshMs });
   return {
     /**
-     * The credential that a service's record speaks of: exactly the version that it names, however long ago another one was read.
-     * @throws ApiError SERVICE_UNAVAILABLE if it cannot be read, also if it is not there: a call must not go out without it
+     * The version of a service's credential that its record names, even if another version is cached.
+     * @throws ApiError SERVICE_UNAVAILABLE if it cannot be read or is missing: no call may be sent without it
      */
     async read(serviceId: string, { version }: Pick<StoredCredential, 'version'>): Promise<Credential> {
       const id = `${serviceId} ${version}`;
@@ -46,8 +46,8 @@ export function openCredentials(vault: Vault) {
 export type Credentials = ReturnType<typeof openCredentials>;
 
 /**
- * The credential that an admin gives.
- * @param origins - where it may be sent
+ * Converts an admin's input to a credential.
+ * @param origins - that may receive it
  */
 export function makeCredential({ header_name, header_value, next, ...input }: CredentialInput, origins: string[]): Credential {
   const single = header_name !== undefined && header_value !== undefined ? { [header_name]: header_value } : {};

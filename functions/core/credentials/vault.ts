@@ -16,7 +16,7 @@ import { JsonProtocol11 } from '../json-protocol.ts';
 import { lighten } from '../lean-client.ts';
 import { serviceEndpoint } from '../signed-request.ts';
 
-/** Time limit of one operation with all its retries, in milliseconds. */
+/** Timeout of one operation including retries, in milliseconds. */
 const operationTimeoutMs = 2_500;
 
 interface SecretsSettings extends Omit<SecretsManagerClientConfig, 'endpoint' | 'region'> {
@@ -24,7 +24,7 @@ interface SecretsSettings extends Omit<SecretsManagerClientConfig, 'endpoint' | 
   region?: string;
 }
 
-/** `AWS_ENDPOINT_URL_SECRETS_MANAGER` redirects it. */
+/** `AWS_ENDPOINT_URL_SECRETS_MANAGER` overrides the endpoint. */
 export const openSecretsClient = ({ region = process.env.AWS_REGION ?? '', endpoint, ...settings }: SecretsSettings = {}) =>
   lighten(
     new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), ...settings, region, protocol: JsonProtocol11 as never }),
@@ -33,7 +33,7 @@ export const openSecretsClient = ({ region = process.env.AWS_REGION ?? '', endpo
 
 /**
  * AWS Secrets Manager: named secrets with their two newest versions.
- * @param prefix - what the names of all secrets of this deployment begin with, for example `intent-gate/prod/services/`
+ * @param prefix - of the names of this deployment's secrets, for example `intent-gate/prod/services/`
  */
 export function openSecretsManager(prefix: string, client: SecretsManagerClient = openSecretsClient()) {
   const overwrite = (id: string, secret: string) =>
@@ -41,8 +41,9 @@ export function openSecretsManager(prefix: string, client: SecretsManagerClient 
 
   return {
     /**
-     * @param version - the newest without it
-     * @throws ApiError SERVICE_UNAVAILABLE if it cannot be reached: no answer is not the same as no secret
+     * @param version - default: the newest
+     * @returns undefined if there is no such secret
+     * @throws ApiError SERVICE_UNAVAILABLE if Secrets Manager cannot be reached
      */
     read: (name: string, version?: string) =>
       reach(async () => {

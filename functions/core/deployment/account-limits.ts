@@ -23,7 +23,7 @@ export function findConcurrencyProblem(reserved: number, free: number): AccountP
   };
 }
 
-/** API Gateway needs a role to write logs, and refuses stages with logs without one. */
+/** API Gateway needs a role to write logs, and rejects stages that log without one. */
 export function findLogRoleProblem(managesRole: boolean, hasRole: boolean): AccountProblem | undefined {
   if (managesRole || hasRole) return undefined;
   return {
@@ -37,7 +37,7 @@ export interface AccountNeeds {
   managesApiLogRole: boolean;
 }
 
-/** A limit of the account that would fail the deployment minutes later. If the account cannot be read, the deployment goes on. */
+/** Finds an account limit that would fail the deployment minutes later. If the account cannot be read, the deployment continues. */
 export async function findAccountObjection({ reservedConcurrency, managesApiLogRole }: AccountNeeds): Promise<string | undefined> {
   try {
     const { unreserved, hasApiLogRole } = await readAccountLimits(process.env.AWS_REGION ?? '');

@@ -10,7 +10,7 @@ function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: Gua
     : `adopt.${part}: this stack has its own. Only a new stack takes over what another left: delete this one, which keeps its data unless retainData is false, then deploy.`;
 }
 
-/** The signing key must stay in the list, and a new one must have been published before. */
+/** The signing key must stay in the list, and a new one must already be published. */
 function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string | undefined {
   const [current, wanted] = [then.SigningKeys, now.SigningKeys];
   const [signing = ''] = current;
@@ -29,9 +29,9 @@ function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string 
 }
 
 /**
- * Why CloudFormation must not go on, because data or users would be exchanged for others, or because every PAT in circulation would become
- * invalid. The reason says what to deploy instead.
- * @returns undefined if it may go on
+ * Why CloudFormation must not continue: data or users would be exchanged for others, or every PAT in circulation would become invalid. The
+ * reason says what to deploy instead.
+ * @returns undefined if it may continue
  */
 export function findObjection(event: Pick<CloudFormationCustomResourceEvent, 'RequestType' | 'ResourceProperties'>): string | undefined {
   if (event.RequestType !== 'Update' || !('OldResourceProperties' in event)) return undefined;

@@ -10,7 +10,7 @@ const adoption = z.object({
   signingKeys: z.record(z.string(), z.string()).default({}),
 });
 
-/** Settings that need care to change, as the stack passes them. */
+/** Settings whose changes are checked, as the stack passes them. */
 export const guardedSettings = z.object({
   SigningKeys: z.array(z.string()).min(1),
   VoidPats: z.enum(['true', 'false']),
@@ -21,12 +21,12 @@ export type GuardedSettings = z.infer<typeof guardedSettings>;
 
 const digestOf = (settings: GuardedSettings): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
 
-/** Whether these settings are the ones that `voidPats` replaced. A failed deployment may return to no others. */
+/** Whether these settings are the ones that `voidPats` replaced: a failed deployment may roll back to those only. */
 export const isWayBack = (id: string, wanted: GuardedSettings): boolean => id.endsWith(`-from-${digestOf(wanted)}`);
 
 /**
- * The id of what is agreed to. A refusal names another id than what stands, too: CloudFormation then rolls back by the deletion of the new
- * one. If it asks for the change back all the same, the id says that this is what stands.
+ * The physical id of the settings. A refusal returns the new id too, so that CloudFormation rolls back by deleting the new resource. If it requests
+ * an update to the old settings instead, their id equals the current one, so that nothing is checked.
  */
 export function idOf(event: CloudFormationCustomResourceEvent): string {
   const now = guardedSettings.parse(event.ResourceProperties);

@@ -13,7 +13,7 @@ export const readPage = (): string => readFileSync(beside('page.html'), 'utf8');
 
 export const readConsole = (): string => readFileSync(beside('console.html'), 'utf8');
 
-/** A file that the pages load. Names are only compared with existing files, and never become part of a path. */
+/** A file that the pages load. Names are compared with those of existing files and never become part of a path. */
 export function readAsset(name: string): string | undefined {
   const folder = beside('assets/');
   const found = readdirSync(folder).find((known) => known === name);

@@ -7,10 +7,10 @@ export const policyPlace = '<!-- policy -->';
 export const deploymentPlace = '<!-- deployment -->';
 
 export interface Deployment {
-  /** the gate's address for itself, which policies and proofs name */
+  /** the gate's public address, which policies and proofs name */
   publicUrl: string;
   signIn?: {
-    /** of the user pool's sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
+    /** address of the user pool's sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
     domain: string;
     clientId: string;
   };
@@ -34,7 +34,7 @@ export const fillPolicy = (page: string, policy: Policy, baseUrl: string): strin
 export const fillConsole = (page: string, deployment: Deployment): string =>
   page.replace(deploymentPlace, () => escapeHtml(JSON.stringify(deployment)));
 
-/** An HTML page that runs only its own files. @param directives - more directives of its Content-Security-Policy */
+/** An HTML page that runs only the gate's own scripts. @param directives - further directives of its Content-Security-Policy */
 export const scriptedPage = (text: string, directives: readonly string[]): ApiResponse => ({
   status: 200,
   text,

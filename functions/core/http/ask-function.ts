@@ -8,12 +8,12 @@ import type { ApiResponse } from './response.ts';
 import type { Action } from './serve.ts';
 
 export interface Asked {
-  /** of the endpoint, which takes a JSON body unless the method is GET */
+  /** path of the endpoint, which takes a JSON body unless the method is GET */
   path: string;
   timeoutMs: number;
 }
 
-const passedOn = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
+const forwardedHeaders = ['Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'];
 
 const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.string(), z.string()), body: z.string() });
 
@@ -40,7 +40,7 @@ export function askFunction(nameOrArn: string, { path, timeoutMs }: Asked): Acti
     const content: unknown = JSON.parse(body);
     if (statusCode < 300) return { status: statusCode, body: content };
     const { code, message, details } = errorBody.parse(content).error;
-    const relayed = passedOn.flatMap((header) => (headers[header] === undefined ? [] : [[header, headers[header]]]));
+    const relayed = forwardedHeaders.flatMap((header) => (headers[header] === undefined ? [] : [[header, headers[header]]]));
     throw new ApiError(code, message, { status: statusCode, headers: Object.fromEntries(relayed), ...(details && { details }) });
   };
 }

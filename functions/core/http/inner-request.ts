@@ -13,8 +13,8 @@ export interface InnerCall {
 }
 
 /**
- * The request that a client of the endpoint would have sent. Path, base URL and `http` stay those of the HTTP request, which a proof of possession
- * names (RFC 9449).
+ * The request that a client of the endpoint would have sent. Path, base URL and `http` stay those of the HTTP request, to which a proof of possession
+ * is bound (RFC 9449).
  */
 export function innerRequest(
   request: ApiRequest,

@@ -3,7 +3,7 @@ import type { ApiRequest } from './request.ts';
 
 /**
  * The `Link` header of a page (RFC 8288): `next` and `prev`, with the query of the request.
- * @param next - more query parameters of the next page's link
+ * @param next - additional query parameters of the next page's link
  */
 export function pageLinks(
   request: ApiRequest,
@@ -25,7 +25,7 @@ export function pageLinks(
   return links.length > 0 ? { Link: links.join(', ') } : {};
 }
 
-/** The `Link` header of an unnumbered page: the query of the request with the parameters of `next`, or no header if they are undefined. */
+/** The `Link` header of a page with a cursor: the query of the request with the parameters `next`, or no header if all of them are undefined. */
 export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
   const query = new URLSearchParams(request.queryValues());
   const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));

@@ -1,14 +1,14 @@
 import { ApiError } from '../api-error.ts';
 import { describeCause, log } from '../log.ts';
 
-/** The loggable part of an error: the code of a refusal says enough. */
+/** The loggable cause of an error. A refusal without a cause is described by its code. */
 export const causeOf = (error: unknown): Record<string, unknown> => {
   const cause = error instanceof ApiError ? error.cause : error;
   return cause === undefined || cause === null ? {} : { cause: describeCause(cause) };
 };
 
 /**
- * Logs how a request was answered. A failure of the gate is an error without `fault`, which alarms count; a failure of an upstream has it, and pages nobody.
+ * Logs how a request was answered. A failure of the gate is logged as an error, which alarms count; a failure of an upstream as info, with `fault`.
  * @param error - what was thrown, if anything; anything but an ApiError is answered as INTERNAL_SERVER_ERROR
  */
 export function logAnswer(message: 'answered' | 'tool', entry: Record<string, unknown>, error: unknown): void {

@@ -11,12 +11,12 @@ const maxBodyBytes = 256 * 1024;
 /** A request, independent of the gateway's format. */
 export interface ApiRequest {
   method: string;
-  /** below the base URL, undecoded */
+  /** path below the base URL, not decoded */
   path: string;
-  /** the matched path of the API, with its variables */
+  /** the route that was matched, with its variables */
   route: string;
   requestId: string;
-  /** what a proof of possession is for: the HTTP request itself, whatever is done within it */
+  /** the HTTP request itself, to which a proof of possession is bound, whatever is done within it */
   http: { method: string; usedProofs: Set<string> };
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
@@ -26,7 +26,7 @@ export interface ApiRequest {
   header(name: string): string | undefined;
   /** every value of a header, by its lower-case name */
   headerValues(name: string): string[];
-  /** query parameters, without empty ones; one that `schema` knows and that is repeated is refused with 400 */
+  /** the query parameters that `schema` knows, without empty ones; a repeated one is refused with 400 */
   query<T extends z.ZodObject>(schema: T): z.output<T>;
   /** every query parameter, unparsed, the first value of each */
   queryValues(): Record<string, string>;
@@ -35,7 +35,7 @@ export interface ApiRequest {
   body<T extends z.ZodType>(schema: T): z.output<T>;
   /** the fields of a form, like `query` */
   form<T extends z.ZodObject>(schema: T): z.output<T>;
-  /** stands for an `Idempotency-Key` if the request has none, and what it asks for is done later */
+  /** default `Idempotency-Key` of a deferred call */
   keyIfDeferred?: string;
   /** whether `If-Match` has one of these entity tags, or is absent */
   ifMatch(...etags: string[]): boolean;
@@ -122,8 +122,8 @@ function decodeSegment(segment: string): string {
 }
 
 /**
- * Names of these parameters in other APIs. Unknown parameters are ignored, but ignoring one of these would give a wrong answer: everything, unfiltered, or
- * always the first page.
+ * Names that other APIs give to these parameters. Unknown parameters are ignored, but ignoring one of these would return a wrong result: everything,
+ * unfiltered, or always the first page.
  */
 const otherNames: Record<string, { parameter: string; advice: string }> = {
   ...Object.fromEntries(

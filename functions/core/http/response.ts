@@ -10,7 +10,7 @@ export interface ApiResponse {
   body?: unknown;
   /** sent unchanged instead of `body`; `headers` must have its Content-Type */
   text?: string;
-  /** the same for content that is not text */
+  /** like `text`, for binary content */
   bytes?: Uint8Array;
   headers?: Record<string, string>;
 }

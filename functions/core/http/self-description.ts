@@ -12,7 +12,7 @@ export const ownLinks = ({ protocol, baseUrl, isSignInOffered }: GateAddress): R
   ...(isSignInOffered && { 'mcp-sign-in': `${baseUrl}/mcp/sign-in` }),
 });
 
-/** A link set (RFC 9264) of what describes the API, in the relations of RFC 8631 and RFC 9727. */
+/** A link set (RFC 9264) of the API's descriptions, with the relations of RFC 8631 and RFC 9727. */
 export const apiCatalog = ({ baseUrl, isSignInOffered }: GateAddress): object => ({
   linkset: [
     {

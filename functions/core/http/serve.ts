@@ -19,11 +19,11 @@ export interface ServeSettings {
   /** replaces `proto` in error references */
   protocol: string;
   baseUrl?: string;
-  /** origins whose pages may read answers, separated by commas */
+  /** origins whose pages may read responses (CORS), separated by commas */
   allowedOrigins?: string;
 }
 
-/** Time reserved for answering that an invocation has timed out, in milliseconds. */
+/** Time reserved for the response to an invocation that times out, in milliseconds. */
 const answeringMs = 500;
 
 /** When an invocation is running out of time, middy aborts the handler's signal and throws this. */
@@ -61,7 +61,7 @@ export function serve(
     withinTrace(readTrace(joined(event, 'traceparent'), joined(event, 'tracestate')), () => handle(event, context));
 }
 
-/** Makes a Lambda handler for work in the background. A failed run is an error of the function, which alarms cover. */
+/** Makes a Lambda handler for background work. A failed run is a function error, which alarms cover. */
 export function serveSchedule(
   run: (event: unknown, remainingMs: () => number) => Promise<void>,
 ): (event: unknown, context: Context) => Promise<void> {
@@ -142,7 +142,7 @@ const accessLog = (): Middleware => {
   return { before: start, after: write, onError: write };
 };
 
-/** Logs one line for each run. Lambda gets the error. */
+/** Logs one line per run. Errors are passed on to Lambda. */
 const runLog = (): middy.MiddlewareObj<unknown, void, Error, Context, Internal> => ({
   before: start,
   after: ({ internal }) => log.info('ran', { duration_ms: durationMs(internal) }),

@@ -8,26 +8,26 @@ import { capabilitiesKey, type Era } from './revision.ts';
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
 
-/** How the client of a tool call can wait for one that is made later. */
+/** How the client of a tool call can wait for it if it is deferred. */
 export interface Abilities {
   era: Era;
-  /** the client takes a task in place of a result (2026-07-28), or has asked for one (2025-11-25) */
+  /** the client accepts a task instead of a result (2026-07-28), or has requested one (2025-11-25) */
   tasks: boolean;
-  /** the client opens pages for its person */
+  /** the client can open URLs for its user */
   urls: boolean;
-  /** names the call if it is made later and its caller has not named it; the same when the client sends it again */
+  /** default idempotency key if the call is deferred; the same when the client repeats the call */
   key: string;
-  /** what the person said to a page that an earlier answer to this call named; undefined if there was none */
+  /** what the user answered when an earlier response to this call named a page; undefined if none did */
   answered: JsonValue | undefined;
 }
 
-/** Whether a task is what was asked for: then nobody waits for the call. */
+/** Whether a legacy client has requested a task: the response then does not wait for the call. */
 export const isTaskOfLegacy = ({ era, tasks }: Abilities): boolean => era === 'legacy' && tasks;
 
-/** A legacy client declares its capabilities once. The server keeps nothing, so the id of the session tells them again. */
+/** A legacy client declares its capabilities once. The server is stateless, so the session id repeats them. */
 const urlSession = /^urls-[0-9a-f-]{36}$/;
 
-/** The header that starts a session with a legacy client that opens pages; others need none. */
+/** The header that starts a session with a legacy client that can open URLs; others need no session. */
 export const sessionHeaders = ({ capabilities }: JsonObject): Record<string, string> =>
   isObject(within(capabilities, 'elicitation', 'url')) ? { 'Mcp-Session-Id': `urls-${randomUUID()}` } : {};
 
@@ -45,7 +45,7 @@ export function readAbilities(era: Era, params: JsonObject, request: ApiRequest)
     };
   }
   const session = request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
-  // the client sends the very same call again after its person has seen the page
+  // the client repeats exactly the same call once its user has seen the page
   const { pat: _, ...named } = isObject(params.arguments) ? params.arguments : {};
   const key = session === undefined ? newKey() : `mcp-${canonicalDigest([session, named])}`;
   return { era, tasks: isObject(params.task), urls: session !== undefined, key, answered: undefined };
@@ -53,7 +53,7 @@ export function readAbilities(era: Era, params: JsonObject, request: ApiRequest)
 
 const newKey = (): string => `mcp-${randomUUID()}`;
 
-/** Clients send back what an earlier answer had, or anything. */
+/** Clients should return the `requestState` of an earlier response, but may send anything. */
 function requireKey(requestState: JsonValue): string {
   if (typeof requestState === 'string' && idempotencyKey.test(requestState)) return requestState;
   throw new RpcError(

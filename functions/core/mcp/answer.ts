@@ -36,7 +36,7 @@ const describeTool = ({ name, title, description, annotations, input }: Tool) =>
   annotations: { title, ...annotations },
 });
 
-/** A legacy client may ask for a task, but only of such tools. */
+/** A legacy client may request a task only from tools that declare `taskSupport`. */
 const describeLegacyTool = (tool: Tool) => ({
   ...describeTool(tool),
   ...(tool.isDeferrable && { execution: { taskSupport: 'optional' } }),
@@ -51,7 +51,7 @@ function allowAnything({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchem
 type Method = (params: JsonObject, request: ApiRequest) => object | Promise<object>;
 
 /**
- * Answers messages of the Model Context Protocol, without state. For these few methods the official server package would add 350 KB to the
+ * Answers messages of the Model Context Protocol statelessly. For these few methods, the official server package would add 350 KB to the
  * bundle, execute batches, and echo parts of requests in its errors. The tests use the official client.
  * @param version - of the product
  */
@@ -73,7 +73,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     return runTool(tool, args, request, client, longPoll);
   };
 
-  /** Reads the call that a task stands for. */
+  /** Reads the deferred call behind a task. */
   const readCall = async ({ taskId }: JsonObject, request: ApiRequest): Promise<ApiResponse & { taskId: string }> => {
     const id = typeof taskId === 'string' ? taskId : '';
     try {
@@ -89,7 +89,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     return readTask(era, taskId, answer, request.requestId);
   };
 
-  /** Answers with the result of a task; waits for it only briefly. */
+  /** Returns the result of a task, for which it waits only briefly. */
   const readTaskResult: Method = async (params, request) => {
     const read = async () => findEnd(await readCall(params, request), request.requestId);
     const ended = await longPoll(read, request);
@@ -97,14 +97,14 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     return withMeta(ended.result, relatedTo(String(params.taskId)));
   };
 
-  /** Takes note of what changes nothing: a call has nothing to ask of its client, and only admins stop it. */
+  /** Accepts a message without effect: a call needs no input from its client, and only admins can stop it. */
   const acknowledge: Method = async (params, request) => {
     await readCall(params, request);
     return {};
   };
 
   const initialize: Method = ({ protocolVersion }) => ({
-    protocolVersion: agreeOn(protocolVersion),
+    protocolVersion: negotiate(protocolVersion),
     capabilities: capabilities.legacy,
     serverInfo,
     instructions,
@@ -165,7 +165,7 @@ const withMeta = (result: object, more: object) => ({
 const notEnded = 'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.';
 
 /** The requested revision if it is supported, else the newest (2025-11-25, "Version Negotiation"). */
-const agreeOn = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];
+const negotiate = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];
 
 function readBody(request: ApiRequest) {
   try {
@@ -176,13 +176,13 @@ function readBody(request: ApiRequest) {
   }
 }
 
-/** Whether the connection has no PAT, an expired one, or one for an earlier policy. The host can fix that, but a model cannot. */
-const isOfConnection = ({ details: { reason } }: ApiError, request: ApiRequest): boolean =>
+/** Whether the connection has no PAT, an expired one, or one for an earlier policy. The host can fix that; the model cannot. */
+const needsOtherPat = ({ details: { reason } }: ApiError, request: ApiRequest): boolean =>
   reason === 'pat_missing' ||
   reason === 'pat_of_connection' ||
   (reason === 'policy_changed' && request.header('authorization') !== undefined);
 
-/** Whether a request came to the address for hosts that sign people in. `/mcp` itself never requires a sign-in. */
+/** Whether a request was sent to the address for hosts that sign people in. `/mcp` itself never requires a sign-in. */
 const isSigningIn = ({ path }: ApiRequest): boolean => path.replace(/\/$/, '') === signInPath;
 
 /** Tells a host where to get a token (RFC 9728 section 5.1). */
@@ -192,7 +192,7 @@ const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Recor
 
 /**
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
- * @throws RpcError with 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
+ * @throws RpcError 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
  */
 async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: Abilities, longPoll: LongPoll): Promise<object> {
   const entry = { request_id: request.requestId, tool: tool.name };
@@ -203,16 +203,16 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     logAnswer('tool', entry, error);
-    if (isTaskOfLegacy(client) || (isSigningIn(request) && isOfConnection(error, request))) throw asRpcError(error, request, tool.name);
+    if (isTaskOfLegacy(client) || (isSigningIn(request) && needsOtherPat(error, request))) throw asRpcError(error, request, tool.name);
     return describeRefusal(explainRefusal(tool.name, error, request.requestId));
   }
 }
 
-/** A refusal as an error of the protocol: of a task, whose result is no place for it, or with 401 of a connection that needs another PAT. */
+/** A refusal as a protocol error: for a task, which has no result yet, or with 401 for a connection that needs another PAT. */
 function asRpcError(error: ApiError, request: ApiRequest, tool = 'execute_intent'): RpcError {
   const explained = explainRefusal(tool, error, request.requestId);
   const { message } = explained.error;
-  if (!isSigningIn(request) || !isOfConnection(error, request))
+  if (!isSigningIn(request) || !needsOtherPat(error, request))
     return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
   const advice = `${message} Let the person you work for sign in: this host can ask them to. Otherwise: ${explained.next}`;
   return new RpcError('unauthorized', advice, { status: 401, data: explained, headers: challengeHeaders(error, request) });

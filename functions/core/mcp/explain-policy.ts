@@ -4,7 +4,7 @@ import { describePolicy } from '../policy/describe.ts';
 
 /**
  * The policy in words, and how to accept it.
- * @param isFreshRequired - whether a bare signature will not do
+ * @param isFreshRequired - whether bare signatures are rejected
  */
 export function explainPolicy(policy: object, baseUrl: string, isFreshRequired: boolean): { data: object; text: string } {
   const inWords = describePolicy(policy as Policy, baseUrl);

@@ -1,6 +1,6 @@
 import type { BriefIntent } from '../../../schemas/intent.ts';
 
-/** A tool's answer contains its data twice, as text and as structure; this keeps it below 8 KB. */
+/** Maximum size of a tool's data. A result contains them twice, as text and as structure: less than 8 KB in total. */
 const maxDataBytes = 3_400;
 
 /** Lengths of summaries to try, in characters. */

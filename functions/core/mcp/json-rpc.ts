@@ -18,11 +18,11 @@ const rpcCodes = {
   headerMismatch: -32020,
   unsupportedProtocolVersion: -32022,
   urlElicitationRequired: -32042,
-  /** of this server: a tool needs a PAT, which the host gets when its person signs in */
+  /** specific to this server: a tool needs a PAT, which the host gets when its user signs in */
   unauthorized: -32041,
 } as const;
 
-/** A mistake in the protocol itself, as opposed to a call that a tool refuses. */
+/** A protocol error, as opposed to a call that a tool refuses. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -30,7 +30,7 @@ export class RpcError extends Error {
   readonly data: object | undefined;
   readonly headers: Record<string, string>;
 
-  /** @param status - of the HTTP answer, 400 by default */
+  /** @param status - HTTP status, default 400 */
   constructor(
     code: keyof typeof rpcCodes,
     message: string,

@@ -6,8 +6,8 @@ import { createTask } from './tasks.ts';
 import type { PendingCall } from './tool.ts';
 
 /**
- * Answers a call that is made later: with a task if the client takes one, else with the page that shows it if the client opens pages, else with words.
- * @throws RpcError for a legacy client that opens pages
+ * Answers a deferred call: with a task if the client accepts one, else with the approval page if the client can open URLs, else with text.
+ * @throws RpcError for a legacy client that can open URLs
  */
 export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest, longPoll: LongPoll): Promise<object> {
   const { state, isOfConnection } = call;
@@ -18,7 +18,7 @@ export async function answerPending(call: PendingCall, client: Abilities, reques
   return (isSoon && (await longPoll(call.readEnd, request))?.result) || explain(call);
 }
 
-/** Sends the person to the page that shows the call (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */
+/** Asks the client to open the approval page (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */
 function elicit({ executionId, key }: PendingCall, { era }: Abilities, { baseUrl }: ApiRequest): object {
   const message = 'A person has to approve this call. The page shows it to the admins of this gate, who decide there.';
   const params = { mode: 'url', message, url: `${baseUrl}/console#/approvals/${executionId}` };
@@ -30,7 +30,7 @@ function elicit({ executionId, key }: PendingCall, { era }: Abilities, { baseUrl
   });
 }
 
-/** Says how to ask again. */
+/** Explains in text how to repeat the call. */
 function explain({ state, key }: PendingCall): object {
   const isWaiting = state.status === 'waiting';
   const happened = isWaiting

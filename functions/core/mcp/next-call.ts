@@ -34,7 +34,7 @@ const nextCallsOfExecute: Partial<Record<ErrorCode, string>> = {
 
 const tellPerson = 'Tell the person you work for';
 
-/** Other parameters can only help with a service that refuses them (422). */
+/** Other parameters can help only if the service rejected these (422). */
 function afterFailure({ status, details }: ApiError): string {
   if (status === 422)
     return 'Look at upstream_status and upstream_body if they are given. Correct the parameters, or search_intents for another intent.';

@@ -5,10 +5,10 @@ import { nextCall } from './next-call.ts';
 import type { ToolOutput } from './tool.ts';
 import { inToolTerms } from './tool-terms.ts';
 
-/** What a tool found, as MCP passes it on. */
+/** The output of a tool as an MCP result. */
 export function describeOutput({ data, text = escapeHiddenInJson(JSON.stringify(data)), remarks = [], headers = {} }: ToolOutput): object {
   const content = [text, ...remarks].map((one) => ({ type: 'text', text: one }));
-  // for programs: a model need not read the receipt of an execution
+  // the receipt is for programs, not for models
   const { 'Execution-Receipt': receipt, 'Execution-Receipt-Salts': salts } = headers;
   const meta = receipt && { _meta: { 'intent-gate/execution-receipt': receipt, 'intent-gate/execution-receipt-salts': salts } };
   return { content, structuredContent: data, isError: false, ...meta };

@@ -50,7 +50,7 @@ function requireHeader(name: string, value: string | undefined, expected: unknow
   if (value !== expected) throw new RpcError('headerMismatch', `The header ${name} must be sent and match the body.`);
 }
 
-/** Names beyond visible ASCII travel as `=?base64?...?=` (the same page, "Value Encoding"). */
+/** Names beyond visible ASCII are encoded as `=?base64?...?=` (MCP 2026-07-28, Streamable HTTP, "Value Encoding"). */
 function decodeHeader(value: string | undefined): string | undefined {
   const [, encoded] = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(value ?? '') ?? [];
   return encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8');

@@ -8,13 +8,13 @@ import { describeOutput, describeRefusal, explainRefusal, remarksOn } from './re
 import type { Era } from './revision.ts';
 import type { Ended } from './tool.ts';
 
-/** Says which task a message belongs to (2025-11-25, "Associating Task-Related Messages"). */
+/** Associates a message with its task (2025-11-25, "Associating Task-Related Messages"). */
 export const relatedTo = (taskId: string) => ({ 'io.modelcontextprotocol/related-task': { taskId } });
 
 const lifeMs = 24 * 3_600_000;
 const pollIntervalMs = 2_000;
 
-/** The members of a task that both revisions have under their own names. */
+/** The members of a task, under the names that the revision gives them. */
 function describeTask(era: Era, taskId: string, status: string, statusMessage: string): object {
   const names = era === 'modern' ? { ttlMs: lifeMs, pollIntervalMs } : { ttl: lifeMs, pollInterval: pollIntervalMs };
   const lastUpdatedAt = new Date().toISOString();
@@ -24,7 +24,7 @@ function describeTask(era: Era, taskId: string, status: string, statusMessage: s
 const describePending = (state: PendingExecution): string =>
   state.status === 'waiting' ? `Waiting for a person's approval until ${state.expires_at}` : 'The call is being made';
 
-/** What stands for a result that comes later (2025-11-25, "Tasks"; 2026-07-28, extension `io.modelcontextprotocol/tasks`). */
+/** The response that announces a task instead of a result (2025-11-25, "Tasks"; 2026-07-28, extension `io.modelcontextprotocol/tasks`). */
 export function createTask(era: Era, executionId: string, state: PendingExecution): object {
   const task = describeTask(era, executionId, 'working', describePending(state));
   return era === 'modern' ? { resultType: 'task', ...task } : { task };
@@ -42,7 +42,7 @@ export function readTask(era: Era, executionId: string, answer: ApiResponse, req
   };
 }
 
-/** The end of a call from the answer of `GET /api/executions/{id}`; undefined if it has not ended. */
+/** The outcome of a call, from the response of `GET /api/executions/{id}`; undefined if it has not ended. */
 export const findEnd = (answer: ApiResponse, requestId: string): Ended | undefined =>
   ['waiting', 'working'].includes((answer.body as ExecutionState).status) ? undefined : endOf(answer, requestId);
 

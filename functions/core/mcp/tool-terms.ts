@@ -1,4 +1,4 @@
-/** Endpoints and headers, and how tools call them. Applied to the gate's own texts, never to a service's. */
+/** Endpoints and headers, and what tools call them. Applied to the gate's own messages, never to a service's. */
 const terms: readonly [RegExp, string][] = [
   [/GET \/api\/intents\/search/g, 'search_intents'],
   [/GET \/api\/intents\/\{intent_uid\}(\?view=full)?/g, 'get_intent'],
@@ -9,10 +9,10 @@ const terms: readonly [RegExp, string][] = [
 ];
 
 /**
- * Rewrites a message for models, which can call tools, but no endpoints.
+ * Rewrites a message for models, which can call tools but not endpoints.
  * @param retryAfter - value of the header `Retry-After`
  */
 export function inToolTerms(text: string, retryAfter?: string): string {
   const wait = retryAfter === undefined ? 'a few seconds' : retryAfter === '1' ? '1 second' : `${retryAfter} seconds`;
-  return terms.reduce((said, [term, own]) => said.replace(term, own), text).replace(/Retry-After( seconds)?/g, wait);
+  return terms.reduce((message, [term, toolTerm]) => message.replace(term, toolTerm), text).replace(/Retry-After( seconds)?/g, wait);
 }

@@ -4,28 +4,28 @@ import type { ApiRequest } from '../http/request.ts';
 import type { JsonObject } from '../json.ts';
 import type { Abilities } from './abilities.ts';
 
-/** How a call has ended, as the result of its tool. */
+/** The outcome of a call, as the result of its tool. */
 export interface Ended {
   result: object;
-  /** of a refusal */
+  /** message of a refusal */
   message?: string;
 }
 
-/** A call that is made later. */
+/** A deferred call. */
 export interface PendingCall {
   executionId: string;
   state: PendingExecution;
   /** the idempotency key under which the same call may be sent again */
   key: string;
-  /** whether the PAT is that of the connection, so that its later requests may ask for the call */
+  /** whether the call used the connection's PAT, so that later requests of the connection can read it */
   isOfConnection: boolean;
-  /** whether the caller does not want to wait */
+  /** whether the caller asked not to wait */
   isAsked: boolean;
   /** Reads its outcome; undefined if it has none yet. */
   readEnd(): Promise<Ended | undefined>;
 }
 
-/** The result of a tool: data and, if the data do not speak for themselves, a text. */
+/** A tool result: structured data, plus a text summary where the data alone would not be clear. */
 export interface ToolOutput {
   data: object;
   text?: string;
@@ -33,7 +33,7 @@ export interface ToolOutput {
   remarks?: string[];
   /** headers of the answer, some of which go into the `_meta` of the result */
   headers?: Record<string, string> | undefined;
-  /** the call is made later */
+  /** set if the call is deferred */
   pending?: PendingCall;
 }
 
@@ -51,7 +51,7 @@ export interface Tool {
   description: string;
   annotations: ToolAnnotations;
   input: z.ZodObject;
-  /** what it does may be done later */
+  /** whether its calls can be deferred */
   isDeferrable?: boolean;
   /** @throws ApiError */
   run(args: JsonObject, request: ApiRequest, client: Abilities): Promise<ToolOutput>;

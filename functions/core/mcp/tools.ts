@@ -20,7 +20,7 @@ import { remarksOn } from './result.ts';
 import { findEnd } from './tasks.ts';
 import type { Tool, ToolAnnotations, ToolOutput } from './tool.ts';
 
-/** The endpoints behind the tools: each is implemented once, there. */
+/** The endpoints that implement the tools. */
 export interface Endpoints {
   searchIntents: Action;
   getIntent: Action;
@@ -30,7 +30,7 @@ export interface Endpoints {
   getExecution: Action;
 }
 
-/** Hosts with strict schemas send null for every argument that they leave out. */
+/** Hosts with strict schemas send null for every omitted argument. */
 const withoutNull = (args: JsonObject): JsonObject => Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
 
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
@@ -45,7 +45,7 @@ const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>):
 
 const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** The endpoints check its form, because their messages are clearer. */
+/** The endpoints check its format, because their messages are clearer. */
 const uidArgument = z.string().meta({ description: 'the intent_uid, as search_intents gives it', pattern: intentUidPattern.source });
 
 const { query, service_name, namespace, tags } = searchQuery.shape;
@@ -104,7 +104,7 @@ export interface ToolOptions {
 }
 
 export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffered }: ToolOptions): Tool[] {
-  const ask = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
+  const callEndpoint = async (action: Action, request: ApiRequest): Promise<object> => (await action(request)).body as object;
 
   return [
     defineTool({
@@ -115,13 +115,13 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       annotations: reading,
       input: searchArguments,
       run: async (args, request) => {
-        // empty means left out, as in a query over HTTP: models fill in every argument
+        // empty arguments are ignored, as in an HTTP query, because models fill in every argument
         const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== '');
         const inner = innerRequest(request, {
           method: 'GET',
           query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
         });
-        return { data: fitHits(briefPage.parse(await ask(endpoints.searchIntents, inner))) };
+        return { data: fitHits(briefPage.parse(await callEndpoint(endpoints.searchIntents, inner))) };
       },
     }),
     defineTool({
@@ -132,7 +132,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       input: z.strictObject({ intent_uid: uidArgument }),
       run: async ({ intent_uid }, request) => {
         const inner = innerRequest(request, { method: 'GET', pathParameters: { intent_uid }, query: { view: 'full' } });
-        return { data: await ask(endpoints.getIntent, inner) };
+        return { data: await callEndpoint(endpoints.getIntent, inner) };
       },
     }),
     defineTool({
@@ -144,10 +144,10 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       input: acceptArguments,
       run: async (args, request) => {
         if (Object.values(args).every((value) => value === undefined)) {
-          const policy = await ask(endpoints.getPolicy, innerRequest(request, { method: 'GET' }));
+          const policy = await callEndpoint(endpoints.getPolicy, innerRequest(request, { method: 'GET' }));
           return explainPolicy(policy, request.baseUrl, isFreshRequired);
         }
-        return { data: await ask(endpoints.issuePat, innerRequest(request, { body: args as JsonObject })) };
+        return { data: await callEndpoint(endpoints.issuePat, innerRequest(request, { body: args as JsonObject })) };
       },
     }),
     defineTool({
@@ -161,10 +161,10 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, respond_async = false, digest, pat }, request, client) => {
         const hasOwnPat = request.headerValues('authorization').length > 0;
         const ofConnection = (reason: string) => ({ reason, ...(isSignInOffered && { sign_in: request.baseUrl + signInPath }) });
-        // text that steers a model must not make the call of one agent or person that of another
+        // a prompt injection must not make the call of one agent or person under the PAT of another
         if (hasOwnPat && pat !== undefined) throw twoPats();
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
-        if (isTaskOfLegacy(client) && pat !== undefined) throw patOfTask();
+        if (isTaskOfLegacy(client) && pat !== undefined) throw patOfTcallEndpoint();
         const isAsked = respond_async || isTaskOfLegacy(client);
         const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
         const inner = innerRequest(request, {
