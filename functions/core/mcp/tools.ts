@@ -164,7 +164,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
         // a prompt injection must not make the call of one agent or person under the PAT of another
         if (hasOwnPat && pat !== undefined) throw twoPats();
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
-        if (isTaskOfLegacy(client) && pat !== undefined) throw patOfTcallEndpoint();
+        if (isTaskOfLegacy(client) && pat !== undefined) throw patOfTask();
         const isAsked = respond_async || isTaskOfLegacy(client);
         const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
         const inner = innerRequest(request, {

@@ -6,13 +6,13 @@ import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { type DocumentOptions, openDocumentReader } from '../relay/fetch-document.ts';
 import { directoryPath } from '../relay/signature.ts';
 
-/** The domain that an agent is verified for. */
+/** Verifies the domains of agents. */
 export interface AgentDirectories {
   /**
    * @param directory - the https origin that the agent names
    * @param thumbprint - of the key that the agent has signed with
-   * @param beforeRead - counts a read, or refuses it
-   * @returns the host of the directory, with a port if it is not that of https
+   * @param beforeRead - counts a read, or throws to refuse it
+   * @returns the host of the directory, with its port unless that is 443
    * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key
    */
   verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string>;
@@ -21,8 +21,7 @@ export interface AgentDirectories {
 const documentLimits = { maxBytes: 64 * 1_024, timeoutMs: 2_000 };
 
 /**
- * A key that a directory has listed counts as listed for this long; one that it has not listed, or a directory that could not be read, is looked for
- * again after {@link retryMs}.
+ * How long a listed key is cached. A key that is not listed, or a directory that could not be read, is looked up again after {@link retryMs}.
  */
 const cacheMs = 60_000;
 const retryMs = 5_000;
@@ -38,7 +37,7 @@ const directorySchema = z.object({
 const refuse = (problem: string) => invalidParameter([{ path: '/agent_directory', problem }]);
 
 interface Known {
-  /** what it lists, or why it could not be read */
+  /** thumbprints of the keys that it lists, or why it could not be read */
   found: ReadonlySet<string> | ApiError;
   readMs: number;
 }

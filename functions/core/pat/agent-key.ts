@@ -24,7 +24,7 @@ const base64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/;
 const sequenceTag = 0x30;
 
 /**
- * Reads `agent_public_key`, ignoring surrounding white space and the kind of line ends.
+ * Reads `agent_public_key`, ignoring surrounding white space and the style of line ends.
  * @throws the error of `refuse` if the key is unreadable, private, too weak or of another kind
  */
 export function readAgentKey(text: string, refuse: RefuseKey): AgentKey {

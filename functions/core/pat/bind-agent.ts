@@ -14,7 +14,7 @@ interface Application {
   thumbprint: string;
   nowMs: number;
   hasProof: boolean;
-  /** that it is verified for */
+  /** domain that it is verified for */
   domain: string | undefined;
 }
 
@@ -23,8 +23,8 @@ interface Found extends Application {
 }
 
 /**
- * Finds the agent of an id and a key. If ids may be shared, a key that uses the id of another is an agent of its own.
- * @throws ApiError POLICY_REJECTED if the agent gets no PAT, INVALID_SIGNATURE if a proof is missing
+ * Finds the agent of an id and a key. If ids may be shared, a key that uses another key's id is a separate agent.
+ * @throws ApiError POLICY_REJECTED if the agent may not get a PAT, INVALID_SIGNATURE if a proof is missing
  */
 export async function findAgent(agents: Applicants, application: Application, rules: BindingRules): Promise<Found> {
   const { agentId, thumbprint, hasProof, domain } = application;
@@ -42,7 +42,7 @@ export async function findAgent(agents: Applicants, application: Application, ru
   return { ...application, records };
 }
 
-/** Binds the agent_id to the key, or puts the agent into the queue for approval. */
+/** Binds the agent_id to the key, or adds the agent to the approval queue. */
 export async function bindAgent(agents: Applicants, application: Application, seen: Found, rules: BindingRules): Promise<BoundAgent> {
   const { isApprovalRequired } = rules;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {

@@ -5,8 +5,8 @@ import { judgedAgent } from './holder.ts';
 import type { VerifyPat } from './verify.ts';
 
 /**
- * The policy as it applies to whoever sends a request that needs no PAT: to the holder of its PAT, if it has a valid one of this policy, else to an agent
- * of which nothing is known.
+ * The policy as it applies to the sender of a request that needs no PAT: to the holder, if the request has a valid PAT for this policy, else to an
+ * unknown agent.
  */
 export const openCallerPolicy =
   (findPolicy: FindPolicy, verifyPat: VerifyPat | undefined) =>

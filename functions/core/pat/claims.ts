@@ -3,16 +3,16 @@ import type { PatClaims } from '../../../schemas/pat.ts';
 import type { BoundAgent } from '../activity/agent.ts';
 import type { CurrentPolicy } from '../policy/policy.ts';
 
-/** How long before its issue a PAT is valid, to allow for clock differences. */
-const clockDifferenceSeconds = 10;
+/** Backdates `nbf` by this much to tolerate clock skew. */
+const clockSkewSeconds = 10;
 
 export interface NewPat {
   baseUrl: string;
   agent: BoundAgent;
   policy: CurrentPolicy;
-  /** every use of the PAT needs a proof of possession */
+  /** whether every use of the PAT needs a proof of possession */
   hasProof: boolean;
-  /** that the agent is verified for */
+  /** domain that the agent is verified for */
   domain: string | undefined;
   /** the client that a person signed in with; absent for agents with keys */
   clientId: string | undefined;
@@ -29,7 +29,7 @@ export function newClaims({ baseUrl, agent, policy, hasProof, domain, clientId, 
     sub: agent.agent_id,
     aud: baseUrl,
     iat,
-    nbf: iat - clockDifferenceSeconds,
+    nbf: iat - clockSkewSeconds,
     exp: iat + lifeSeconds,
     jti: randomUUID(),
     scope,

@@ -7,8 +7,8 @@ const toNumber = (bytes: Uint8Array): bigint => BigInt(`0x${Buffer.from(bytes).t
 const toBytes = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart(2 * halfBytes, '0'), 'hex');
 
 /**
- * Converts a P-256 signature from DER to r||s (RFC 7518 section 3.4). As s and n - s both verify, it chooses the lower one, so that no token
- * has a second spelling.
+ * Converts a P-256 signature from DER to r||s (RFC 7518 section 3.4). As s and n - s both verify, it returns the lower one, so that a token has
+ * only one encoding.
  * @throws TypeError if the bytes are not a strict DER signature with both numbers in range
  */
 export function signatureFromDer(der: Uint8Array): Buffer {
@@ -18,7 +18,7 @@ export function signatureFromDer(der: Uint8Array): Buffer {
   return Buffer.concat([toBytes(r), toBytes(s > order / 2n ? order - s : s)]);
 }
 
-/** @returns the number and where the next element starts */
+/** @returns the number and the offset of the next element */
 function readInteger(der: Uint8Array, at: number): [bigint, number] {
   const length = der[at + 1] ?? 0;
   const bytes = der.subarray(at + 2, at + 2 + length);

@@ -15,11 +15,11 @@ export interface FreshnessOptions {
   isFreshRequired: boolean;
 }
 
-/** Largest difference between `iat` and the clock here, in either direction. */
+/** Maximum difference between `iat` and the gate's clock, in either direction. */
 const maxAgeSeconds = 300;
 const maxJtiLength = 255;
 
-/** Latest `exp` of a document with a `jti`, which is stored until then. */
+/** Maximum remaining life of a document with a `jti`, which is stored until it expires. */
 const maxLifeSeconds = 24 * 3_600;
 
 const isNumericDate = (value: JsonValue | undefined): value is number =>

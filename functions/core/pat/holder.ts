@@ -3,11 +3,11 @@ import { signedInPrefix } from '../../../schemas/agent.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { JudgedAgent } from '../policy/conditions.ts';
 
-/** Who holds a PAT, as its claims say. For an agent with a key, both are the thumbprint of that key. */
+/** The holder of a PAT. For an agent with a key, both members are the thumbprint of that key. */
 export interface Holder {
-  /** the key, or the person with any client: has blocks, counts and budgets */
+  /** the key, or the person with any client: blocks, counts and budgets apply to it */
   principal: string;
-  /** the key, or the person with this client: has rates and idempotency keys */
+  /** the key, or the person with this client: rates and idempotency keys apply to it */
   account: string;
 }
 
@@ -27,7 +27,7 @@ export const toHolder = (agentId: string, thumbprint: string): Holder => ({
   account: accountOf(agentId, thumbprint),
 });
 
-/** What conditions of the policy may ask about the holder of a PAT. */
+/** What conditions of the policy can test about the holder of a PAT. */
 export const judgedAgent = (claims: PatClaims): JudgedAgent => ({
   account: holderOf(claims).account,
   agentId: claims.sub,
@@ -36,7 +36,7 @@ export const judgedAgent = (claims: PatClaims): JudgedAgent => ({
 
 export const holderOf = (claims: PatClaims): Holder => toHolder(claims.sub, 'cnf' in claims ? claims.cnf.jkt : claims.person);
 
-/** The host of a client named by an address; otherwise the client's name. */
+/** The host of a client id that is a URL, otherwise the client id. */
 const clientHost = (clientId: string): string => URL.parse(clientId)?.host || clientId;
 
 /** The agent_id of a person with a client: unavailable to agents with keys, and unique to the client. */

@@ -38,14 +38,14 @@ export interface Applicant<T> {
   hasProof: boolean;
   /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
-  /** Finds the domain that the agent is verified for. Nothing is read or written for the agent before, except that `beforeRead` counts the request. */
+  /** Verifies the agent's domain before anything is read or written for the agent, except that `beforeRead` counts the request. */
   verifyDomain?(beforeRead: () => Promise<void>): Promise<string>;
   countedFor: string;
   /** Last check before anything is written, with the agent's current generation. */
   check?(generation: string | undefined): Promise<unknown>;
-  /** Consumes single-use tokens. From here on, requests count. */
+  /** Consumes single-use tokens. Requests that get this far are counted. */
   useUp?(): Promise<unknown>;
-  /** Runs after signing; if it throws, the PAT is not handed out. */
+  /** Runs after signing; if it throws, the PAT is not returned. */
   complete?(generation: string): Promise<T>;
 }
 
@@ -57,7 +57,7 @@ export interface Issued<T> {
 }
 
 /**
- * Issues PATs to agents and people; the caller has verified what they accepted. Refusals come before writes wherever possible: replays are
+ * Issues PATs to agents and people; the caller has verified that they accepted the policy. Refusals come before writes wherever possible: replays are
  * not counted, and nothing is bound or signed beyond the limit.
  */
 export function openIssuer({ agents, archive, limits, signingKeys, settings }: IssuerParts) {
@@ -74,9 +74,9 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     check,
     useUp,
     complete,
-    ...who
+    ...identity
   }: Applicant<T>): Promise<Issued<T>> {
-    const { agentId, thumbprint, hasProof } = who;
+    const { agentId, thumbprint, hasProof } = identity;
     const message = `Too many PATs have been issued to this ${countedFor}. Use the one you have, or ask again after Retry-After seconds.`;
     const counterOf = (name: string) =>
       countCalls(accountOf(agentId, thumbprint), name, { rate: settings.issueLimitPerHour, period: 3_600 });

@@ -17,14 +17,14 @@ export function openPolicyRefusals(archive: PolicyArchive) {
     try {
       return { details: { reason, policy, ...(earlier && { changes: describeChanges(earlier, current, baseUrl) }) } };
     } catch (error) {
-      // an earlier version of the gate understood other policies
+      // an earlier version of the gate may have accepted a policy that this version cannot read
       if (error instanceof PolicyError) return { details: { reason, policy } };
       throw error;
     }
   }
 
   return {
-    /** 403 at issue, for a genuine signature over something else. @param signed - reference to what may be an earlier policy */
+    /** 403 at issue, for a valid signature over another text. @param signed - reference to the signed text, which may be an earlier policy */
     rejectPolicy: async (signed: string | undefined, current: CurrentPolicy, baseUrl: string): Promise<ApiError> =>
       new ApiError(
         'POLICY_REJECTED',

@@ -26,7 +26,7 @@ export interface Proofs {
 
 export interface CheckedProof {
   /**
-   * Consumes the jti with one write, before the request takes effect. Does nothing after a success within the same HTTP request.
+   * Marks the jti as used with one write, before the request takes effect. Does nothing after a success within the same HTTP request.
    * @throws ApiError if the proof has been used before
    */
   use(): Promise<void>;
@@ -79,7 +79,7 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   };
 }
 
-/** PATs of signed-in people have no key, so no proof can go with them. */
+/** PATs of signed-in people are not bound to a key, so they cannot be used with a proof. */
 function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequired: boolean): undefined {
   const [credential = ''] = request.headerValues('authorization');
   if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;

@@ -24,7 +24,7 @@ const jwsAlgorithms: Record<string, Algorithm> = {
 
 export const jwsAlgorithmNames = Object.keys(jwsAlgorithms);
 
-/** Algorithms of bare signatures, as common tools make them. */
+/** Algorithms of bare signatures, as common tools create them. */
 const bareAlgorithms: readonly Algorithm[] = [
   { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PADDING } },
   { kind: 'RSA', hash: 'sha256', options: { padding: RSA_PKCS1_PSS_PADDING, saltLength: RSA_PSS_SALTLEN_AUTO } },

@@ -17,7 +17,7 @@ export interface SignedPolicy {
   singleUse?: SingleUse;
 }
 
-/** Headers that bring their own key, or an address of one. */
+/** Header parameters that contain a key, or refer to one. */
 const keyHeaders = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'];
 const claimNames = ['iat', 'exp', 'aud', 'jti', 'iss', 'sub', 'nbf'] as const;
 const maxBareLength = 8_192;
@@ -48,7 +48,7 @@ export async function requireFirstUse({ singleUse }: SignedPolicy, { thumbprint 
   throw invalidSignature('The jti of the signed policy has been used before. Sign the policy again with a new one.');
 }
 
-/** All possible decodings: hexadecimal digits may be base64 as well. Tools break long lines. */
+/** All possible decodings, since hexadecimal digits are also valid base64. Ignores the line breaks that tools insert. */
 function decodeBare(lines: string): Buffer[] {
   const text = lines.replace(/\s+/g, '');
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$|^[A-Za-z0-9_-]+={0,2}$/.test(text);

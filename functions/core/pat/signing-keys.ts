@@ -14,7 +14,7 @@ export interface VerifyingKey {
 }
 
 interface SigningKey extends VerifyingKey {
-  /** of the key itself, because an alias may move to another key */
+  /** ARN of the key itself, because an alias may move to another key */
   arn: string;
 }
 

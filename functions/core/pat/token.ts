@@ -1,12 +1,12 @@
 import { type PatClaims, patType } from '../../../schemas/pat.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** The gateway takes at most 10,240 bytes of headers. */
+/** Maximum size of a PAT: API Gateway accepts at most 10,240 bytes of headers. */
 export const maxPatBytes = 6_144;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The one spelling of the header of PATs under this key. */
+/** The only accepted encoding of a PAT header for this key. */
 export const headerSegment = (kid: string): string => encode({ alg: 'ES256', typ: patType, kid });
 
 /**

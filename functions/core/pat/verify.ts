@@ -19,12 +19,12 @@ const notOurs = (cause?: unknown) =>
   invalidToken('The PAT was not issued by this gate for this address. Get one with POST /api/pat/issue.', cause);
 const expired = () => invalidToken('The PAT has expired. Get a new one with POST /api/pat/issue.');
 
-/** Verified tokens that an instance remembers. */
+/** Maximum number of verified tokens that an instance caches. */
 const maxRemembered = 500;
 
 /**
- * A token has only one spelling: canonical base64url, the header that this gate writes, and the signature with the lower s. The signature of
- * a token is verified once per key; that the key still belongs to the deployment, and the claims, are checked every time.
+ * Accepts only one encoding of a token: canonical base64url, the header that this gate writes, and the signature with the lower s. The signature
+ * is verified once per token and key; the claims, and whether the key still belongs to the deployment, are checked every time.
  * @returns a function that throws ApiError UNAUTHORIZED, or SERVICE_UNAVAILABLE if the key cannot be read
  */
 export function openPatVerifier({ findKey }: { findKey: SigningKeys['find'] }): VerifyPat {

@@ -15,15 +15,15 @@ export interface CheckedRequest {
   resource: string;
 }
 
-/** Names of this gate as a resource; all mean the same. */
+/** Equivalent identifiers of this gate as a resource (RFC 8707). */
 const resourcesOf = (baseUrl: string): string[] => [`${baseUrl}${signInPath}`, `${baseUrl}/mcp`, baseUrl];
 
-/** Many clients write the root of a host with a slash (RFC 3986 section 6.2.3). */
+/** Many clients add a slash to the root of a host (RFC 3986 section 6.2.3). */
 export const isResource = (resource: string, baseUrl: string): boolean => [...resourcesOf(baseUrl), `${baseUrl}/`].includes(resource);
 
 const challenge = /^[A-Za-z0-9_-]{43}$/;
 
-/** @throws OAuthError if the redirect_uri is not the client's; the error must not be sent there */
+/** @throws OAuthError if the redirect_uri is not the client's; the error must not be redirected to it */
 export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: AuthorizationRequest): void {
   if (redirectUris.some((registered) => matchesRedirectUri(registered, redirect_uri))) return;
   throw new OAuthError('invalid_request', 'The redirect_uri must be one of those that the client has registered, character by character.');
@@ -55,13 +55,13 @@ export async function grantSilently(
   grant: AuthorizationGrant,
   nowMs: number,
 ): Promise<string> {
-  // any program of the machine may listen there, so somebody has to look (RFC 8252 section 8.6)
+  // any program on the machine may listen on loopback, so a person has to confirm (RFC 8252 section 8.6)
   const maySkip = !isLoopback(grant.redirectUri) && (await signIns.hasConsented(grant, nowMs));
   if (!maySkip) throw new OAuthError('consent_required', 'The person has to accept the policy. Ask again without prompt=none.');
   return signIns.keepGrant(grant, nowMs);
 }
 
-/** The address that sends the answer to the client, with the issuer (RFC 9207). */
+/** The address that redirects the response to the client, with the issuer (RFC 9207). */
 export function answerAddress(asked: AuthorizationRequest, baseUrl: string, answer: { code: string } | OAuthError): string {
   const query = new URLSearchParams({
     ...(answer instanceof OAuthError ? describeOAuthError(answer) : answer),

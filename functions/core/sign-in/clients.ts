@@ -18,8 +18,8 @@ export interface Client {
   redirectUris: readonly string[];
 }
 
-/** The client id for hosts that publish no document. */
-const registeredClientId = 'intent-gate-public';
+/** The shared client id, for programs that publish no client document. */
+const sharedClientId = 'intent-gate-public';
 
 const documentLimits = { maxBytes: 10 * 1_024, timeoutMs: 2_000 };
 
@@ -32,7 +32,7 @@ const includes = (wanted: string) =>
     .refine((values) => values.includes(wanted))
     .optional();
 
-/** RFC 7591 section 2; other members are ignored. The client must support having no secret. */
+/** RFC 7591 section 2; other members are ignored. The client must support having no secret (`none`). */
 const documentSchema = z
   .object({
     client_id: z.string(),
@@ -51,10 +51,10 @@ const refuse = (message: string) => new OAuthError('invalid_client', message);
 
 const wrongId = () =>
   refuse(
-    `The client_id must be ${registeredClientId}, one that /oauth/register returned, or the https address of a client metadata document in its usual spelling, with a path.`,
+    `The client_id must be ${sharedClientId}, one that /oauth/register returned, or the https address of a client metadata document in its usual spelling, with a path.`,
   );
 
-/** The canonical spelling of an address. The egress rules allow http only on loopback, in the local stack. */
+/** Requires the canonical spelling of an address. The egress rules allow http only on loopback, in the local stack. */
 function readClientId(clientId: string): URL {
   const url = URL.parse(clientId);
   const isCanonical = url !== null && url.href === clientId && clientId.length <= maxClientIdLength;
@@ -63,9 +63,9 @@ function readClientId(clientId: string): URL {
   return url;
 }
 
-/** @param redirectUris - of the deployment's own client */
+/** @param redirectUris - of the shared client */
 export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now) {
-  const registered: Client = { clientId: registeredClientId, name: 'a program without a description', redirectUris };
+  const sharedClient: Client = { clientId: sharedClientId, name: 'a program without a description', redirectUris };
   const cache = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxCached });
 
   async function read(clientId: string, baseUrl: string): Promise<Client> {
@@ -86,9 +86,9 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
   }
 
-  /** A client without a document: the deployment's own, or a registered one. */
+  /** A client without a document: the shared one, or a registered one. */
   const findRegistered = (clientId: string): Client | undefined => {
-    if (clientId === registered.clientId) return registered;
+    if (clientId === sharedClient.clientId) return sharedClient;
     const found = readRegistration(clientId);
     return (
       found && { clientId, name: `a program on your machine that calls itself \u201c${found.name}\u201d`, redirectUris: found.redirectUris }

@@ -1,11 +1,11 @@
 export const signInPath = '/mcp/sign-in';
 
-/** Where a host learns how to get a token (RFC 9728 section 3.1). */
+/** The document that tells a host how to get a token (RFC 9728 section 3.1). */
 export const resourceMetadataPath = `/.well-known/oauth-protected-resource${signInPath}`;
 
 /**
- * The issuer (RFC 8414 section 2). It has a path, because clients that find metadata at the root of a host take every address of the host for
- * one that needs a sign-in.
+ * The issuer (RFC 8414 section 2). It has a path, because clients that find metadata at the root of a host assume that every address of the host
+ * requires a sign-in.
  */
 export const issuerOf = (baseUrl: string): string => `${baseUrl}/oauth`;
 

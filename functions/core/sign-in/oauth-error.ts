@@ -54,7 +54,7 @@ function toOAuthError(error: unknown): OAuthError | undefined {
   return new OAuthError('invalid_request', issues.map(({ path, problem }) => `${path.slice(1)} ${problem}.`).join(' ') || message);
 }
 
-/** Answers what an action throws, except for internal errors. */
+/** Converts refusals to responses; internal errors are thrown again. */
 export const answerRefusals =
   (action: Action, answer: (refusal: OAuthError) => ApiResponse): Action =>
   async (request) => {

@@ -78,7 +78,7 @@ ${content}
   };
 }
 
-/** Shows refusals to the person, because no address of the program has been verified. */
+/** Shows refusals to the person, because no redirect URI of the program has been verified. */
 export const showErrors = (action: Action): Action =>
   answerRefusals(action, ({ message, status, headers }) =>
     page(
@@ -94,7 +94,7 @@ export const redirect = (address: string, headers: Record<string, string> = {}):
   headers: { Location: address, 'Referrer-Policy': 'no-referrer', ...headers },
 });
 
-/** Sends the person on by a page: browsers apply `form-action` to the redirects that follow a form, so a redirect would be blocked. */
+/** Returns the person to the program through a page: browsers apply `form-action` to redirects after a form, so a redirect would be blocked. */
 export const continuePage = (client: Client, address: string): ApiResponse =>
   page('Back to the program', `<p>If this page stays, <a href="${escapeHtml(address)}">continue to ${escapeHtml(client.name)}</a>.</p>`, {
     headers: { Refresh: `0;url=${address}` },

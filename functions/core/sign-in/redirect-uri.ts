@@ -17,18 +17,18 @@ const isPlain = (uri: string): boolean => {
 export const isRedirectUri = (uri: string): boolean =>
   isPlain(uri) && (/^https:\/\/[^/?]/.test(uri) || /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(\/|\?|$)/.test(uri));
 
-/** On loopback, any program of the machine may listen. */
+/** On loopback, any program on the machine may listen. */
 export const isLoopback = (uri: string): boolean => uri.startsWith('http:');
 
 /**
  * Compares character by character, except for the port on loopback, which native clients choose at start (RFC 8252 sections 7.3 and 8.10,
- * RFC 9700 section 2.1). For `localhost`, the port is open only if none is registered.
+ * RFC 9700 section 2.1). For `localhost`, the port is ignored only if none is registered.
  */
 export function matchesRedirectUri(registered: string, asked: string): boolean {
   if (!isRedirectUri(asked)) return false;
   if (registered === asked) return true;
   const [, host, port, rest] = onLoopback.exec(registered) ?? [];
   const [, askedHost, , askedRest] = onLoopback.exec(asked) ?? [];
-  const isPortOpen = host !== undefined && (port === undefined || !host.endsWith('localhost'));
-  return isPortOpen && host === askedHost && rest === askedRest;
+  const isPortIgnored = host !== undefined && (port === undefined || !host.endsWith('localhost'));
+  return isPortIgnored && host === askedHost && rest === askedRest;
 }

@@ -9,7 +9,7 @@ export interface Registration {
 
 const prefix = 'local.';
 
-/** In characters: the id is part of addresses and PATs. */
+/** Maximum length in characters: the id is part of addresses and PATs. */
 const maxIdLength = 800;
 
 const decode = (encoded: string): unknown => {
@@ -60,6 +60,6 @@ export function readRegistration(clientId: string): Registration | undefined {
   const { success } = registrationRequest.safeParse({ redirect_uris: redirectUris });
   if (!isNamed || !success || !redirectUris.every(isOnMachine)) return undefined;
   const registration = { name: String(name), redirectUris };
-  // one registration has one id
+  // each registration has only one valid id
   return encode(registration) === clientId ? registration : undefined;
 }

@@ -8,17 +8,17 @@ import { redirect } from './pages.ts';
 import { readCookie, writeCookie } from './session.ts';
 import type { SignInAttempt, UserPool } from './user-pool.ts';
 
-/** Time for signing in at the user pool, in seconds. */
+/** How long a person has to sign in at the user pool, in seconds. */
 const attemptSeconds = 15 * 60;
 
-/** Browsers keep cookies of 4,096 bytes with their attributes. */
+/** Browsers limit a cookie to 4,096 bytes, including its attributes. */
 const maxCookieLength = 3_800;
 
 const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), verifier: z.string() });
 
 /**
- * Leads a person to the user pool. The request is kept in the cookie, and nowhere else.
- * @throws OAuthError if the request is too long for that
+ * Redirects a person to the user pool. The request is stored in the cookie only.
+ * @throws OAuthError if the request is too long for a cookie
  */
 export function beginSignIn(
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>,
@@ -32,9 +32,9 @@ export function beginSignIn(
 }
 
 /**
- * Reads what {@link beginSignIn} has left in the cookie.
- * @param state - that the user pool has sent back
- * @throws OAuthError access_denied if this browser has not begun this attempt
+ * Reads the cookie that {@link beginSignIn} set.
+ * @param state - returned by the user pool
+ * @throws OAuthError access_denied if this browser did not begin this attempt
  */
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; asked: AuthorizationRequest } {
   const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));

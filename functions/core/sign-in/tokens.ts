@@ -26,13 +26,13 @@ export interface TokenParts extends Omit<IssuerParts, 'settings'> {
 
 /**
  * Issues the PATs of people who have accepted the policy for a client. A code is verified, then consumed by one conditional write, then used:
- * of any number of requests with it, at most one gets a PAT. A refresh token is consumed last, so that no failure of the gate costs a client
- * its token.
+ * of several requests with the same code, at most one gets a PAT. A refresh token is consumed last, so that a failure of the gate never costs a
+ * client its token.
  */
 export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, settings, ...parts }: TokenParts) {
   const issue = openIssuer({ ...parts, settings: { ...settings, isSharingAllowed: false } });
 
-  /** @param steps - `complete` makes the refresh token that comes with the PAT */
+  /** @param steps - `complete` creates the refresh token that comes with the PAT */
   async function issueTo(
     { subject, clientId }: Pick<RefreshGrant, 'subject' | 'clientId'>,
     steps: Pick<Applicant<string>, 'request' | 'policy' | 'nowMs' | 'check' | 'useUp' | 'complete'>,
@@ -87,7 +87,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     if (!found || found.grant.clientId !== asked.client_id) throw invalidRefreshToken();
     const { family, grant } = found;
     if (asked.resource !== undefined && asked.resource !== grant.resource) throw wrongResource();
-    /** The family stays ended even if an admin undoes the reason, for example lifts a block. */
+    /** The family stays ended even if an admin later undoes the reason, such as a block. */
     const endWith = async (error: unknown): Promise<never> => {
       await refreshTokens.end(family);
       throw error;
@@ -107,7 +107,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     }).catch((error: unknown) => (error instanceof ApiError && error.code === 'POLICY_REJECTED' ? endWith(error) : Promise.reject(error)));
   }
 
-  /** The answer does not tell whether the token existed (RFC 7009 section 2.2). */
+  /** The response does not reveal whether the token existed (RFC 7009 section 2.2). */
   async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const asked = request.form(revocationForm);
     const found = await refreshTokens.findOrEnd(asked.token, nowMs);

@@ -15,7 +15,7 @@ export interface SignInAttempt {
 
 export interface UserPoolSettings {
   userPool: string;
-  /** of its sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
+  /** address of its sign-in pages, for example `https://<prefix>.auth.<region>.amazoncognito.com` */
   domain: string;
   clientId: string;
 }
@@ -29,7 +29,7 @@ const notSignedIn = () =>
 
 const callback = (baseUrl: string): string => `${baseUrl}/oauth/signed-in`;
 
-/** The gate as a client of the user pool, by authorization code with PKCE. */
+/** The gate as a client of the user pool (authorization code with PKCE). */
 export function openUserPool({ userPool, domain, clientId }: UserPoolSettings) {
   const verify = openAccessTokenVerifier(userPool, [clientId], notSignedIn);
 

@@ -7,41 +7,42 @@ import { type Charge, isRate } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { describePointer, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../policy/trial.ts';
 
-/** What would have become of a call; `pointer`: JSON pointer to what decides. */
+/** The outcome of a replayed call; `pointer` is a JSON pointer to the rule that decides. */
 type ReplayOutcome = { is: 'permitted' } | { is: 'refused' | 'waiting'; pointer: string } | { is: 'unknown'; because: string };
 
 export interface ReplayOptions {
   trial: TrialPolicy;
-  /** the policy in force, to say why it refused what it refused */
+  /** the policy in force, to explain its refusals */
   inForce?: { digest: string; rules: readonly Rule[] } | undefined;
-  /** name of a service that a condition may name */
+  /** the name of a service, for conditions that compare it */
   serviceName?: (serviceId: string) => string | undefined;
 }
 
-/** Reasons of the policy in force to refuse a call, besides limits of calls, which have none. */
+/** Reasons of refusals by the policy. Refusals by limits of calls have no reason. */
 const policyReasons = ['not_permitted', 'prohibited', 'condition', 'count', 'budget'];
 
-/** Whether the policy in force refused the call. A service's own limit is none of the policy's, and states no rule. */
+/** Whether the policy in force refused the call. A service's own limit does not name a rule. */
 const isRefusedByPolicy = ({ outcome, reason, rule }: RecordedExecution): boolean =>
   (outcome === 'FORBIDDEN' && policyReasons.includes(reason ?? '')) || (outcome === 'TOO_MANY_REQUESTS' && rule !== undefined);
 
-/** Whether the policy in force let the call pass: it was made, or answered as an earlier request under its key. */
+/** Whether the policy in force permitted the call: it was made, or got the answer of an earlier request under its key. */
 const hasPassed = ({ outcome, sent, is_replayed }: RecordedExecution): boolean =>
   outcome === 'OK' || sent !== undefined || Boolean(is_replayed);
 
-/** What is counted of a limit: surely, and possibly, since some calls are unknown. */
+/** Lower and upper bounds of a limit's count, because the outcome of some calls is unknown. */
 interface Bounds {
   sure: Window;
   possible: Window;
 }
 
 /**
- * Replays recorded calls under another policy, as if it had come into force with the first of them: the gate's own judgement, and its own windows. A call that was
- * not recorded completely is judged as far as it was, and counts between not at all and fully. What neither policy is the reason for stays as it was.
+ * Replays recorded calls under another policy, as if it had come into force with the first of them, with the gate's own judgement and windows. A
+ * call that was recorded incompletely is judged as far as possible, and counts towards the upper bounds only. Calls that failed for reasons other
+ * than the policy are skipped.
  */
 export function openReplay({ trial: { digest, rules }, inForce, serviceName = () => undefined }: ReplayOptions) {
   const windows = new Map<string, Bounds>();
-  /** the calls under idempotency keys: whether they would have been made, unless that is unknown, and whether they were */
+  /** by idempotency key: whether the call would have been made (undefined: unknown), and whether it was made */
   const keyed = new Map<string, { isMade: boolean | undefined; wasMade: boolean }>();
   const found = { refused: new Map<string, TrialRow>(), permitted: new Map<string, TrialRow>(), waiting: new Map<string, TrialRow>() };
   const unknown = new Map<string, number>();
@@ -54,7 +55,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     return judgeRecorded(rules, { intentUid, method, tags, service, account, agentId, agentDomain, nowMs });
   }
 
-  /** Counts a call in the windows of its limits, or in none if one of them has no room. */
+  /** Counts a call in the windows of its limits, or in none of them if one is exhausted. */
   function count(record: RecordedExecution, verdict: Verdict & { isRefused: false }, nowMs: number): ReplayOutcome {
     const { holder, account = holder, sent } = record;
     const possible = chargesOf(verdict.possible);
@@ -74,17 +75,17 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     const outcome = permittedUnlessMissing(verdict.missing ?? (doubtful && `number of calls that count towards ${doubtful.charge.name}`));
     for (const { key, charge, sure, possible, sureCharge } of states) {
       if (sent === false && !isRate(charge)) continue;
-      const isSure = outcome.is === 'permitted' && isKnownToBeValid(record) && sureCharge !== undefined;
+      const isSure = outcome.is === 'permitted' && isValidated(record) && sureCharge !== undefined;
       windows.set(key, { sure: isSure ? addCall(sure, sureCharge.cost) : sure, possible: addCall(possible, charge.cost) });
     }
     return outcome;
   }
 
-  /** The gate refuses an intent that the policy does not permit at all before it looks at the parameters. */
-  const isKnownToBeValid = ({ trial, reason = '' }: RecordedExecution): boolean =>
+  /** Whether the parameters have been validated: the gate refuses a forbidden intent before it validates them. */
+  const isValidated = ({ trial, reason = '' }: RecordedExecution): boolean =>
     trial?.policy === digest || !['not_permitted', 'prohibited'].includes(reason);
 
-  /** Whether a call that is permitted would have been answered as an earlier one under its key; undefined if that is unknown. */
+  /** Whether a permitted call would have got the answer of an earlier one under its key; undefined if that is unknown. */
   function isRepeated({ call_key, is_replayed, sent }: RecordedExecution): boolean | undefined {
     const earlier = call_key === undefined ? undefined : keyed.get(call_key);
     if (!earlier) return is_replayed === true;
@@ -128,7 +129,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
       : `The policy in force at that time refused it (${outcome}).`;
 
   return {
-    /** @param record - began no earlier than those before it */
+    /** @param record - must not have begun before the previous ones */
     add(record: RecordedExecution & { started_at: string }): ReplayOutcome | undefined {
       calls++;
       const { intent_uid, call_key } = record;
@@ -152,7 +153,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
       return outcome;
     },
 
-    /** @param hours - the beginnings of those that have records, in milliseconds since the epoch */
+    /** @param hours - the starts of the hours that have records, in milliseconds since the epoch */
     report(sinceMs: number, untilMs: number, hours: ReadonlySet<number>): PolicyTrial {
       const list = (rows: Map<string, TrialRow>) => [...rows.values()].sort((one, other) => other.calls - one.calls);
       return {
@@ -174,7 +175,7 @@ const permittedUnlessMissing = (missing: string | undefined): ReplayOutcome =>
 
 const hourMs = 3_600_000;
 
-/** The hours without a record. */
+/** The periods of whole hours without a record. */
 function findGaps(sinceMs: number, untilMs: number, hours: ReadonlySet<number>): PolicyTrial['gaps'] {
   const gaps: { fromMs: number; toMs: number }[] = [];
   for (let hour = Math.floor(sinceMs / hourMs) * hourMs; hour < untilMs; hour += hourMs) {
@@ -190,8 +191,8 @@ function findGaps(sinceMs: number, untilMs: number, hours: ReadonlySet<number>):
 }
 
 /**
- * What a policy would have done to recorded executions, in the order in which they began.
- * @param sinceMs - since when they are complete, in milliseconds since the epoch
+ * Reports what a policy would have done to recorded executions, in the order of their start.
+ * @param sinceMs - since when `executions` are complete, in milliseconds since the epoch
  */
 export function replay(executions: readonly RecordedExecution[], options: ReplayOptions, sinceMs: number, untilMs: number): PolicyTrial {
   const { add, report } = openReplay(options);
