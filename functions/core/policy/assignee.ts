@@ -1,7 +1,7 @@
 import { foldName } from '../../../schemas/text.ts';
 import type { Condition, JudgedAgent } from './conditions.ts';
 
-/** The host of a verified agent's directory, with a port if it is not that of https. */
+/** The host of a verified agent's directory, with its port unless that is 443. */
 export const isDomain = (text: string): boolean => /^(?:[a-z0-9-]+\.)+[a-z0-9-]+(?::\d{1,5})?$/.test(text);
 
 export const isThumbprint = (text: string): boolean => /^[\w-]{43}$/.test(text);
@@ -9,8 +9,8 @@ export const isThumbprint = (text: string): boolean => /^[\w-]{43}$/.test(text);
 type Assigned = Pick<Condition, 'subject' | 'values'>;
 
 /**
- * The agents that a party of ODRL stands for: the one with a key (RFC 7638 thumbprint), those that are verified for a domain (its name or https origin),
- * or else the one with that id. An agent may choose an id that looks like a domain, so such a text never means an id.
+ * The agents that an ODRL party identifies: the one with a key (RFC 7638 thumbprint), those that are verified for a domain (its name or https origin),
+ * or else the one with that id. An agent may choose an id that looks like a domain, so such a text is never read as an id.
  */
 export function readAssignee(party: string): Assigned {
   if (isThumbprint(party)) return { subject: { of: 'agentKey' }, values: [party] };
@@ -20,7 +20,7 @@ export function readAssignee(party: string): Assigned {
     : { subject: { of: 'agentId' }, values: [foldName(party)] };
 }
 
-/** An agent of which only these parties are known. */
+/** An agent about which only these parties are known. */
 export function agentOf(parties: readonly string[]): JudgedAgent {
   const facts = parties
     .map(readAssignee)

@@ -2,7 +2,7 @@ import { methods } from '../../../schemas/intent.ts';
 import { type Call, type Condition, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
 import { days } from './local-time.ts';
 
-/** Example calls: if any call meets these conditions, one of them does. They use the constants and values between and beyond them. */
+/** Sample calls: if any call meets these conditions, one of the samples does. They use the constants, and values between and beyond them. */
 export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
   const constants = conditions.flatMap(({ values }) => values);
   const call: Call = { intentUid: '', parameters: {}, account: '', nowMs: 0 };
@@ -28,7 +28,7 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
       const values = [...constants.map(String), 'a service that no policy names'];
       return values.flatMap((service_id) => values.map((service_name) => ({ ...call, service: { service_id, service_name } })));
     }
-    // every minute of a week, for which clocks do not change in any zone that matters to what a clock can show
+    // every minute of a week without clock changes, in which every zone shows each time of each day
     case 'timeOfDay':
     case 'dayOfWeek':
       return Array.from({ length: days.length * 24 * 60 }, (_, minute) => ({ ...call, nowMs: Date.UTC(2026, 0, 5) + minute * 60_000 }));
@@ -45,7 +45,7 @@ export function subsetsOf(texts: readonly string[]): string[][] {
   return Array.from({ length: 2 ** distinct.length }, (_, chosen) => distinct.filter((_text, at) => (chosen >> at) % 2 === 1));
 }
 
-/** Values around and between constants, of the same kinds. */
+/** Values around and between constants, of the same types. */
 function neighbours(constants: readonly Scalar[]): Scalar[] {
   const around = (numbers: number[], step: number) => {
     const sorted = numbers.toSorted((a, b) => a - b);

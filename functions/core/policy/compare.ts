@@ -10,7 +10,7 @@ export interface RegistryChanges {
   gained: string[];
   /** no longer executable by anybody */
   lost: string[];
-  /** still permitted, under other conditions, limits or prices */
+  /** still permitted, but with different conditions, limits or prices */
   limitedOtherwise: { intent_uid: string; before: string[]; after: string[] }[];
 }
 

@@ -6,11 +6,11 @@ import { findTooManyLimits } from './limits-per-call.ts';
 import { interpretPolicy, PolicyError, type Rule } from './reading.ts';
 import { coversEntry, isRuledOut } from './scope.ts';
 
-/** What a policy grants to those who sign it, and what calls are judged by. */
+/** What a policy grants to its signers, and the rules by which calls are judged. */
 export interface CompiledPolicy {
-  /** a PAT's `scope`: `<namespace>:<slug>:<version>:execute`, `*` standing for a whole segment */
+  /** a PAT's `scope`: `<namespace>:<slug>:<version>:execute`, where `*` matches a whole segment */
   scope: string[];
-  /** entries of the same form that are subtracted; they win */
+  /** entries of the same form that are subtracted; they take precedence */
   prohibited: string[];
   /** the tightest limit that covers everything permitted */
   lmt?: RateLimit;
@@ -19,11 +19,11 @@ export interface CompiledPolicy {
   rules: Rule[];
 }
 
-/** A larger scope would not leave enough room for the other claims of a PAT. */
+/** Maximum size of a scope: a larger one would not leave enough room for the other claims of a PAT. */
 const maxScopeBytes = 3_000;
 
 /**
- * Reads a policy whose `{base_url}` is filled in. What it grants is what it grants to anyone at all.
+ * Compiles a policy whose `{base_url}` is filled in, with the rules for all agents.
  * @param billing - how `pay` duties are billed, if the deployment bills
  * @throws PolicyError listing every place that cannot be put into effect
  */
@@ -40,7 +40,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   return granted;
 }
 
-/** What rules grant, all of them or those for one agent: see `rulesOf` of {@link ./judge.ts}. */
+/** What rules grant: either all rules, or those for one agent (`rulesOf`), see {@link ./judge.ts}. */
 export function grant(rules: Rule[], billing?: Billing): CompiledPolicy {
   const permissions = rules.filter(({ kind }) => kind === 'permission');
   const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);

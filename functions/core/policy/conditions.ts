@@ -16,7 +16,7 @@ export type Subject =
   /** time of the call; time of day and day of the week are in `zone` (IANA) */
   | { of: 'dateTime' }
   | { of: 'timeOfDay' | 'dayOfWeek'; zone: string }
-  /** of the holder, see `pat/holder.ts`; the domain that it is verified for; its id, folded, only as an assignee */
+  /** the holder's account (see `pat/holder.ts`), verified domain or, only as an assignee, folded id */
   | { of: 'agentKey' | 'agentDomain' | 'agentId' }
   /** of the intent: its HTTP method; each of its tags; its service, by id or name */
   | { of: IntentSubject };
@@ -32,7 +32,7 @@ export interface Condition {
   comparison: Comparison;
   /** exactly one, unless the comparison is `within` */
   values: Scalar[];
-  /** says to which agent the rule is assigned; see {@link ./assignee.ts} */
+  /** marks the condition that assigns the rule to an agent; see {@link ./assignee.ts} */
   isAssignee?: true;
 }
 
@@ -49,7 +49,7 @@ export const judgedIntent = (
   { service_id, service_name }: { service_id?: string | undefined; service_name: string },
 ): JudgedIntent => ({ intentUid: intent_uid, method: endpoint.method, tags, service: { service_id, service_name } });
 
-/** What is known of the agent that calls. An agent that is not verified for a domain is in none. */
+/** The known facts about the calling agent. An unverified agent belongs to no domain. */
 export interface JudgedAgent {
   account: string;
   agentId?: string | undefined;
@@ -72,9 +72,8 @@ export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
   subject.of !== 'parameter' || subject.uid === undefined || foldNamespace(subject.uid) === foldNamespace(intentUid);
 
 /**
- * Whether a condition holds for a call of an intent that it concerns. A parameter that is missing equals nothing, and it is neither more nor
- * less than anything.
- * @returns undefined if that cannot be told: of an order with a parameter that is missing, or of values of different types
+ * Whether a condition holds for a call of an intent that it concerns. A missing parameter equals nothing.
+ * @returns undefined if that is unknown: for an order comparison with a missing parameter, or for values of different types
  */
 export function holds({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
   if (isOfIntent(subject)) {
@@ -117,13 +116,13 @@ function readSubject(
 }
 
 /**
- * Below 0, 0 or above 0; NaN for texts that differ and have no order; undefined for values that cannot be compared. Texts that Unicode holds for
- * the same are the same, however they are composed.
+ * Negative, 0 or positive; NaN for different texts without an order; undefined for values that cannot be compared. Texts that are canonically
+ * equivalent in Unicode are equal.
  */
 function compare(actual: unknown, value: Scalar): number | undefined {
   if (isNumeric(actual) && isNumeric(value)) {
     const order = compareNumbers(actual, value);
-    // An upstream may round what it reads to double precision: a number that then compares otherwise is judged for nobody's benefit.
+    // An upstream may round numbers to double precision: if that would change the order, the result is unknown.
     return order === Math.sign(Number(numberText(actual)) - Number(numberText(value))) ? order : undefined;
   }
   if (typeof actual !== typeof value) return undefined;
@@ -137,7 +136,7 @@ const compose = (value: unknown): unknown => (typeof value === 'string' ? value.
 
 const orderOf = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
-/** Compares whole seconds, then fractions of any length. A leap second is the first of the next minute. */
+/** Compares whole seconds, then fractions of any length. A leap second counts as the first second of the next minute. */
 function orderOfInstants(a: string, b: string): number {
   const [[seconds, fraction], [otherSeconds, otherFraction]] = [instantOf(a), instantOf(b)];
   return seconds === otherSeconds ? orderOf(fraction, otherFraction) : seconds - otherSeconds;

@@ -19,7 +19,7 @@ import { coversEntry, oneIntent } from './scope.ts';
 /** The last segment or fragment of a URI: the term in its vocabulary. */
 export const termOf = (uri: string): string => uri.split(/[/#:?]/).at(-1) ?? '';
 
-/** `period` in seconds; `Infinity` for as long as the limit is in the policy. */
+/** `period` is in seconds; `Infinity` means as long as the limit is in the policy. */
 export interface StatedLimit {
   rule: string;
   rate: number;
@@ -30,7 +30,7 @@ export interface Constrained {
   baseUrl: string;
   target: string;
   entry: string;
-  /** permissions say lte, prohibitions gt */
+  /** the operator that limits must have: lte in permissions, gt in prohibitions */
   atMost: 'lte' | 'gt';
 }
 
@@ -47,7 +47,7 @@ export const periodNames = [...secondsOf.keys()];
 
 export const operands = ['rateLimit', 'count', 'dateTime', 'timeOfDay', 'dayOfWeek', 'agentKey', 'agentDomain', ...intentSubjects] as const;
 
-/** Reads which calls a rule covers, and how many of them. */
+/** Reads the conditions and limits of a rule. */
 export function readConstraints(constraints: readonly Constraint[], rule: Constrained, position: Position) {
   const conditions: Condition[] = [];
   const limits: StatedLimit[] = [];

@@ -9,7 +9,7 @@ import { isRuledOut, oneIntent } from './scope.ts';
 
 /**
  * Finds rules without effect: those that no call can meet, and permissions whose conditions another permission makes void. The gate accepts
- * such a policy, but its author probably means something else.
+ * such a policy, but its author probably meant something else.
  * @param policy - with `{base_url}` filled in
  * @param sinceMs - rules that apply only before this time have no effect either; milliseconds since the epoch
  * @throws PolicyError if it cannot be put into effect
@@ -47,11 +47,11 @@ function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): strin
 
 const listPointers = (stated: readonly { pointer: string }[]): string => stated.map(({ pointer }) => pointer).join(' and ');
 
-/** @param isOver - earlier calls have met them, but none will */
+/** @param isOver - whether earlier calls could meet them, but no later call can */
 const describeUnmet = ({ own, isOver }: { own: readonly Condition[]; isOver: boolean }): string =>
   `no call meets ${listPointers(own)}${isOver ? ' any more' : ''}`;
 
-/** The conditions on one subject, with prohibitions on nothing else, that together leave no value from `sinceMs` on. */
+/** Finds conditions on one subject that, together with prohibitions on that subject only, leave no value from `sinceMs` on. */
 function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: number) {
   for (const subject of subjectsOf([rule, ...prohibitions])) {
     const uid = subject.of === 'parameter' ? subject.uid : undefined;

@@ -78,7 +78,7 @@ const assigneeNames: Partial<Record<Condition['subject']['of'], string>> = {
   agentId: 'The agent',
 };
 
-/** Whom a rule is about: whoever accepts the policy, or the agents that it is assigned to. */
+/** Names those to whom a rule applies: the reader, or the agents that it is assigned to. */
 function nameAssignee(rule: Pick<Rule, 'conditions'>): string {
   const assignee = assigneeOf(rule);
   return assignee ? `${assigneeNames[assignee.subject.of]} ${assignee.values.join()}` : 'You';
@@ -103,8 +103,8 @@ export function describeRule(rule: Rule): string {
 }
 
 /**
- * What a rule permits or forbids a call by, in words: the whole sentence, or what its condition asks.
- * @param otherwise - what other permissions of the intent ask, any of which would do
+ * Why a rule refuses a call, in words: its deciding condition, or the whole rule.
+ * @param otherwise - the unmet conditions of other permissions of the intent, any of which would suffice
  */
 export function describeRefusal(rule: Rule, condition: Condition | undefined, otherwise: readonly Condition[] = []): string {
   if (!condition) return describeRule(rule);
@@ -114,7 +114,7 @@ export function describeRefusal(rule: Rule, condition: Condition | undefined, ot
 }
 
 /**
- * A policy in plain sentences, one for each thing that it grants or asks.
+ * A policy in plain sentences, one for each thing that it grants or requires.
  * @param policy - with `{base_url}` filled in
  * @throws PolicyError if it cannot be put into effect
  */
@@ -140,8 +140,7 @@ const describeSigning = ({ target = 'the policy', assignee }: Signing): string =
 const order: Rule['kind'][] = ['permission', 'prohibition', 'limit'];
 
 /**
- * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that are not those of everything.
- * @param compiled - the policy
+ * What a policy says about one intent in particular, in plain sentences: conditions, payments, and limits that do not apply to every intent.
  */
 export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>, intent: JudgedIntent): string[] {
   const general = rulesForAll(compiled);
@@ -150,7 +149,7 @@ export function describeTerms(compiled: Pick<CompiledPolicy, 'scope' | 'rules'>,
     .map(describeRule);
 }
 
-/** The changes between two policies in plain sentences; empty if they say the same. */
+/** The changes between two policies in plain sentences; empty if there are none. */
 export function describeChanges(before: Policy, after: Policy, baseUrl: string): string[] {
   const [earlier, now] = [describePolicy(before, baseUrl), describePolicy(after, baseUrl)];
   const changes = [

@@ -11,9 +11,9 @@ export interface Payment {
   currency: string;
   /** ISO 8601 duration; without it, the amount is due for each execution */
   every?: string | undefined;
-  /** the maximum in any period `every` */
+  /** the maximum to be spent in any period of length `every` */
   budget?: { amount: number; every: string };
-  /** the subject of the payment or, of a shared budget, its name */
+  /** what is paid for or, for a shared budget, its name */
   target?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface StatedBudget {
 
 const maxSeconds = toSeconds('P5Y');
 
-/** Whether a duty requires a person's approval of each call. It has no members besides its action. */
+/** Whether a duty requires a person's approval of each call. Such a duty has no other members. */
 export function isApproval({ action, ...others }: Duty, position: Position): boolean {
   if (termOf(action) !== 'approve') return false;
   for (const name of Object.keys(others)) position.at(name).refuse('must be left out: an approval has no terms');

@@ -24,8 +24,8 @@ export interface Explanation {
 }
 
 /**
- * What the rules of a policy say about a call, and why.
- * @param call - parameters that are missing count as not given
+ * Explains how the rules of a policy judge a call.
+ * @param call - missing parameters count as omitted
  */
 export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const judgement = judge(rules, call);
@@ -59,9 +59,9 @@ function describeObstacle(condition: Condition, call: Call): string {
 }
 
 function whyApplies({ conditions }: Rule, call: Call): string {
-  const told = conditions.filter((condition) => concerns(condition, call.intentUid));
-  if (told.length === 0) return 'it covers the intent, without conditions';
-  return told
+  const relevant = conditions.filter((condition) => concerns(condition, call.intentUid));
+  if (relevant.length === 0) return 'it covers the intent, without conditions';
+  return relevant
     .map((condition) => {
       const words = `${nameCondition(condition)} (${condition.pointer})`;
       return holds(condition, call) === undefined ? `it is unknown whether ${words}, which counts against the call` : words;

@@ -3,11 +3,11 @@ import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
 
-/** To which agents a rule is assigned, if it is not for all: see {@link ./assignee.ts}. */
+/** The condition that assigns a rule to certain agents, if there is one: see {@link ./assignee.ts}. */
 export const assigneeOf = ({ conditions }: Pick<Rule, 'conditions'>): Condition | undefined =>
   conditions.find(({ isAssignee }) => isAssignee);
 
-/** The rules that are not assigned to another agent, as if they were assigned to nobody. */
+/** The rules that apply to an agent, without the conditions that assign them. */
 export const rulesOf = (rules: readonly Rule[], agent: JudgedAgent): Rule[] =>
   rules.flatMap((rule) => {
     const assignee = assigneeOf(rule);
@@ -23,7 +23,7 @@ export type Judgement =
 export interface Refusal {
   isPermitted: false;
   reason: 'not_permitted' | 'prohibited' | 'condition';
-  /** the deciding one */
+  /** the deciding rule */
   rule?: Rule;
   /** the deciding condition of `rule`, if there is exactly one */
   condition?: Condition | undefined;
@@ -36,9 +36,8 @@ export const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
   kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : isRuledOut([entry], oneIntent(intentUid));
 
 /**
- * Whether a condition lets its rule cover a call. What cannot be told never helps a call: it does not fulfil the condition of a permission,
- * and it fulfils that of a prohibition or limit. A condition on a parameter of another intent asks nothing of a permission, and is never
- * fulfilled for a prohibition or limit.
+ * Whether a condition lets its rule cover a call. An unknown result never favours the call: it fails the condition of a permission, and meets that
+ * of a prohibition or limit. A condition on a parameter of another intent is ignored in a permission, and never met in a prohibition or limit.
  */
 export function isFulfilled({ kind }: Rule, condition: Condition, call: Call): boolean {
   if (!concerns(condition, call.intentUid)) return kind === 'permission';
@@ -52,7 +51,7 @@ const covers = (rule: Rule, call: Call): boolean => names(rule, call.intentUid) 
 
 /**
  * Judges a call: it is permitted if any permission covers it and no prohibition does.
- * @param rules - of the policy, in its order
+ * @param rules - in policy order
  */
 export function judge(rules: readonly Rule[], call: Call): Judgement {
   const covering = rules.filter((rule) => covers(rule, call));

@@ -5,7 +5,7 @@ import { isFulfilled, names } from './judge.ts';
 import { days } from './local-time.ts';
 import type { Rule } from './reading.ts';
 
-/** One write of an item below 1 KB updates all windows that a call counts in. */
+/** Maximum number of limits of one call, so that one write of an item below 1 KB updates all of its windows. */
 const maxLimitsPerCall = 8;
 
 /** Maximum number of limits and budgets in a policy: an agent's counter grows by about 100 bytes for each. */
@@ -17,8 +17,8 @@ const maxStates = 2_000;
 const limitsOf = (rules: readonly Rule[]) => new Map(rules.flatMap(({ charges }) => charges.map((charge) => [charge.id, charge] as const)));
 
 /**
- * The limits of a policy that are too many, for all of it or for one call. Two conditions exclude each other if no value meets both: of a method,
- * a service, a key, a parameter, the tags, or what a clock shows. Conditions on different things are taken to hold at once.
+ * Finds the limits beyond the maximum, for the whole policy or for one call. Two conditions on one subject (a method, a service, a key, a parameter,
+ * the tags or a clock) exclude each other if no value meets both. Conditions on different subjects are assumed to be compatible.
  */
 export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
   const all = [...limitsOf(rules).values()];
@@ -45,7 +45,7 @@ export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
   return [...found.values()];
 }
 
-/** Representative uids, one for each set of intents that the rules treat alike: each named intent, one per namespace, and one of no other. */
+/** Representative uids, one for each set of intents that the rules treat alike: each named intent, one per namespace, and one that no rule names. */
 function regionsOf(rules: readonly Rule[]): string[] {
   const named = rules.flatMap(({ entry, conditions }) => [
     entry.replace(/:execute$/, ''),
@@ -88,11 +88,11 @@ const groupsOf = (rules: readonly Rule[]): Condition[][] => [
   ).values(),
 ];
 
-/** The calls of {@link callsOf} are in UTC, whatever the zone. */
+/** Moves a condition to UTC, in which the calls of {@link callsOf} are. */
 const forZone = (condition: Condition): Condition =>
   'zone' in condition.subject ? { ...condition, subject: { ...condition.subject, zone: 'UTC' } } : condition;
 
-/** Example calls: every satisfiable set of these conditions is met by one of them; undefined if there are too many. */
+/** Sample calls: every satisfiable set of these conditions is met by one of them; undefined if there would be too many. */
 function callsOf(conditions: readonly Condition[], intentUid: string): Call[] | undefined {
   const [{ subject } = { subject: { of: 'agentKey' } as Subject }] = conditions;
   const constants = conditions.flatMap(({ values }) => values.map(String));

@@ -2,7 +2,7 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 
 /** At most `rate` calls, or minor units of a currency, in any window of `period` seconds. */
 export interface Limit extends RateLimit {
-  /** names its window in a counter: equal limits share one, and keep what has been counted */
+  /** identifies its window in a counter: equal limits share a window, which keeps its count when the policy changes */
   id: string;
   /** the largest rate among limits with this id, if they differ */
   mostRate?: number;
@@ -10,21 +10,21 @@ export interface Limit extends RateLimit {
   name: string;
   /** JSON pointer to its statement in the policy */
   rule?: string;
-  /** ISO 4217 code, for money, which is returned if nothing was sent */
+  /** ISO 4217 code of a budget, which is refunded if nothing was sent */
   currency?: string;
 }
 
-/** A limit, and what one call takes of it: 1, or its price in minor units. */
+/** A limit, and the cost of one call: 1, or its price in minor units. */
 export interface Charge extends Limit {
   cost: number;
   /** the cost of the most expensive kind of call, if higher */
   dearest?: number;
 }
 
-/** The cost used for the number of remaining calls: that of the most expensive kind. */
+/** The cost from which the number of remaining calls is computed: that of the most expensive kind. */
 export const unitOf = ({ cost, dearest = 0 }: Charge): number => Math.max(cost, dearest);
 
-/** Each limit once. Equal counts are one; prices paid from the same budget add up. */
+/** Merges the charges of each limit: equal counts are counted once, prices paid from the same budget add up. */
 export function mergeCharges(charges: readonly Charge[]): Charge[] {
   const merged = new Map<string, Charge>();
   for (const charge of charges) {
@@ -39,5 +39,5 @@ export function mergeCharges(charges: readonly Charge[]): Charge[] {
 export const tightest = <T extends RateLimit>(limits: readonly T[]): T | undefined =>
   limits.toSorted((a, b) => a.rate * b.period - b.rate * a.period || a.rate - b.rate)[0];
 
-/** Whether a limit is a number of calls in a number of seconds, like a PAT's `lmt`. */
+/** Whether a limit is a rate: a number of calls per number of seconds, like a PAT's `lmt`. */
 export const isRate = ({ currency, period }: Limit): boolean => currency === undefined && Number.isFinite(period);

@@ -10,11 +10,11 @@ import { readTrial, type TrialPolicy } from './trial.ts';
 import { loadTrialTemplate, withoutHarm } from './trial-file.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
-  /** as it applies to one agent; of {@link FindPolicy}, to one of which nothing is known */
+  /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
   compiled: CompiledPolicy;
-  /** the one that is tried beside it */
+  /** the policy on trial */
   trial?: TrialPolicy | undefined;
-  /** of every agent */
+  /** the rules for all agents */
   rules: readonly Rule[];
   compiledFor(agent: JudgedAgent): CompiledPolicy;
   /** whether it has rules that are assigned to certain agents */
@@ -27,7 +27,7 @@ export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPol
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
 /**
- * @param tried - a policy that is tried beside it
+ * @param tried - the policy on trial
  * @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy
  */
 export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: PolicyTemplate): FindPolicy =>
@@ -43,6 +43,6 @@ export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: 
 export const parseBilling = (text?: string): Billing | undefined =>
   text === undefined ? undefined : billingSchema.parse(JSON.parse(text));
 
-/** For functions that judge calls: with the policy that is tried beside it. */
+/** For functions that judge calls: includes the policy on trial. */
 export const judgingPolicyFromEnvironment = (): FindPolicy =>
   openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate());

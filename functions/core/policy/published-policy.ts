@@ -16,7 +16,7 @@ export interface PublishedPolicy {
 
 export type FindPublishedPolicy = (baseUrl: string) => PublishedPolicy;
 
-/** A deployment has one or two addresses. */
+/** Maximum number of cached policies: a deployment has one or two addresses. */
 const maxAddressCount = 16;
 
 export function perAddress<T>(make: (baseUrl: string) => T): (baseUrl: string) => T {
@@ -34,7 +34,7 @@ export function publish(template: PolicyTemplate, baseUrl: string): PublishedPol
   return { policy, text: JSON.stringify(policy), digest, reference: `${policy.uid}#sha-256=${digest}` };
 }
 
-/** For functions that show the policy without judging by it. */
+/** For functions that show the policy but do not judge calls. */
 export const openPublishedPolicy = (template: PolicyTemplate): FindPublishedPolicy => perAddress((baseUrl) => publish(template, baseUrl));
 
 /** Reads the policy file beside the bundle or, without a bundle, at the root of the repository. */

@@ -24,13 +24,13 @@ export interface Rule {
   kind: 'permission' | 'prohibition' | 'limit';
   /** the scope entry that it covers, see {@link ./scope.ts} */
   entry: string;
-  /** if one does not hold, the rule does not cover the call */
+  /** all must hold for the rule to cover a call */
   conditions: Condition[];
-  /** what each covered call takes of which limits */
+  /** the limits that a covered call counts towards, with its cost */
   charges: Charge[];
   /** prices and fees; only those with a budget are enforced */
   payments: Payment[];
-  /** of a permission: a person has to approve each covered call */
+  /** whether a person has to approve each call that this permission covers */
   needsApproval: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface PolicyReading {
   signings: Signing[];
 }
 
-/** A policy that the gate cannot enforce to the letter. */
+/** A policy that the gate cannot enforce exactly. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
   readonly issues: Issue[];
@@ -67,7 +67,7 @@ interface Context {
 
 /**
  * Reads a policy whose `{base_url}` is filled in.
- * @throws PolicyError naming every place that the gate does not understand, and so could not keep
+ * @throws PolicyError naming every place that the gate does not understand and could not enforce
  */
 export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading {
   const issues: Issue[] = [];
@@ -186,7 +186,7 @@ const toCharge = ({ rule, rate, period }: StatedLimit, entry: string, conditions
   cost: 1,
 });
 
-/** Budgets with one name are one budget, whatever is paid from them. */
+/** Budgets with the same name are one budget, whatever is paid from them. */
 function toBudgetCharge(
   { rule, target, price, budget, currency, period }: StatedBudget,
   { entry, conditions }: Rule,
@@ -209,8 +209,8 @@ function checkBudgets(rules: readonly Rule[], issues: Issue[]): void {
 }
 
 /**
- * Refuses conditions that restrict nothing, since readers would assume that they do. Conditions of a rule with a limit say which calls it
- * counts. Rules with issues do not make others idle.
+ * Refuses conditions that restrict nothing, because readers would assume that they do. Rules with limits, payments or approval are exempt, because
+ * their conditions select the calls that these apply to. Rules with issues are ignored.
  */
 function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
   const isUnderstood = ({ pointer }: Rule) => !issues.some(({ path }) => isWithin(path, pointer));
@@ -224,13 +224,13 @@ function checkIdleConditions(rules: readonly Rule[], issues: Issue[]): void {
   }
 }
 
-/** An unconditional permission that covers everything a conditional one does, which voids its conditions. */
+/** Finds an unconditional permission that covers everything a conditional one does, so that its conditions have no effect. */
 export const findWider = (rule: Rule, rules: readonly Rule[]): Rule | undefined =>
   rule.kind !== 'permission' || rule.conditions.length === 0
     ? undefined
     : rules.find(({ kind, entry, conditions }) => kind === 'permission' && conditions.length === 0 && coversEntry(entry, rule.entry));
 
-/** Names limits after what their rules cover: `execute` for every intent. Further limits of the same are numbered. */
+/** Names limits after what their rules cover: `execute` for every intent. Further limits with the same name are numbered. */
 function nameLimits(rules: readonly Rule[]): void {
   const names = new Map<string, string>();
   const taken = new Set<string>();
@@ -247,8 +247,8 @@ function nameLimits(rules: readonly Rule[]): void {
 }
 
 /**
- * Sets the cost of the most expensive call of each budget, if prices differ: a client learns how many calls are left, whatever their kind.
- * Prices of permissions of the same intents add up, as if their conditions could all hold.
+ * Sets the cost of the most expensive call of each budget, if prices differ, so that a client can tell how many calls of any kind are left.
+ * Prices of permissions for the same intents add up, as if all their conditions could hold.
  */
 function statePrices(rules: readonly Rule[]): void {
   const dearest = new Map<string, number>();

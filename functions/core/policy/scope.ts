@@ -16,7 +16,7 @@ export function coversEntry(entry: string, other: string): boolean {
   );
 }
 
-/** Whether a PAT's scope names the intent: exact segments, `*` stands for a whole one. */
+/** Whether a PAT's scope names the intent: segments are compared exactly, and `*` matches a whole one. */
 export const isPermitted = (scope: readonly string[], intentUid: string): boolean =>
   intentUidPattern.test(intentUid) && scope.some((entry) => coversEntry(entry, oneIntent(intentUid)));
 

@@ -35,8 +35,8 @@ const escapeNonAscii = (text: string): string =>
   text.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
- * The texts of one policy that agents sign: as it was sent, in canonical form, and as Python's `json.dumps` writes it (with and without `ensure_ascii`
- * and `sort_keys`, with any `separators`, and with an `indent` of 2 or 4). All say the same, so a signature over any of them is consent to it.
+ * The texts of a policy that agents may sign: as it was sent, in canonical form, and as Python's `json.dumps` writes it (with and without `ensure_ascii`
+ * and `sort_keys`, with any `separators`, and with an `indent` of 2 or 4). All have the same content, so a signature over any of them is consent.
  */
 export function signableTexts(policy: unknown): string[] {
   const sorted = JSON.parse(JSON.stringify(policy, sortMembers));

@@ -56,7 +56,7 @@ const list = (value: unknown): unknown[] => {
   return Array.isArray(within) ? within : Array.isArray(value) ? value : [value];
 };
 
-/** The target of a text, an object with `@id`, or a list of one of them; anything else unchanged. */
+/** The `@id` of an object, or of the only item of a list; anything else unchanged. */
 function reference(value: unknown): unknown {
   if (Array.isArray(value) && value.length === 1) return reference(value[0]);
   if (!isObject(value)) return value;
@@ -222,10 +222,10 @@ const policyType: Read = (value) => {
 };
 
 /**
- * Puts a policy file into the form that agents are served: ODRL's JSON-LD has many spellings of one policy, and a signature needs one. Terms that
- * stand alone become URIs, objects with `@id` or `@value` what they stand for, and single values lists where a list belongs. What is in that form
- * already is left exactly as it is. What has no meaning for the gate is kept, so that it is refused by name.
- * @returns the policy, and what cannot be respelt
+ * Normalises a policy file to the form that agents are served: ODRL's JSON-LD allows many spellings of one policy, and a signature needs one. Bare
+ * terms become URIs, objects with `@id` or `@value` become their values, and single values become lists where a list is expected. Parts in that form
+ * are left unchanged. Members without meaning for the gate are kept, so that they can be refused by name.
+ * @returns the policy, and the issues that prevent normalisation
  */
 export function respellPolicy(file: unknown): { value: unknown; issues: Issue[] } {
   const issues: Issue[] = [];

@@ -13,8 +13,8 @@ import { respellPolicy } from './spellings.ts';
 export type PolicyTemplate = Policy;
 
 /**
- * Reads the text of a policy file, in any of ODRL's spellings, into the one that agents are served.
- * @param baseUrl - what the placeholder stands for
+ * Parses a policy file, in any of ODRL's spellings, and normalises it to the one that agents are served.
+ * @param baseUrl - value of the placeholder
  * @throws PolicyError if it is not JSON or not a policy (specification section 2.3), naming every place, also those that the gate does not
  * understand
  */
@@ -25,7 +25,7 @@ export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.exampl
   const result = policy.safeParse(filled, { reportInput: true });
   const issues = [...repeated, ...misspelt, ...(result.success ? [] : issuesOf(result.error)), ...findIn(value, describeInvisible)];
   if (issues.length > 0) throw new PolicyError([...issues, ...findMisunderstood(filled, baseUrl, issues)]);
-  // not zod's copy: its members stand in the order of the schema, and agents sign what they were served
+  // not zod's copy, whose members are in schema order: agents sign the text that they were served
   return value as PolicyTemplate;
 }
 
@@ -50,7 +50,7 @@ const readable = (intents: string) => {
   return z.object({ uid: text, permission: list(rule), prohibition: list(rule), obligation: list(obligation) });
 };
 
-/** Further issues of a malformed policy that the gate does not understand. */
+/** Issues with well-formed parts of a malformed policy that the gate does not understand. */
 function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Issue[]): Issue[] {
   const { success, data } = readable(`${baseUrl}/api/intents`).safeParse(filled);
   if (!success) return [];
@@ -61,7 +61,7 @@ function findMisunderstood(filled: unknown, baseUrl: string, known: readonly Iss
     if (!(error instanceof PolicyError)) throw error;
     const paths = known.map(({ path }) => path).filter((path) => path !== '');
     const isSaid = (path: string) => paths.some((one) => isWithin(one, path) || isWithin(path, one));
-    // what is said about all prohibitions may be due to what stands for a part of the policy
+    // an issue about all prohibitions may be due to a part that has been replaced
     return error.issues.filter(({ path }) => path !== '/prohibition' && !isSaid(path));
   }
 }
@@ -75,7 +75,7 @@ function findIn(value: unknown, problemOf: (value: unknown) => string | undefine
   ];
 }
 
-/** People sign what they read. */
+/** People must be able to see all of what they sign. */
 const describeInvisible = (value: unknown) => (typeof value === 'string' ? describeHidden(value, false) : undefined);
 
 /** A rounded constant would not be the one that people read and sign. */
@@ -84,7 +84,7 @@ const describeRounded = (value: unknown) =>
     ? 'must be a number that IEEE 754 double precision holds exactly; write it with fewer digits'
     : undefined;
 
-/** Stricter than `JSON.parse`, which drops all but the last member of one name. */
+/** Stricter than `JSON.parse`, which keeps only the last of several members with the same name. */
 function parseText(text: string): { value: unknown; issues: Issue[] } {
   try {
     const value = parseJson(text);

@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describeCause, log } from '../log.ts';
 import { type PolicyTemplate, parsePolicyTemplate } from './template.ts';
 
-/** The file of the setting `tryPolicyFile` beside the bundle. What is wrong with it is logged, and there is no trial. */
+/** Reads the file of the setting `tryPolicyFile` beside the bundle. If it is invalid, the problem is logged and there is no trial. */
 export function loadTrialTemplate(file = new URL('try-policy.json', import.meta.url)): PolicyTemplate | undefined {
   return withoutHarm(() => (existsSync(file) ? parsePolicyTemplate(readFileSync(file, 'utf8')) : undefined));
 }
 
-/** Nothing that fails in a trial may have an effect on anything else. */
+/** Runs part of a trial. A failure is logged, and must not affect anything else. */
 export function withoutHarm<T>(run: () => T): T | undefined {
   try {
     return run();

@@ -9,9 +9,9 @@ import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
 import { fillTemplate, type PolicyTemplate } from './template.ts';
 
-/** A policy that is tried on calls, and decides about none. */
+/** A policy on trial: it is evaluated for calls, but decides none. */
 export interface TrialPolicy {
-  /** of the policy as it is written, whatever the address of the gate */
+  /** digest of the policy file, independent of the gate's address */
   digest: string;
   rules: Rule[];
 }
@@ -22,29 +22,29 @@ export const readTrial = (template: PolicyTemplate, baseUrl: string, billing?: B
   rules: compilePolicy(fillTemplate(template, baseUrl), baseUrl, billing).rules,
 });
 
-/** What counts or waits if a rule covers a call. */
+/** Whether a rule counts the calls that it covers, or makes them wait. */
 const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length > 0 || needsApproval;
 
-/** What a policy says of a call all of which is known. */
+/** The verdict of a policy on a fully known call. */
 export function recordVerdict({ digest, rules }: TrialPolicy, call: Call): TrialVerdict {
   const judgement = judge(rulesOf(rules, call), call);
   if (!judgement.isPermitted) return { policy: digest, refused: (judgement.condition ?? judgement.rule)?.pointer ?? '' };
   return { policy: digest, counts: judgement.rules.filter(hasTerms).map(({ pointer }) => pointer) };
 }
 
-/** A call of which not everything was recorded: what is undefined is unknown. */
+/** A call that may have been recorded incompletely: undefined members are unknown. */
 export interface RecordedCall extends JudgedIntent {
   parameters?: Record<string, unknown> | undefined;
   account?: string | undefined;
   agentId: string;
-  /** empty for an agent that is verified for none */
+  /** empty for an unverified agent */
   agentDomain?: string | undefined;
   nowMs: number;
 }
 
-/** What a policy says of a recorded call. */
+/** The verdict of a policy on a recorded call. */
 export type Verdict =
-  /** `sure`: rules that cover the call; `possible`: those and others of which that is unknown; `missing`: what it takes to know whether it is permitted */
+  /** `sure`: rules that cover the call; `possible`: those and rules that may cover it; `missing`: the unrecorded fact that decides whether it is permitted */
   | { isRefused: false; sure: Rule[]; possible: Rule[]; missing?: string }
   /** `pointer`: JSON pointer to what refuses it, empty if no permission names the intent */
   | { isRefused: true; pointer: string };
@@ -66,7 +66,7 @@ const agentOf = ({ account = '', agentId, agentDomain }: RecordedCall): JudgedAg
 const rulesOfRecorded = (rules: readonly Rule[], call: RecordedCall): readonly Rule[] =>
   call.account === undefined || call.agentDomain === undefined ? rules : rulesOf(rules, agentOf(call));
 
-/** What a condition is about that was not recorded. */
+/** The fact that a condition depends on, if it was not recorded. */
 function findMissing(condition: Condition, call: RecordedCall): string | undefined {
   const { subject } = condition;
   if (subject.of === 'parameter') return call.parameters === undefined ? subject.name : undefined;
@@ -76,7 +76,7 @@ function findMissing(condition: Condition, call: RecordedCall): string | undefin
   return holds(condition, { ...call, parameters: {}, ...agentOf(call) }) === undefined ? `${subject.of} of the intent` : undefined;
 }
 
-/** Whether a rule that names the intent covers the call; a text if that is unknown: what is missing. */
+/** Whether a rule that names the intent covers the call; if that is unknown, the name of the missing fact. */
 function covers(rule: Rule, call: RecordedCall): boolean | string {
   const known = { ...call, parameters: call.parameters ?? {}, ...agentOf(call) };
   let missing: string | undefined;
@@ -118,7 +118,7 @@ export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdi
 const findObstacle = (rule: Rule, call: RecordedCall): string =>
   rule.conditions.find((condition) => covers({ ...rule, conditions: [condition] }, call) === false)?.pointer ?? rule.pointer;
 
-/** What refuses a call, in words. @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
+/** Describes in words what refuses a call. @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
 export function describePointer(rules: readonly Rule[], pointer: string): string {
   const rule = rules.find((one) => isWithin(pointer, one.pointer));
   if (!rule) return 'No permission names the intent.';

@@ -16,7 +16,7 @@ export interface KnownNames {
 }
 
 /**
- * Unknown names of intents, namespaces, parameters, tags and services in a policy. A rule about one has no effect, so a misspelt prohibition
+ * Finds unknown names of intents, namespaces, parameters, tags and services in a policy. A rule about one has no effect, so a misspelt prohibition
  * prohibits nothing.
  */
 export function findUnknownNames(rules: readonly Rule[], { intents, services }: KnownNames): Issue[] {
