@@ -2,13 +2,13 @@ import * as z from 'zod';
 import { firstPage, listQuery } from './pagination.ts';
 import { characters, foldName, name } from './text.ts';
 
-/** The suffix that distinguishes keys with a shared id: the thumbprint. */
+/** The suffix of a shared id: the thumbprint of the key. */
 const sharedSuffix = /~[\w-]{43}$/;
 
-/** Stands in a path for an agent that the query names, by `agent_id`, `key_thumbprint` or both. */
+/** Placeholder in a path if the query names the agent, by `agent_id`, `key_thumbprint` or both. */
 export const noAgentId = '~';
 
-/** Whether a text can be the agent_id of a record: admins can name every id that was ever accepted. */
+/** Whether a text can be the agent_id of a record. Accepts every id that was ever accepted, so that admins can name it. */
 export const isAgentId = (text: string): boolean => text !== '' && characters(text.replace(sharedSuffix, '')) <= 256;
 
 const keyThumbprint = z.string().max(100);
@@ -136,7 +136,7 @@ const domain = z
   .max(260)
   .regex(/^([a-z0-9-]+\.)+[a-z0-9-]+(:[0-9]{1,5})?$/, 'must be a domain in lower case, such as bot.example');
 
-/** The path of a domain. */
+/** The path parameter of a domain. */
 export const agentDomain = z.object({ domain });
 
 export const approvedDomain = z

@@ -3,7 +3,7 @@ import { canonicalNumber, isNumeric } from './number.ts';
 
 /**
  * The canonical form of a JSON value (RFC 8785): equal values have equal texts. A number that IEEE 754 double precision cannot hold, for which RFC 8785
- * has no form, is written with all of its digits, so that different numbers never have one text. Empty for undefined.
+ * has no form, is written with all of its digits, so that different numbers never have the same text. Empty for undefined.
  */
 export function canonicalText(value: unknown): string {
   if (isNumeric(value)) return canonicalNumber(value);

@@ -54,7 +54,7 @@ const loggedChange = z.strictObject({
 
 export type LoggedChange = z.infer<typeof loggedChange>;
 
-/** One entry of the registry's log, for one transaction. */
+/** One entry of the registry's log: one transaction. */
 const logEntry = z
   .strictObject({
     seq: z.int().min(1).describe('entries are numbered from 1, without gaps; a record that the entry wrote has this as its `rev`'),
@@ -71,7 +71,7 @@ const logEntry = z
   })
   .meta({ id: 'LogEntry', description: 'One change of the registry or of its agents by an admin, whole.' });
 
-/** What a replaced or deleted record said. */
+/** A replaced or deleted record, before and after. */
 export const recordVersions = z.strictObject({
   kind: z.enum(['service', 'intent']),
   id: z.string(),
@@ -80,7 +80,7 @@ export const recordVersions = z.strictObject({
   after: z.record(z.string(), z.unknown()).optional().describe('absent if the record was deleted'),
 });
 
-/** One entry of the log, with what its records said. */
+/** One entry of the log, with its records before and after. */
 export const changeDetails = z
   .strictObject({
     entry: logEntry,

@@ -39,7 +39,7 @@ const nextValues = z
       'values that the upstream is about to take instead: if it answers 401 to the others, the call is made once more, with these',
   });
 
-/** The body that gives a service a credential: `header_name` and `header_value` stand for `headers` with one field. */
+/** The body that gives a service a credential: `header_name` and `header_value` are short for `headers` with one field. */
 export const credentialInput = z
   .strictObject({
     ...values,
@@ -77,7 +77,7 @@ const facts = z.strictObject({
   next: z.strictObject(names).optional().describe('names of the values that are tried if the upstream answers 401 to the others'),
 });
 
-/** The parts of a service's credential that admins see: never a value. */
+/** The parts of a service's credential that admins see: never its values. */
 export const credentialFacts = facts
   .extend({
     set_at: z.iso.datetime(),

@@ -6,13 +6,13 @@ import { name } from './text.ts';
 /** Maximum duration of a deferred call, in seconds. */
 export const longestCallSeconds = 600;
 
-/** The same for the run that makes it, with what comes before and after. */
+/** Maximum duration of the run that makes a deferred call, in seconds. */
 export const longestRunSeconds = longestCallSeconds + 60;
 
 const execution = z.url().describe('where its state is read with the PAT of the same holder');
 const expires = z.iso.datetime().describe('when it is given up, if nobody has decided by then');
 
-/** An accepted call that has not been answered yet: the content of 202. */
+/** An accepted call that has no outcome yet: the body of a 202. */
 export const pendingExecution = z
   .discriminatedUnion('status', [
     z.strictObject({ status: z.literal('waiting').describe('a person has to approve the call'), execution, expires_at: expires }),
@@ -54,7 +54,7 @@ export const executionState = z
 
 export type ExecutionState = z.infer<typeof executionState>;
 
-/** What the approver sees of a call. */
+/** The parts of a call that the approver sees. */
 export const approvalContent = z.strictObject({
   id: z.string().describe('the `Execution-Id` of the call'),
   agent_id: z.string(),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type ErrorCode, errorTable } from './errors.ts';
 
-/** The one body of every answer that is not 2xx (specification section 7.1). */
+/** The body of every response that is not 2xx (specification section 7.1). */
 export const errorBody = z
   .strictObject({
     error: z.strictObject({

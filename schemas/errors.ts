@@ -1,5 +1,5 @@
 /**
- * The error table (specification section 7.2): every name the gate answers with, its HTTP status
+ * The error table (specification section 7.2): every error code of the gate, its HTTP status
  * and the suffix of its schema-form reference (`<PROTOCOL>-<suffix>`, section 7.1).
  */
 export const errorTable = {
@@ -98,7 +98,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** One problem of a request: where it is (RFC 6901 JSON pointer) and what would be right. */
+/** One problem of a request: a JSON pointer (RFC 6901) to the value, and what it must be instead. */
 export interface Issue {
   path: string;
   problem: string;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type ErrorCode, errorTable } from './errors.ts';
 
-/** What the policy on trial says of a call, as it was judged when it was asked for. */
+/** The verdict of the policy on trial about a call, from the time of the call. */
 export const trialVerdict = z.object({
   policy: z.string().describe('digest of the policy on trial'),
   refused: z.string().optional().describe('JSON pointer to what refuses the call; empty if no permission names its intent'),
@@ -9,7 +9,7 @@ export const trialVerdict = z.object({
   invalid: z.literal(true).optional().describe('its parameters are not valid, which is refused under either policy'),
 });
 
-/** A request to execute an intent, as the log has it: who, what and when, and what came of it. It has no parameters. */
+/** A logged request to execute an intent: who, what, when and with which outcome. It does not contain parameters. */
 export const recordedExecution = z
   .object({
     execution_id: z.ulid(),
@@ -44,12 +44,12 @@ export type TrialVerdict = z.infer<typeof trialVerdict>;
 /** How long executions are kept for `GET /api/executions`, in days. */
 export const recordedDays = 31;
 
-/** The most executions of a page. */
+/** Maximum number of executions per page. */
 export const maxExecutionsOfPage = 1_000;
 
 const instant = z.iso.datetime('must be a date and time in UTC, such as 2026-02-28T12:00:00Z').transform(Date.parse);
 
-/** Where a page of executions begins: a partition, and the key in it. */
+/** Pagination cursor of executions: a partition and, optionally, a key in it. */
 const position = /^\d{4}-\d\d-\d\dT\d\d:00#\d(#\d{4}-\d\d-\d\dT\d\d:\d\d#[0-9A-Z]{26})?$/;
 
 export const executionsQuery = z.object({
@@ -64,7 +64,7 @@ export const executionsQuery = z.object({
     .meta({ type: 'integer', minimum: 1, maximum: maxExecutionsOfPage }),
 });
 
-/** What `GET /api/executions` answers. */
+/** The response of `GET /api/executions`. */
 export const executionPage = z
   .strictObject({ executions: z.array(recordedExecution).describe('in no particular order') })
   .meta({ id: 'ExecutionPage', description: 'Executions and refusals as they were recorded.' });
@@ -83,7 +83,7 @@ export type TrialRow = z.infer<typeof trialRow>;
 
 const most = 'those with the most calls first';
 
-/** What a policy would have done to calls that were recorded. */
+/** What a policy would have done to recorded calls. */
 export const policyTrial = z
   .strictObject({
     since: z.iso.datetime(),
@@ -103,7 +103,7 @@ export const policyTrial = z
 
 export type PolicyTrial = z.infer<typeof policyTrial>;
 
-/** What `GET /api/policy/try` answers. */
+/** The response of `GET /api/policy/try`. */
 export const namedPolicyTrial = policyTrial
   .extend({
     rules: z

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 
 /**
- * A name by which header fields are compared: case does not matter, and some servers pass fields on under names in which everything but letters
- * and digits is one character, so that `X_Api_Key` is read as `X-Api-Key`.
+ * Normalises a header name for comparison: ignores case, and treats all characters except letters and digits alike, because some servers
+ * read `X_Api_Key` as `X-Api-Key`.
  */
 export const foldHeaderName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
 
@@ -12,7 +12,7 @@ const steering = 'host|connection|keep-alive|te|trailer|upgrade|expect|http2-set
 const posing = 'cookie2?|forwarded|via|x-forwarded(-.*)?|x-real-ip|x-http-method(-override)?|x-method-override|x-(original|rewrite)-url';
 const reserved = new RegExp(`^(${carried}|${steering}|${posing})$`);
 
-/** A header field that a credential may set: none that calls carry anyway, steers the connection, or refers to another call. */
+/** A header that a credential may set: not one that the gate sets itself, that controls the connection, or that misrepresents the call. */
 export const headerName = z
   .string()
   .max(100)
@@ -32,7 +32,7 @@ export const headerValue = z
   .max(4096)
   .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'must be visible ASCII characters and spaces between them');
 
-/** Named values, no two of which a server could confuse. */
+/** Named values whose names no server could confuse. */
 export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z.ZodType<string>, fold: (name: string) => string) =>
   z.record(z.string(), value).superRefine((given, context) => {
     const seen = new Set<string>();

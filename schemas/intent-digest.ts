@@ -15,7 +15,7 @@ export const digestedMembers = [
 
 type Digested = { intent_uid: string } & { [name in (typeof digestedMembers)[number]]?: unknown };
 
-/** Long enough to tell which member differs; the hash of the whole tells whether any does. */
+/** Long enough to show which member differs; the hash of the whole shows whether any does. */
 const fingerprintLength = 4;
 
 const pattern = new RegExp(`^[\\w-]{43}[.](?:[\\w-]{${fingerprintLength}}){${digestedMembers.length}}$`);
@@ -26,8 +26,8 @@ export const intentDigest = z
   .meta({ description: 'identifies the state of an intent; send it in If-Match to execute the intent only as it was read' });
 
 /**
- * What identifies the state of an intent: SHA-256 of the canonical form (RFC 8785) of what agents can read of it, base64url, a dot, and a
- * short fingerprint of each member, so that what differs can be named without the earlier state.
+ * Identifies the state of an intent: SHA-256 of the canonical form (RFC 8785) of what agents can read of it, in base64url, a dot, and a
+ * short fingerprint of each member, so that changed members can be named without the earlier state.
  */
 export function digestIntent(intent: Digested): string {
   const content = { ...intent, tags: intent.tags ?? [] };
@@ -35,7 +35,7 @@ export function digestIntent(intent: Digested): string {
   return `${whole}.${digestedMembers.map((name) => canonicalDigest(content[name]).slice(0, fingerprintLength)).join('')}`;
 }
 
-/** The members that differ between two states; empty if the fingerprints cannot tell. */
+/** The members that differ between two states; empty if all fingerprints are equal. */
 export function changedMembers(known: string, now: string): string[] {
   const fingerprint = (digest: string, index: number) => {
     const start = digest.indexOf('.') + 1 + index * fingerprintLength;

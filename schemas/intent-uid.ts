@@ -6,7 +6,7 @@ export const intentUidPattern = /^[a-zA-Z0-9.-]+:[a-z0-9-]+:v[0-9]+([.][0-9]+)*$
 export const splitCase = (text: string): string =>
   text
     .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
-    // the last of several capitals begins a word, unless it is an acronym in the plural; a single one does not end one, unless it is the article
+    // the last of several capitals begins a word, except in a plural acronym; a single capital is not a word, except the article A
     .replace(/(\p{Lu}{2,}|(?<![\p{L}\p{N}])A)(\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/gu, '$1 $2');
 
 /** Converts to kebab-case: `searchProducts` is `search-products`. Empty if nothing is left. */

@@ -8,7 +8,7 @@ import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
 
-/** The target of an intent's calls. The URL may hold RFC 6570 places, `{name}` and `{?name}`. */
+/** The target of an intent's calls. The URL may contain RFC 6570 expressions, `{name}` and `{?name}`. */
 const endpoint = z.strictObject({
   url: z.string().min(1).max(2048),
   method: z.enum(methods),
@@ -71,7 +71,7 @@ export type IntentInput = z.infer<typeof intentInput>;
 /** Maximum number of intents per request: a transaction holds 100 items, and each intent takes up to three. */
 export const maxChangedIntents = 30;
 
-/** The body that changes several intents of a service at once. */
+/** The body that changes several intents of a service in one transaction. */
 export const intentChanges = z
   .strictObject({
     create: z.array(intentInput).default([]),
@@ -117,7 +117,7 @@ const terms = z.array(z.string()).describe('what the usage policy says about thi
 
 const paused = z.literal(true).describe('only while an admin has paused the service: executions are refused (503)');
 
-/** The body that replaces an intent. Read-only members of a read in full are accepted if they are unchanged. */
+/** The body that replaces an intent. Read-only members of the full view are accepted if they are unchanged. */
 export const intentUpdate = intentInput
   .safeExtend({
     intent_id: z.string().optional().describe('must be the intent_uid'),
@@ -171,7 +171,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string, digest
   digest,
 });
 
-/** What endpoint 2 answers. */
+/** The response of endpoint 2. */
 export const describedDetails = intentDetails
   .extend({ terms: terms.optional(), paused: paused.optional() })
   .meta({ id: 'IntentWithTerms', description: 'An intent, what the policy says about it, and whether its service is paused.' });
@@ -216,7 +216,7 @@ export const toFullIntent = (intent: Intent, serviceName: string): FullIntent =>
   draft: intent.draft ?? false,
 });
 
-/** What create and update answer (endpoints 11 and 12). */
+/** The response of create and update (endpoints 11 and 12). */
 export const savedIntent = z
   .strictObject({ intent_id: intentUid, intent_uid: intentUid, intent_name: z.string(), description: z.string() })
   .meta({ id: 'SavedIntent' });
@@ -277,7 +277,7 @@ export const cataloguePage = pageOf(
 
 export const briefPage = pageOf(briefIntent).meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 
-/** What a list shows of an intent. */
+/** The members of an intent that a list shows. */
 export type IntentOfList = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'> &
   Partial<Pick<IntentEndpoint, 'method' | 'url'>>;
 

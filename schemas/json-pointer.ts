@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** JSON pointers (RFC 6901) to members of an answer; in an array, a name means that member of every item. */
+/** JSON pointers (RFC 6901) to members of a response; in an array, a name selects that member of every item. */
 export const jsonPointers = z
   .array(
     z

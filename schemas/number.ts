@@ -1,6 +1,6 @@
 /**
- * A number that JavaScript would write otherwise than it was written, such as `9007199254740993`, `1.10` or `1e400`: its text, as `JSON.rawJSON`
- * makes it. `JSON.stringify` writes that text unchanged. Every other number is a `number`, so nothing is ever rounded.
+ * A number that JavaScript would serialise differently from its source, such as `9007199254740993`, `1.10` or `1e400`: its text, wrapped by
+ * `JSON.rawJSON`. `JSON.stringify` writes that text unchanged. Every other number is a `number`, so nothing is ever rounded.
  */
 export interface RawNumber {
   readonly rawJSON: string;
@@ -18,12 +18,12 @@ declare global {
   }
 }
 
-/** Browsers without raw JSON round numbers. */
+/** Always false in browsers without raw JSON, which round numbers. */
 export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSON?.(value) ?? false;
 
 export const isNumeric = (value: unknown): value is Numeric => typeof value === 'number' || isRawNumber(value);
 
-/** Whether JavaScript writes a JSON number as it is written here. */
+/** Whether JavaScript serialises a number exactly as in this JSON source. */
 export const isWrittenAlike = (source: string): boolean => String(Number(source)) === source;
 
 export const numberText = (value: Numeric): string => (typeof value === 'number' ? JSON.stringify(value) : value.rawJSON);
@@ -34,7 +34,7 @@ export const parseExact = (text: string): unknown =>
     typeof value === 'number' && context?.source !== undefined ? toNumeric(context.source) : value,
   );
 
-/** A JSON number, without losing a digit. */
+/** Reads a JSON number without losing a digit. */
 export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));
 
 /** Digits without zeros at either end, and the power of ten of the last: 1500 is 15 and 2. Zero has no digits. */
@@ -42,11 +42,11 @@ interface Decimal {
   isNegative: boolean;
   digits: string;
   exponent: bigint;
-  /** the power is too long to compute with: larger or smaller than every other, and equal to others of its kind */
+  /** the exponent is too long to compute with: it is beyond every other, and equal to others that are beyond */
   isBeyond: boolean;
 }
 
-/** Longest power that is computed with, in digits: a million of them would take seconds. */
+/** Maximum number of digits of an exponent that is computed with: a million of them would take seconds. */
 const maxPowerDigits = 1_000;
 
 function toDecimal(value: Numeric): Decimal {
@@ -66,12 +66,12 @@ function toDecimal(value: Numeric): Decimal {
   return { isNegative: sign === '-', digits: digits.slice(start, end), exponent, isBeyond };
 }
 
-/** Compares exactly, whatever the spelling: negative, 0 or positive. Powers are compared up to a thousand digits. */
+/** Compares exactly, whatever the spelling: negative, 0 or positive. Exponents are compared up to a thousand digits. */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   if (typeof left === 'number' && typeof right === 'number') return Math.sign(left - right);
   const [a, b] = [toDecimal(left), toDecimal(right)];
   if (a.digits === '' || b.digits === '' || a.isNegative !== b.isNegative) return signOf(a) - signOf(b);
-  // the place of the first digit decides, then the digits, which have no zeros at either end
+  // the magnitude of the first digit decides, then the digits, which have no zeros at either end
   const [aPlace, bPlace] = [a, b].map(({ digits, exponent }) => exponent + BigInt(digits.length)) as [bigint, bigint];
   const order = aPlace === bPlace ? Number(a.digits > b.digits) - Number(a.digits < b.digits) : aPlace > bPlace ? 1 : -1;
   return a.isNegative ? 0 - order : order;
@@ -90,8 +90,8 @@ export function toDouble(value: Numeric): number | undefined {
 }
 
 /**
- * One text for all spellings of a number: that of RFC 8785 if a `number` holds it, else its digits and their power of ten. One whose power is too long to
- * be computed with keeps its spelling.
+ * The same text for all spellings of a number: that of RFC 8785 if a `number` represents it exactly, else its digits and exponent. A number whose
+ * exponent is too long to compute with keeps its spelling.
  */
 export function canonicalNumber(value: Numeric): string {
   const double = toDouble(value);
@@ -100,7 +100,7 @@ export function canonicalNumber(value: Numeric): string {
   return isBeyond ? numberText(value) : `${isNegative ? '-' : ''}${digits}e${exponent}`;
 }
 
-/** Highest power of ten that is written as zeros. */
+/** Highest exponent that is written as zeros. */
 const maxPower = 100;
 
 /** The text of a number outside of JSON: 1e3 as 1000, because many services accept only digits for an integer. Others keep their spelling. */

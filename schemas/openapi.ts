@@ -25,7 +25,7 @@ export interface ApiParameter {
   in: 'path' | 'query' | 'header';
   required: boolean;
   description?: string;
-  /** may also be sent without a value, like left out */
+  /** may be sent without a value, which is the same as leaving it out */
   allowEmptyValue?: true;
   schema: JsonSchema;
   example?: unknown;

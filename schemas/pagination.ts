@@ -37,7 +37,7 @@ export const listQuery = pageQuery.extend({
   after: z.string().max(200).optional().describe('the last uid of the previous page, as in the next link'),
 });
 
-/** Like {@link listQuery}, with the largest pages by default. */
+/** Like {@link listQuery}, with the maximum page size by default. */
 export const descriptionQuery = listQuery.extend({ page_size: wholeNumber(1, 100, 100, 'intents per page') });
 
 export const paginate = (totalResults: number, page: number, pageSize: number): Pagination => ({

@@ -14,8 +14,8 @@ const numeric = z
   .meta({ type: 'number' }) as unknown as z.ZodType<Numeric>;
 
 /**
- * How an input is written, if not in the usual way: `base64` is a text that stands for the bytes of a body or of a part in a multipart
- * form, the others are lists and objects in a query or form, whose items repeat the name and whose members become parameters of their own.
+ * How an input is serialised, if not by default. `base64`: a text that encodes the bytes of a body or of a part in a multipart form. The others
+ * apply to lists and objects in a query or form, where by default items repeat the name and members become separate parameters.
  */
 const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base64'] as const;
 
@@ -47,8 +47,8 @@ export const jsonTypes = ['string', 'number', 'integer', 'boolean', 'array', 'ob
 const jsonType = z.enum(jsonTypes);
 
 /**
- * What is inside a list or object, or which alternatives there are: JSON Schema 2020-12 without references. Keywords that are not named here may
- * stand in it, and say nothing.
+ * The items of a list, the members of an object, or alternatives: JSON Schema 2020-12 without references. Keywords that are not named here are
+ * allowed and ignored.
  */
 const nestedSchema = z
   .looseObject({
@@ -88,7 +88,7 @@ const nestedSchema = z
 
 export type NestedSchema = z.infer<typeof nestedSchema>;
 
-/** Maximum size of all parameter schemas of an intent together, as JSON. */
+/** Maximum total size of an intent's parameter schemas as JSON, in bytes. */
 export const maxSchemaBytes = 16 * 1024;
 
 /** An intent's input or output parameter, full form (specification section 2.1). */

@@ -26,7 +26,7 @@ const commonClaims = z.strictObject({
   nbf: numericDate,
   exp: numericDate,
   jti: z.string(),
-  /** `<namespace>:<slug>:<version>:execute`, `*` standing for a whole segment */
+  /** `<namespace>:<slug>:<version>:execute`, where `*` matches a whole segment */
   scope: z.array(z.string()),
   /** `<policy uid>#sha-256=<digest of the canonical policy>` */
   pol: z.string(),
@@ -49,13 +49,13 @@ export const keyPatClaims = commonClaims
 
 /** The claims of a PAT for a signed-in person with a client, instead of `cnf`. */
 export const personPatClaims = commonClaims.extend({
-  /** identifies the person; no thumbprint looks like it */
+  /** identifies the person; cannot be mistaken for a thumbprint */
   person: z.string().regex(/^person\.[A-Za-z0-9_-]{43}$/),
   /** RFC 9068 section 2.2 */
   client_id: z.string(),
 });
 
-/** Strict, so no PAT is of both kinds, or of none. */
+/** Strict, so that every PAT is of exactly one kind. */
 export const patClaims = z.union([keyPatClaims, personPatClaims]);
 
 export type PatClaims = z.infer<typeof patClaims>;

@@ -29,7 +29,7 @@ export const duty = z.strictObject({
     .optional(),
 });
 
-/** Whom a rule is about, and nobody else; everybody without it. */
+/** The only agents to which a rule applies; without it, the rule applies to all. */
 const assignee = z
   .string()
   .min(1)

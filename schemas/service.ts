@@ -6,7 +6,7 @@ import { pageQuery } from './pagination.ts';
 import { rateLimit } from './pat.ts';
 import { description, name, webAddress } from './text.ts';
 
-/** Short enough for the name of the admins' group. */
+/** Short enough for the name of its admin group. */
 export const namespace = z
   .string()
   .max(120)
@@ -39,7 +39,7 @@ export const serviceInput = z
 
 export type ServiceInput = z.infer<typeof serviceInput>;
 
-/** The body that replaces a service. Read-only members of a read are accepted if they are unchanged. */
+/** The body that replaces a service. Read-only members of a response are accepted if they are unchanged. */
 export const serviceUpdate = serviceInput
   .extend({
     service_id: z.string().optional().describe('must be that of the path'),

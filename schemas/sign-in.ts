@@ -35,7 +35,7 @@ export const authorizationServer = z
   })
   .meta({ id: 'AuthorizationServer', description: 'What sign-in supports (RFC 8414).' });
 
-/** The answer of the token endpoint (RFC 6749 section 5.1). */
+/** The response of the token endpoint (RFC 6749 section 5.1). */
 export const tokenResponse = z
   .strictObject({
     access_token: z.string(),
@@ -53,7 +53,7 @@ export const tokenRefusal = z
 
 const text = (maximum: number) => z.string().max(maximum);
 
-/** Longest client id, in characters: PATs contain it, and must fit into a header. */
+/** Maximum length of a client id, in characters: PATs contain it and must fit into a header. */
 export const maxClientIdLength = 1_024;
 
 /** The parameters of an authorization request (RFC 6749 section 4.1.1, RFC 7636 section 4.3, RFC 8707 section 2); others are ignored. */
@@ -106,7 +106,7 @@ const including = (wanted: string) =>
     .refine((values) => values.includes(wanted))
     .optional();
 
-/** The members of a registration that count (RFC 7591 section 2); others are ignored, as that section demands. */
+/** The members of a registration that are used (RFC 7591 section 2); others are ignored, as that section demands. */
 export const registrationRequest = z
   .object({
     redirect_uris: z.array(z.string().max(200)).min(1).max(5),

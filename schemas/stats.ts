@@ -23,7 +23,7 @@ export type StatsDimension = (typeof dimensions)[number];
 
 const count = z.int().min(0);
 
-/** Upper limits of the latency classes, in milliseconds. */
+/** Upper bounds of the latency buckets, in milliseconds. */
 export const latencyLimits = [100, 300, 1_000, 3_000, 10_000] as const;
 
 const numbers = {

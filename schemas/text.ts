@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 /**
- * Code points that nobody sees, or that change how other text is shown: controls (but for line feed and tab), bidirectional controls, line and
- * paragraph separators, interlinear annotations, tag characters, and what Unicode calls default ignorable. Joiners between letters and between the
- * parts of one emoji are text, and so is the variation selector after an emoji.
+ * Code points that are invisible or change how other text is displayed: controls (except line feed and tab), bidirectional controls, line and
+ * paragraph separators, interlinear annotations, tag characters, and Unicode's default ignorable code points. Joiners between letters and between
+ * the parts of one emoji are allowed, and so is the variation selector after an emoji.
  */
 const hidden =
   /(?!(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])|(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})|(?<=[^\P{Emoji}#*0-9])\ufe0f|(?<=[#*0-9])\ufe0f(?=\u20e3))(?:[^\P{Cc}\n\t]|[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\u2028\u2029\ufff9-\ufffb\u{e0000}-\u{e0fff}])/gu;
@@ -19,7 +19,7 @@ export const escapeHiddenInJson = (json: string): string =>
   json.replace(hidden, (character) => character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`));
 
 /**
- * What is wrong with a text that contains code points that nobody sees: it names the first one, and never echoes it.
+ * Describes the first invisible code point of a text, without echoing it.
  * @param isMultiline - whether line feeds and tabs are allowed
  * @returns undefined if it contains none
  */
@@ -31,7 +31,7 @@ export function describeHidden(text: string, isMultiline: boolean): string | und
   return `must not contain the invisible or control character U+${codePoint} (character ${characters(text.slice(0, place)) + 1})`;
 }
 
-/** The rule for every text that people read and models are given. */
+/** Applies to every text that people or models read. */
 const visible = (isMultiline: boolean) => (text: string, context: z.RefinementCtx) => {
   if (withoutHidden(text).trim() === '') return context.addIssue({ code: 'custom', message: 'must not be empty' });
   const message = describeHidden(text, isMultiline);
@@ -39,7 +39,7 @@ const visible = (isMultiline: boolean) => (text: string, context: z.RefinementCt
 };
 
 /**
- * A one-line text that people and machines identify things by: NFC-normalised, free of invisible and control characters.
+ * A one-line name: NFC-normalised, free of invisible and control characters.
  * @param maximum - maximum length in characters
  */
 export const name = (maximum: number) =>
@@ -79,8 +79,8 @@ export const webAddress = z
   .meta({ format: 'uri' });
 
 /**
- * How names of services and agent ids are compared: ignoring case, surrounding and repeated white space, and invisible characters. Letters such as
- * the capital sharp s need both cases in turn, and what comes of some is not in NFC.
+ * Normalises names of services and agent ids for comparison: ignores case, surrounding and repeated white space, and invisible characters. Letters
+ * such as the capital sharp s need several case conversions, and the result of some is not in NFC.
  */
 export const foldName = (name: string): string =>
   name

@@ -31,14 +31,14 @@ export type Read = <T extends Item>(keys: readonly Key[]) => Promise<(T | undefi
 
 /**
  * The log of the registry. Every change is one transaction that moves the head from n to n + 1, appends entry n + 1, and writes the records.
- * So changes have one order and take effect as a whole, and readers follow them by number, without a clock.
+ * So changes are ordered and atomic, and readers follow them by number, without a clock.
  * @param days - how long entries are kept
  */
 export function openChangeLog(table: Table, days: number = usualDays) {
   const reading = openLog(table, days);
   const { head, find } = reading;
 
-  function enter(
+  function entryFor(
     by: Admin,
     { seq, digest, at: earliest = '' }: Head,
     request_id: string,
@@ -83,13 +83,13 @@ export function openChangeLog(table: Table, days: number = usualDays) {
     /**
      * Makes a change as one transaction. If another change came first, this one is planned again from fresh reads, for up to five seconds.
      * @param plan - plans the change from what it reads, perhaps several times; throws the refusal if the change cannot be made
-     * @throws ApiError SERVICE_UNAVAILABLE if other changes came first all that time, or the table cannot be reached
+     * @throws ApiError SERVICE_UNAVAILABLE if other changes kept coming first, or the table cannot be reached
      */
     async change<T>(by: Admin, plan: (read: Read) => Promise<Planned<T>>): Promise<T> {
       const requestId = by.requestId ?? newUlid();
       const attempt = async (): Promise<{ value: T } | undefined> => {
         let before: Head | undefined;
-        // a batch is no snapshot: the head may be newer than a record that was read with it, so each has a condition of its own
+        // a batch read is not a snapshot: the head may be newer than a record that was read with it, so each has its own condition
         const read: Read = async (wanted) => {
           if (before) return table.getAll(wanted);
           const [item, ...items] = await table.getAll([keys.head(), ...wanted]);
@@ -99,7 +99,7 @@ export function openChangeLog(table: Table, days: number = usualDays) {
         const planned = await plan(read);
         before ??= await head();
         if (planned.changes.length === 0) return { value: planned.result(before.seq) };
-        const entry = enter(by, before, requestId, planned);
+        const entry = entryFor(by, before, requestId, planned);
         const outcome = await table
           .transact([...(await writesOf(before, entry, planned.versions)), ...planned.writes(entry.seq)])
           .catch(async (error: unknown): Promise<true> => {

@@ -15,7 +15,7 @@ import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
 
-/** One change in a transaction. */
+/** The change of one intent in a transaction. */
 export type IntentStep = (
   | { action: 'create'; intent: IntentInput }
   | { action: 'update'; intent: IntentInput; isKnown?: (seen: LiveIntent) => boolean }
@@ -93,8 +93,8 @@ function underStep(refusal: ApiError, { pointer }: IntentStep): ApiError {
   return new ApiError(code, message, { status, details: { ...details, issues } });
 }
 
-/** The first refusal, with the issues of all with its code. */
-function together(first: ApiError, others: readonly ApiError[]): ApiError {
+/** The first refusal, with the issues of all refusals that have the same code. */
+function mergeRefusals(first: ApiError, others: readonly ApiError[]): ApiError {
   const { code, message, status, details } = first;
   const issues = [first, ...others.filter((other) => other.code === code)].flatMap(issuesOf);
   return others.length === 0 ? first : new ApiError(code, message, { status, details: { ...details, issues: issues.slice(0, 100) } });
@@ -122,7 +122,7 @@ export function openIntents(
     /**
      * Changes intents of one service, at most `maxChangedIntents`: all or none.
      * @returns the number of the log entry and the resulting intents, `undefined` for deleted ones; undefined if there is no such service
-     * @throws ApiError CONFLICT if a uid is taken or the writer knew another revision, NOT_FOUND if there is no such intent in the service,
+     * @throws ApiError CONFLICT if a uid is taken or the writer has read another revision, NOT_FOUND if there is no such intent in the service,
      * FORBIDDEN if the service is not the admin's or has another namespace, and what `check` throws
      */
     async function apply(
@@ -150,7 +150,7 @@ export function openIntents(
           return refusal ? [underStep(refusal, step)] : [];
         });
         const [first, ...others] = refusals;
-        if (first) throw together(first, others);
+        if (first) throw mergeRefusals(first, others);
         const growth = growthOf(known);
         const { namespace } = service;
         const [counted] = await read<Item>(namespaceKeys(namespace));
@@ -222,14 +222,14 @@ export function openIntents(
       /**
        * Replaces an intent. One that becomes a draft, or stops being one, moves to the other list of its service.
        * @returns undefined if there is no such intent
-       * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if it is not the admin's
+       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if it is not the admin's
        */
       replace: async (uid: string, intent: IntentInput, isKnown: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> =>
         (await applyOne(uid, { action: 'update', intent, isKnown })) as LiveIntent | undefined,
 
       /**
        * @returns whether the intent existed
-       * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if it is not the admin's
+       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if it is not the admin's
        */
       remove: async (uid: string, isKnown: (found: LiveIntent) => boolean): Promise<boolean> =>
         (await applyOne(uid, { action: 'delete', uid, isKnown })) !== undefined,

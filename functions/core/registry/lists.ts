@@ -8,8 +8,8 @@ import type { ServiceRecord } from './records.ts';
 export type ListedIntent = IntentOfList;
 
 /**
- * An entry is written and removed in the transaction that writes or removes its intent, so that a list reads neither the records nor the partitions
- * that executions read.
+ * A copy of an intent for lists, written and removed in the intent's transaction, so that a list reads neither the records nor the partitions that
+ * executions read.
  */
 type ListItem = Key & ListedIntent & Item & { rev: number };
 
@@ -25,7 +25,7 @@ export function putListEntry(serviceId: string, intent: IntentInput, rev: number
   return { put: { ...keys.listEntry(listOf(serviceId, draft), intent_uid), ...entry } };
 }
 
-/** Page numbers work within this many entries of either end of a list; beyond that, pages need cursors. */
+/** Page numbers reach this many entries from either end of a list; beyond that, pages need cursors. */
 export const maxSkipped = 5_000;
 
 export const tooFarIn = () =>
@@ -59,7 +59,7 @@ export async function listIntents(
   if (expected === 0) return { intents: [], total };
   if (Math.min(from, behind) > maxSkipped) throw tooFarIn();
   if (from <= behind) {
-    // more than were counted: one that was registered since must not take the place of another
+    // a full page, not only the expected intents: one that was registered since must not displace another
     const intents = await take(table, lists, {}, from, count);
     return { intents, total: Math.max(total, from + intents.length) };
   }
@@ -92,8 +92,8 @@ export async function* allPages(table: Table, serviceId: string): AsyncGenerator
 const removedAtOnce = 25;
 
 /**
- * Removes what the deletion of a service has left: its intents, which cannot be found without it, and its lists. An intent that has changed since stays.
- * Its record goes before its entry, so that an interrupted removal can be repeated.
+ * Removes what a deleted service has left behind: its intents, which cannot be found without it, and its lists. An intent that has changed since
+ * stays. Records are removed before their entries, so that an interrupted removal can be repeated.
  * @param untilMs - when to stop, in milliseconds since the epoch
  */
 export async function removeLeftovers(table: Table, serviceId: string, untilMs = Number.POSITIVE_INFINITY): Promise<void> {

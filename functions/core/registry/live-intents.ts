@@ -8,7 +8,7 @@ import { type IntentItem, type ServiceItem, toIntentRecord, toServiceRecord } fr
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { intentChanged } from './refusals.ts';
 
-/** An intent is live as long as its service is there. */
+/** An intent and its service: an intent is live as long as its service exists. */
 export interface LiveIntent {
   intent: IntentRecord;
   service: ServiceRecord;
@@ -17,7 +17,7 @@ export interface LiveIntent {
 /** The entity tag of one view of an intent. It depends on the service, whose name the view shows. */
 export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
 
-/** The refusal if `If-Match` contains neither the intent's digest, which may lack its quotation marks, nor one of its entity tags. */
+/** The refusal if `If-Match` contains neither the intent's digest, with or without quotation marks, nor one of its entity tags. */
 export function findMismatch(
   request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
   live: LiveIntent,
@@ -33,12 +33,12 @@ export function findMismatch(
 
 /** Reads live intents, including drafts except where noted. */
 export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) {
-  /** The records last read with an intent, so that one read can fetch them all; the guess is verified. */
+  /** The keys last read with each intent: guesses, which are verified, so that one read can fetch all records. */
   const lastRead = new QuickLRU<string, readonly Key[]>({ maxSize: 10_000 });
 
   /**
    * Reads an intent with its service and `others`, in one round trip if the guess is right.
-   * @param besideOf - the key of one more record to read, which depends on the intent
+   * @param besideOf - returns the key of one more record to read, which depends on the intent
    */
   async function findWith(
     uid: string,
@@ -76,7 +76,7 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
         .sort((a, b) => compareVersions(splitIntentUid(a.intent_uid).version, splitIntentUid(b.intent_uid).version));
     },
 
-    /** The live intents among some uids, in their order, without drafts. */
+    /** The intents with these uids, in order, without drafts. Does not check that their services exist. */
     async read(uids: readonly string[]): Promise<IntentRecord[]> {
       const items = await table.getAll<IntentItem>(uids.map(keys.intent));
       return items

@@ -10,11 +10,11 @@ export interface Head {
   /** 0 before the first change */
   seq: number;
   digest: string | null;
-  /** never earlier than that of an earlier entry */
+  /** time of the last entry; never decreases */
   at?: string;
 }
 
-/** What one record said before and after an entry. */
+/** A record before and after the change of an entry. */
 export type RecordVersions = z.infer<typeof recordVersions>;
 
 export interface LogQuery {
@@ -28,7 +28,7 @@ export interface LogQuery {
 /** Default retention of the log, in days. */
 export const usualDays = 400;
 
-/** Entries that a filtered page examines, and entries per query. */
+/** Maximum number of entries that a filtered page examines, and number of entries per query. */
 const maxExamined = 1_000;
 const examinedAtOnce = 250;
 
@@ -56,7 +56,7 @@ export function openLog(table: Table, days: number = usualDays) {
     },
 
     /**
-     * What the replaced and deleted records of an entry said before and after it.
+     * The replaced and deleted records of an entry, before and after it.
      * @returns undefined if it has only created records, if its versions are too large to keep, or if they have expired
      */
     async findVersions(seq: number): Promise<RecordVersions[] | undefined> {

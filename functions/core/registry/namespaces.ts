@@ -3,7 +3,7 @@ import type { Condition } from '../table/expression.ts';
 import { type Key, keys } from '../table/keys.ts';
 import type { Item, Write } from '../table/table.ts';
 
-/** Default limit of services, and of intents with drafts, in one namespace. */
+/** Default maximum of services, and of intents including drafts, in one namespace. */
 export const usualMost = 20_000;
 
 /** Negative for removals. */

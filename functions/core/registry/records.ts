@@ -6,9 +6,9 @@ export interface ServiceRecord extends Service {
   kind: 'service';
   /** the number of the log entry that wrote the record */
   rev: number;
-  /** absent without a credential; otherwise calls at the credential's origins carry it, and are not made without it */
+  /** absent if there is none; otherwise no call to the credential's origins is made without it */
   credential?: StoredCredential;
-  /** without drafts; changes leave `rev` as it is */
+  /** number of intents without drafts; changing it leaves `rev` unchanged */
   intents: number;
   drafts: number;
 }

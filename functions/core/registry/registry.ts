@@ -10,7 +10,7 @@ const parallelReads = 16;
 
 const batchSize = 100;
 
-/** Progress of a reading: the sort key of a service's name, and its last intent. */
+/** Progress of reading the registry: the sort key of a service's name, and the uid of its last intent. */
 interface Position {
   name: string;
   uid?: string;
@@ -72,7 +72,7 @@ export function openRegistry(table: Table) {
 
     /**
      * Every service and intent, in parts: names lead to services, and services to the lists of their intents. The cost depends on the registry only,
-     * whatever else the tables hold.
+     * not on what else the tables contain.
      * @param cursor - of an earlier reading, to continue it
      */
     readAll: (cursor?: string): AsyncGenerator<RegistryPart> =>

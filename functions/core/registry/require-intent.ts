@@ -4,7 +4,7 @@ import type { LiveIntent, LiveIntents } from './live-intents.ts';
 import { noSuchIntent } from './refusals.ts';
 
 /**
- * The intent that may be executed. A draft is as if it were not there.
+ * Requires an intent that may be executed. A draft counts as missing.
  * @throws ApiError NOT_FOUND, VERSION_CONFLICT if only other versions exist, INTENT_DEPRECATED (specification section 9)
  */
 export async function requireIntent(
@@ -22,7 +22,7 @@ export async function requireIntent(
   });
 }
 
-/** @throws ApiError SERVICE_UNAVAILABLE if an admin has paused the service; nobody is paged for it */
+/** @throws ApiError SERVICE_UNAVAILABLE if an admin has paused the service, which does not count as a failure of the gate */
 export function requireRunning({ service }: LiveIntent): void {
   if (!service.paused) return;
   throw new ApiError(

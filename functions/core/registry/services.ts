@@ -16,7 +16,7 @@ import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 
-/** Whether `If-Match`, if present, has the current record. */
+/** Whether `If-Match`, if present, matches the record. */
 export type IfMatch = (record: ServiceRecord) => boolean;
 
 /** Digests for the log; the credential's excludes when it was set and by whom. */
@@ -113,8 +113,8 @@ export function openServices(
     }
 
     /**
-     * The namespace of a replaced service: the one that it has, or the first that it is given.
-     * @throws ApiError INVALID_PARAMETER if the namespace is another one, or not that of its intents
+     * The namespace of a replaced service: the one that it has or, if it has none, the given one.
+     * @throws ApiError INVALID_PARAMETER if the service or one of its intents has another namespace
      */
     async function chooseNamespace(seen: ServiceRecord, { namespace }: ServiceInput): Promise<string | undefined> {
       if (namespace === undefined || namespace === seen.namespace) return seen.namespace;
@@ -139,8 +139,8 @@ export function openServices(
       /**
        * Replaces a service.
        * @returns undefined if there is no such service
-       * @throws ApiError CONFLICT if the name is taken or the writer knew another revision, FORBIDDEN if the service is not the admin's,
-       * INVALID_PARAMETER if its namespace cannot be the one that is given
+       * @throws ApiError CONFLICT if the name is taken or the writer has read another revision, FORBIDDEN if the service is not the admin's,
+       * INVALID_PARAMETER if the namespace cannot be changed
        */
       replace: (serviceId: string, input: ServiceInput, ifMatch: IfMatch): Promise<ServiceRecord | undefined> =>
         changeKnown(serviceId, ifMatch, async (seen, read) => {
@@ -150,7 +150,7 @@ export function openServices(
           const [name, counted] = await read<Item>([keys.serviceName(input.service_name), ...namespaceKeys(namespace)]);
           if (name && name.service_id !== serviceId) throw nameTaken(String(name.service_id));
           const { credential, intents, drafts } = seen;
-          // a credential's origins stay when the service moves: whoever changes service_url must not take it elsewhere
+          // the credential's origins stay: a change of service_url must not send it elsewhere
           const toRecord = (rev: number): ServiceRecord =>
             without({
               kind: 'service' as const,
@@ -178,11 +178,11 @@ export function openServices(
         }),
 
       /**
-       * Records that a service has this credential, or no credential. This changes the record's revision, so that no writer who read an earlier one
-       * can undo it.
+       * Sets or removes the credential in a service's record. This changes the record's revision, so that a writer who has read an earlier one cannot
+       * undo it.
        * @param effect - runs before the record is written, perhaps several times
        * @returns undefined if there is no such service
-       * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if the service is not the admin's
+       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if the service is not the admin's
        */
       setCredential: (
         serviceId: string,
@@ -206,7 +206,7 @@ export function openServices(
        * Deletes a service. Its intents cannot be found without it; they are removed afterwards, by this call or the next attempt to delete it.
        * @param untilMs - when to leave the rest to the next attempt, in milliseconds since the epoch
        * @returns whether the service existed
-       * @throws ApiError CONFLICT if the writer knew another revision, FORBIDDEN if the service is not the admin's
+       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if the service is not the admin's
        */
       async remove(serviceId: string, ifMatch: IfMatch, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
         const isRemoved = await changeKnown(serviceId, ifMatch, async (seen, read) => {
