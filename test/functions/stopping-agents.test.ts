@@ -339,7 +339,7 @@ describe('with approval', () => {
       }
       return { found, displaced };
     };
-    const ask = (agentId: string) => gate.agents.ask({ agentId, thumbprint: 'key', nowMs: Date.now() });
+    const ask = (agentId: string) => gate.agents.requestApproval({ agentId, thumbprint: 'key', nowMs: Date.now() });
     for (const id of ['oldest', 'next']) await ask(id);
     // as many have asked since as there are places
     await table.update(keys.waitingAgents(), { add: [['asked', maxWaiting - 2]] });

@@ -209,7 +209,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     open: clearWaitingAgents,
     // what the entry is about
     prepare: async ({ agents }) => {
-      await agents.ask({ agentId: `agent-${++count}`, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
+      await agents.requestApproval({ agentId: `agent-${++count}`, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
       return { path: { agent_id: 'pending' }, query: { state: 'pending' } };
     },
     entry: { kind: 'agent', action: 'clear' },
@@ -219,7 +219,7 @@ export const cases: Partial<Record<Endpoint['name'], Case>> = {
     open: approveAgent,
     prepare: async ({ agents }) => {
       const agent_id = `agent-${++count}`;
-      await agents.ask({ agentId: agent_id, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
+      await agents.requestApproval({ agentId: agent_id, thumbprint: `thumbprint-${count}`, nowMs: Date.now() });
       return { path: { agent_id }, body: {} };
     },
     entry: { kind: 'agent', action: 'approve' },

@@ -111,7 +111,7 @@ const unbind: Act = (table) => openAgents(table).unbind(operator, { agentId: 'ag
 const ask =
   (thumbprint = 'key'): Act =>
   async (table) => {
-    await openAgents(table).ask(presented(thumbprint));
+    await openAgents(table).requestApproval(presented(thumbprint));
     return 'waits';
   };
 const approve =
@@ -121,7 +121,7 @@ const approve =
 
 /** An agent waits, and another one, so that a place that is given back twice is missed. */
 const askedBeside: Act = async (table) => {
-  await openAgents(table).ask(presented('other', 'other'));
+  await openAgents(table).requestApproval(presented('other', 'other'));
   await ask()(table);
 };
 
@@ -307,7 +307,7 @@ export const agentScenarios: Scenario[] = [
     'as many wait as may, each at one place, and whoever makes room for another waits no more',
     {
       before: async (table) => {
-        for (const one of ['first', 'second']) await openAgents(table).ask(presented(one, one));
+        for (const one of ['first', 'second']) await openAgents(table).requestApproval(presented(one, one));
         await table.update(keys.waitingAgents(), { set: { asked: maxWaiting } });
       },
       callers: [ask('key'), ask('key-2'), (table) => openAgents(table).approve(operator, { agentId: 'first' })],

@@ -2,7 +2,7 @@ import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { type AgentRecords, agentRecordKeys, type BoundAgent, type Presented, toAgentRecords, type WaitingItem } from './agent.ts';
 import { type BindRequest, bind } from './bind.ts';
-import { ask, isWaiting } from './waiting-agents.ts';
+import { isWaiting, requestApproval } from './waiting-agents.ts';
 
 /** The agent records that issuing PATs reads and writes. Nothing here writes to the registry. */
 export function openApplicants(table: Table) {
@@ -22,7 +22,7 @@ export function openApplicants(table: Table) {
 
     bind: (request: BindRequest, seen: AgentRecords): Promise<BoundAgent | undefined> => bind(table, request, seen),
 
-    ask: (presented: Presented): Promise<void> => ask(table, presented),
+    requestApproval: (presented: Presented): Promise<void> => requestApproval(table, presented),
   };
 }
 

@@ -70,11 +70,11 @@ export async function planEnd(read: Read, agentId: string, thumbprint: string) {
 }
 
 /** Adds an agent to the approval queue, unless it is queued already. Its id stays unbound. */
-export const ask = (table: Table, presented: Presented): Promise<void> =>
-  persist(async () => ((await tryToAsk(table, presented)) ? { value: undefined } : undefined), table.pause);
+export const requestApproval = (table: Table, presented: Presented): Promise<void> =>
+  persist(async () => ((await tryToRequest(table, presented)) ? { value: undefined } : undefined), table.pause);
 
 /** @returns false if the queue or the agent has changed since it was read */
-async function tryToAsk(table: Table, { agentId, thumbprint, nowMs, domain }: Presented): Promise<boolean> {
+async function tryToRequest(table: Table, { agentId, thumbprint, nowMs, domain }: Presented): Promise<boolean> {
   const key = keys.waiting(agentId, thumbprint);
   const [agent, wait, queue] = await table.getAll<AgentItem & WaitingItem & QueueItem>([keys.agent(agentId), key, keys.waitingAgents()]);
   if (agent?.generation !== undefined || agent?.block !== undefined || isWaiting(wait, queue, nowMs)) return true;

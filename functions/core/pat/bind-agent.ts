@@ -48,7 +48,7 @@ export async function bindAgent(agents: Applicants, application: Application, se
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { records, ...found } = attempt === 0 ? seen : await findAgent(agents, application, rules);
     if (isApprovalRequired && !isApproved(records, found)) {
-      await agents.ask(found);
+      await agents.requestApproval(found);
       throw approvalPending(records);
     }
     const bound = await agents.bind({ ...found, mustBeApproved: isApprovalRequired }, records);
