@@ -1,5 +1,5 @@
 import { toAgent, type Usage } from '../schemas/agent.ts';
-import { isOfAnother, stateOf } from './core/activity/agent.ts';
+import { belongsToOtherKey, stateOf } from './core/activity/agent.ts';
 import { noSuchAgent, onlyOne } from './core/activity/agent-refusals.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
@@ -28,7 +28,7 @@ export const createAction = ({ agents, findPolicy, limits }: Deps): AdminAction 
   forFullAdmins(async (_admin, request) => {
     const { agentId, thumbprint: named } = await requireAgent(request, agents);
     const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId)]);
-    const knownState = isOfAnother(known, named) ? undefined : stateOf(known);
+    const knownState = belongsToOtherKey(known, named) ? undefined : stateOf(known);
     const asked = waiting.filter((one) => named === undefined || one.thumbprint === named);
     const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(asked), 'pending' as const];
     if (!agent) throw noSuchAgent();

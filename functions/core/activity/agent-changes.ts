@@ -8,9 +8,9 @@ import {
   type AgentItem,
   type AgentKeyItem,
   asSeen,
+  belongsToOtherKey,
   type FoundAgent,
   idOfKey,
-  isOfAnother,
   keyOf,
   lifeFrom,
   listActive,
@@ -68,7 +68,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
     block: (by: Admin, { agentId: named, thumbprint }: FoundAgent, reason: string): Promise<AgentItem> =>
       log.change<AgentItem>(by, async (read) => {
         const [first] = await read<AgentItem>([keys.agent(named)]);
-        const isAnother = thumbprint !== undefined && isOfAnother(first, thumbprint);
+        const isAnother = thumbprint !== undefined && belongsToOtherKey(first, thumbprint);
         const id = isAnother ? sharedIdOf(named, thumbprint) : named;
         const [agent] = isAnother ? await read<AgentItem>([keys.agent(id)]) : [first];
         const key = keyOf(agent) ?? thumbprint ?? only(await findWaiting(table, named));
@@ -100,7 +100,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
         // a retry must not lift a newer block
         seen ??= agent?.block;
-        if (agent?.block === undefined || agent.block !== seen || isOfAnother(agent, thumbprint)) return noChange(undefined);
+        if (agent?.block === undefined || agent.block !== seen || belongsToOtherKey(agent, thumbprint)) return noChange(undefined);
         const [key, nowMs] = [keyOf(agent), Date.now()];
         return planned('unblock', agent.agent_id, true, [
           ...lift(keys.agent(agentId), agent, nowMs),
@@ -114,7 +114,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
     revoke: (by: Admin, { agentId, thumbprint }: FoundAgent): Promise<AgentItem | undefined> =>
       log.change<AgentItem | undefined>(by, async (read) => {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
-        if (agent?.generation === undefined || isOfAnother(agent, thumbprint)) return noChange(undefined);
+        if (agent?.generation === undefined || belongsToOtherKey(agent, thumbprint)) return noChange(undefined);
         const revoked = { generation: newUlid(), revoked_at: Date.now() };
         const write = { update: keys.agent(agentId), set: revoked, when: asSeen(agent) };
         return planned('revoke', agent.agent_id, { ...agent, ...revoked }, [write]);

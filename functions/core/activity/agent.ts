@@ -104,7 +104,7 @@ export const isApproved = (
 export const isUnblockedSince = ({ agent, key, idOwner }: AgentRecords, sinceMs: number): boolean =>
   [agent, key, idOwner].some((record) => (record?.unblocked_at ?? 0) >= sinceMs);
 
-export const isOfAnother = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
+export const belongsToOtherKey = (agent: AgentItem | undefined, thumbprint: string | undefined): boolean =>
   thumbprint !== undefined && (keyOf(agent) ?? thumbprint) !== thumbprint;
 
 export const isBlocked = ({ agent, key, idOwner }: AgentRecords): boolean =>
