@@ -1,5 +1,5 @@
 import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
-import { type GuardedSettings, guardedSettings, isWayBack } from './guarded-settings.ts';
+import { type GuardedSettings, guardedSettings, isRollback } from './guarded-settings.ts';
 
 /** A stack adopts data and users only when it is created: the domain of its user pool cannot move to another pool. */
 function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: GuardedSettings): string | undefined {
@@ -36,7 +36,7 @@ function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string 
 export function findObjection(event: Pick<CloudFormationCustomResourceEvent, 'RequestType' | 'ResourceProperties'>): string | undefined {
   if (event.RequestType !== 'Update' || !('OldResourceProperties' in event)) return undefined;
   const now = guardedSettings.parse(event.ResourceProperties);
-  if ('PhysicalResourceId' in event && isWayBack(String(event.PhysicalResourceId), now)) return undefined;
+  if ('PhysicalResourceId' in event && isRollback(String(event.PhysicalResourceId), now)) return undefined;
   const then = guardedSettings.parse(event.OldResourceProperties);
   const exchangedData = findExchangedData(then, now);
   if (exchangedData || now.VoidPats === 'true') return exchangedData;

@@ -22,7 +22,7 @@ export type GuardedSettings = z.infer<typeof guardedSettings>;
 const digestOf = (settings: GuardedSettings): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
 
 /** Whether these settings are the ones that `voidPats` replaced: a failed deployment may roll back to those only. */
-export const isWayBack = (id: string, wanted: GuardedSettings): boolean => id.endsWith(`-from-${digestOf(wanted)}`);
+export const isRollback = (id: string, wanted: GuardedSettings): boolean => id.endsWith(`-from-${digestOf(wanted)}`);
 
 /**
  * The physical id of the settings. A refusal returns the new id too, so that CloudFormation rolls back by deleting the new resource. If it requests
