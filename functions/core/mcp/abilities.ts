@@ -22,7 +22,7 @@ export interface Abilities {
 }
 
 /** Whether a legacy client has requested a task: the response then does not wait for the call. */
-export const isTaskOfLegacy = ({ era, tasks }: Abilities): boolean => era === 'legacy' && tasks;
+export const isLegacyTask = ({ era, tasks }: Abilities): boolean => era === 'legacy' && tasks;
 
 /** A legacy client declares its capabilities once. The server is stateless, so the session id repeats them. */
 const urlSession = /^urls-[0-9a-f-]{36}$/;

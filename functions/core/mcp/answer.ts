@@ -9,7 +9,7 @@ import type { Action } from '../http/serve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
-import { type Abilities, isTaskOfLegacy, readAbilities, sessionHeaders, tasksExtension } from './abilities.ts';
+import { type Abilities, isLegacyTask, readAbilities, sessionHeaders, tasksExtension } from './abilities.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { answerPending } from './later.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
@@ -68,7 +68,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
     if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
     const client = readAbilities(era, params, request);
-    if (isTaskOfLegacy(client) && !tool.isDeferrable)
+    if (isLegacyTask(client) && !tool.isDeferrable)
       throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.', { status: 200 });
     return runTool(tool, args, request, client, longPoll);
   };
@@ -203,7 +203,7 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     logAnswer('tool', entry, error);
-    if (isTaskOfLegacy(client) || (isSigningIn(request) && needsOtherPat(error, request))) throw asRpcError(error, request, tool.name);
+    if (isLegacyTask(client) || (isSigningIn(request) && needsOtherPat(error, request))) throw asRpcError(error, request, tool.name);
     return describeRefusal(explainRefusal(tool.name, error, request.requestId));
   }
 }

@@ -13,7 +13,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { type JsonObject, parse } from '../json.ts';
 import { signInPath } from '../sign-in/metadata.ts';
-import { type Abilities, isTaskOfLegacy } from './abilities.ts';
+import { type Abilities, isLegacyTask } from './abilities.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
 import { remarksOn } from './result.ts';
@@ -164,8 +164,8 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
         // a prompt injection must not make the call of one agent or person under the PAT of another
         if (hasOwnPat && pat !== undefined) throw twoPats();
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
-        if (isTaskOfLegacy(client) && pat !== undefined) throw patOfTask();
-        const isAsked = respond_async || isTaskOfLegacy(client);
+        if (isLegacyTask(client) && pat !== undefined) throw patOfTask();
+        const isAsked = respond_async || isLegacyTask(client);
         const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
         const inner = innerRequest(request, {
           body: { intent_uid, parameters: parameters as JsonObject, max_bytes, ...(fields && { fields }) },
