@@ -227,7 +227,7 @@ const policyType: Read = (value) => {
  * are left unchanged. Members without meaning for the gate are kept, so that they can be refused by name.
  * @returns the policy, and the issues that prevent normalisation
  */
-export function respellPolicy(file: unknown): { value: unknown; issues: Issue[] } {
+export function normalizePolicy(file: unknown): { value: unknown; issues: Issue[] } {
   const issues: Issue[] = [];
   if (!isObject(file)) return { value: file, issues };
   const { $schema, ...written } = file;

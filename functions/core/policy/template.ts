@@ -7,7 +7,7 @@ import { ApiError } from '../api-error.ts';
 import { isObject, issuesOf, parseJson, pointer } from '../json.ts';
 import { isWithin } from './position.ts';
 import { interpretPolicy, PolicyError } from './reading.ts';
-import { respellPolicy } from './spellings.ts';
+import { normalizePolicy } from './spellings.ts';
 
 /** A policy with unfilled placeholders. */
 export type PolicyTemplate = Policy;
@@ -20,7 +20,7 @@ export type PolicyTemplate = Policy;
  */
 export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.example'): PolicyTemplate {
   const { value: written, issues: repeated } = parseText(text);
-  const { value, issues: misspelt } = respellPolicy(written);
+  const { value, issues: misspelt } = normalizePolicy(written);
   const filled = fillIn(value, baseUrl);
   const result = policy.safeParse(filled, { reportInput: true });
   const issues = [...repeated, ...misspelt, ...(result.success ? [] : issuesOf(result.error)), ...findIn(value, describeInvisible)];
