@@ -2,7 +2,7 @@ import { ApiError } from '../api-error.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import type { JudgedIntent } from '../policy/conditions.ts';
 import { recordVerdict } from '../policy/trial.ts';
-import { withoutHarm } from '../policy/trial-file.ts';
+import { runTrialStep } from '../policy/trial-file.ts';
 import type { Execution } from './execution.ts';
 
 /**
@@ -16,7 +16,7 @@ export function noteTrialVerdict(
 ): void {
   const { trial } = caller.policy;
   if (!trial) return;
-  withoutHarm(() => {
+  runTrialStep(() => {
     try {
       logLine.note({ trial: recordVerdict(trial, { ...judged, ...judgedAgent(caller.claims), parameters: valuesOf(), nowMs }) });
     } catch (error) {

@@ -7,7 +7,7 @@ import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from '.
 import type { Rule } from './reading.ts';
 import type { PolicyTemplate } from './template.ts';
 import { readTrial, type TrialPolicy } from './trial.ts';
-import { loadTrialTemplate, withoutHarm } from './trial-file.ts';
+import { loadTrialTemplate, runTrialStep } from './trial-file.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
   /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
@@ -33,7 +33,7 @@ export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: PolicyTemplate): FindPolicy =>
   perAddress((baseUrl) => {
     const published = publish(template, baseUrl);
-    const trial = tried && withoutHarm(() => readTrial(tried, baseUrl, billing));
+    const trial = tried && runTrialStep(() => readTrial(tried, baseUrl, billing));
     const whole = compilePolicy(published.policy, baseUrl, billing);
     const isAssigned = whole.rules.some(assigneeOf);
     const compiledFor = (agent: JudgedAgent) => (isAssigned ? grant(rulesOf(whole.rules, agent), billing) : whole);
