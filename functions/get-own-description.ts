@@ -11,7 +11,7 @@ import { engine } from './search-intents.ts';
 
 export interface Deps {
   engine: Pick<SearchEngine, 'search'>;
-  signingKeys: Pick<SigningKeys, 'newest'>;
+  signingKeys: Pick<SigningKeys, 'current'>;
   protocol: string;
   isSignInOffered: boolean;
 }

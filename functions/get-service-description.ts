@@ -17,7 +17,7 @@ export interface Deps {
   services: Pick<Services, 'find'>;
   intents: Pick<LiveIntents, 'read'>;
   listIntents: (service: ServiceRecord, from: number | string, count: number) => Promise<{ intents: ListedIntent[]; total: number }>;
-  signingKeys: Pick<SigningKeys, 'newest'>;
+  signingKeys: Pick<SigningKeys, 'current'>;
   protocol: string;
 }
 

@@ -43,7 +43,7 @@ beforeAll(async () => {
     openKms({ endpoint: kms.endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
     kms.keyIds,
   );
-  await signingKeys.newest();
+  await signingKeys.current();
 });
 afterAll(async () => {
   await Promise.all([store.stop(), kms.stop()]);

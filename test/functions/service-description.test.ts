@@ -15,7 +15,7 @@ import { intentOf, serviceNamed } from '../support/records.ts';
 import { startTable, type TestTable } from '../support/table.ts';
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const signingKeys = { newest: async () => ({ kid: 'first', key: publicKey }) };
+const signingKeys = { current: async () => ({ kid: 'first', key: publicKey }) };
 const pem = publicKey.export({ format: 'pem', type: 'spki' });
 
 describe('the description of a service', () => {

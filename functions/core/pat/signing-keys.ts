@@ -26,7 +26,7 @@ export interface SigningKeys {
    * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
    */
   sign(signingInput: string): Promise<Uint8Array>;
-  newest(): Promise<VerifyingKey>;
+  current(): Promise<VerifyingKey>;
   /**
    * The deployment's key with this `kid`.
    * @throws ApiError SERVICE_UNAVAILABLE if it is not found and some key cannot be read
@@ -52,16 +52,16 @@ export function openSigningKeys(
   }
 
   const readers = keyIds.map((keyId) => keepSuccess(() => fetchKey(keyId), now));
-  const newest = () => {
+  const current = () => {
     const [first] = readers;
     if (!first) throw new TypeError('no signing key is configured');
     return first();
   };
 
   return {
-    newest,
+    current,
     sign: async (signingInput) => {
-      const { arn, key } = await newest();
+      const { arn, key } = await current();
       const digest = createHash('sha256').update(signingInput).digest();
       const signature = signatureFromDer(await reachKeys('The signing keys', () => kms.sign(arn, digest)));
       if (!verify('sha256', Buffer.from(signingInput), { key, dsaEncoding: 'ieee-p1363' }, signature)) {
@@ -93,8 +93,8 @@ export function openSigningKeys(
 }
 
 /** The public key that signs, as PEM (SPKI). */
-export const publicKeyPem = async (keys: Pick<SigningKeys, 'newest'>): Promise<string> =>
-  (await keys.newest()).key.export({ format: 'pem', type: 'spki' }).toString();
+export const publicKeyPem = async (keys: Pick<SigningKeys, 'current'>): Promise<string> =>
+  (await keys.current()).key.export({ format: 'pem', type: 'spki' }).toString();
 
 export const signingKeysFromEnvironment = (): SigningKeys =>
   openSigningKeys(openKms(), splitList(readEnvironment(['signingKeys']).signingKeys));

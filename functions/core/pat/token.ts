@@ -14,7 +14,7 @@ export const headerSegment = (kid: string): string => encode({ alg: 'ES256', typ
  * @throws RangeError if the PAT would be too large to be sent back in a header
  */
 export async function signPat(signingKeys: SigningKeys, claims: PatClaims): Promise<string> {
-  const { kid } = await signingKeys.newest();
+  const { kid } = await signingKeys.current();
   const signingInput = `${headerSegment(kid)}.${encode(claims)}`;
   const token = `${signingInput}.${Buffer.from(await signingKeys.sign(signingInput)).toString('base64url')}`;
   if (token.length > maxPatBytes) throw new RangeError('the PAT is larger than 6144 bytes');

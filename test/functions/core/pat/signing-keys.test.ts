@@ -139,7 +139,7 @@ describe('finding keys', () => {
   test('asks for each public key once, however many look for it at once, and never for an unknown kid', async () => {
     const { client, keyIds, operations } = await start({ keys: [newKmsKey(), newKmsKey()] });
     const keys = openSigningKeys(client, keyIds);
-    const { kid } = await keys.newest();
+    const { kid } = await keys.current();
     await Promise.all(Array.from({ length: 50 }, () => keys.find(kid)));
     for (let count = 0; count < 100; count++) expect(await keys.find(`${kid}x`)).toBeUndefined();
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
@@ -157,7 +157,7 @@ describe('finding keys', () => {
     isDown = false;
     nowMs += 1_000;
     expect(await keys.find('unknown')).toBeUndefined();
-    expect(await keys.find((await keys.newest()).kid)).toBeDefined();
+    expect(await keys.find((await keys.current()).kid)).toBeDefined();
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
   });
 
@@ -187,7 +187,7 @@ describe('finding keys', () => {
         body: { ...(body as object), PublicKey: Buffer.from(`302a300506032b6570032100${'5d'.repeat(32)}`, 'hex').toString('base64') },
       }),
     });
-    await expect(openSigningKeys(client, keyIds).newest()).rejects.toThrow('a signing key is not of ECC_NIST_P256');
+    await expect(openSigningKeys(client, keyIds).current()).rejects.toThrow('a signing key is not of ECC_NIST_P256');
   });
 });
 
@@ -218,7 +218,7 @@ test('keys rotate step by step: no valid PAT is refused, and none outlives the r
     ),
   );
   const pats = await Promise.all(steps.map((keys) => signPat(keys, claims)));
-  const [announced, signing, ...others] = await Promise.all(steps.map(async (keys) => (await keys.newest()).kid));
+  const [announced, signing, ...others] = await Promise.all(steps.map(async (keys) => (await keys.current()).kid));
   expect([signing, others[0] === others[1]]).toEqual([announced, true]);
   expect(pats.map((pat) => pat.split('.')[0])).toEqual([announced, signing, ...others].map((kid) => headerSegment(kid ?? '')));
   // while a step is being deployed, instances of two neighbouring steps serve the same agents
