@@ -6,7 +6,7 @@ import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openCallerPolicy } from './core/pat/caller-policy.ts';
 import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts';
-import { isOfIntent, judgedIntent } from './core/policy/conditions.ts';
+import { isIntentSubject, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
@@ -39,7 +39,7 @@ export const createAction =
   async (request) => {
     const query = request.query(searchQuery);
     const { compiled } = await openCallerPolicy(findPolicy, verifyPat)(request);
-    const asksAboutIntents = compiled.rules.some(({ conditions }) => conditions.some(({ subject }) => isOfIntent(subject)));
+    const asksAboutIntents = compiled.rules.some(({ conditions }) => conditions.some(({ subject }) => isIntentSubject(subject)));
     const isForbidden: SearchOptions['isForbidden'] = (intent_uid, read) => {
       if (!isPermitted(compiled.scope, intent_uid) || isProhibited(compiled, intent_uid)) return true;
       if (!asksAboutIntents) return false;

@@ -76,7 +76,7 @@ export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
  * @returns undefined if that is unknown: for an order comparison with a missing parameter, or for values of different types
  */
 export function holds({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
-  if (isOfIntent(subject)) {
+  if (isIntentSubject(subject)) {
     const isMet = hasAny(subject.of, values.map(String), call);
     return comparison === 'neq' && isMet !== undefined ? !isMet : isMet;
   }
@@ -92,7 +92,7 @@ export function holds({ subject, comparison, values }: Condition, call: Call): b
 }
 
 /** Whether a condition is about the intent itself, so that it holds for all of its calls or for none. */
-export const isOfIntent = (subject: Subject): subject is { of: IntentSubject } => intentSubjects.some((one) => one === subject.of);
+export const isIntentSubject = (subject: Subject): subject is { of: IntentSubject } => intentSubjects.some((one) => one === subject.of);
 
 /** Whether an intent has this method, one of these tags, or one of these services; undefined if unknown. */
 function hasAny(subject: IntentSubject, values: readonly string[], { method, tags, service }: JudgedIntent): boolean | undefined {

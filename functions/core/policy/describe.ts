@@ -1,7 +1,7 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { CompiledPolicy } from './compile.ts';
-import { type Condition, isDate, isInstant, isOfIntent, type JudgedIntent, type Scalar } from './conditions.ts';
+import { type Condition, isDate, isInstant, isIntentSubject, type JudgedIntent, type Scalar } from './conditions.ts';
 import { nameDuration } from './duration.ts';
 import type { Payment } from './duties.ts';
 import { assigneeOf, rulesFor, rulesForAll } from './judge.ts';
@@ -56,7 +56,7 @@ const subjectNames = {
 
 /** A condition in words, for example `amount is less than 500`. */
 export function nameCondition({ subject, comparison, values }: Condition): string {
-  if (isOfIntent(subject) && comparison === 'neq')
+  if (isIntentSubject(subject) && comparison === 'neq')
     return `${nameSubject(subject, 'no tag of the intent')} ${subject.of === 'tag' ? 'is' : 'is not'} ${values.join(', ')}`;
   const isParameter = subject.of === 'parameter';
   const isTime = !isParameter || values.some((value) => isDate(value) || isInstant(value));

@@ -1,4 +1,4 @@
-import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedAgent, type JudgedIntent } from './conditions.ts';
+import { type Call, type Condition, concerns, holds, isIntentSubject, type JudgedAgent, type JudgedIntent } from './conditions.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
@@ -74,14 +74,14 @@ const noCall = { parameters: {}, account: '', nowMs: 0 };
 /** Whether a rule names an intent, and none of its conditions on the intent itself fails. */
 const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
   names(rule, intent.intentUid) &&
-  rule.conditions.every((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) !== false);
+  rule.conditions.every((condition) => !isIntentSubject(condition.subject) || holds(condition, { ...intent, ...noCall }) !== false);
 
 /** The rules about an intent, whatever the parameters. */
 export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] => rules.filter((rule) => isAbout(rule, intent));
 
 /** The conditions that the intent alone does not decide. */
 export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>
-  conditions.filter((condition) => !isOfIntent(condition.subject) || holds(condition, { ...intent, ...noCall }) === undefined);
+  conditions.filter((condition) => !isIntentSubject(condition.subject) || holds(condition, { ...intent, ...noCall }) === undefined);
 
 /** Whether some call of an intent may be permitted. */
 export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boolean {

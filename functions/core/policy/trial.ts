@@ -2,7 +2,7 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { TrialVerdict } from '../../../schemas/executions.ts';
 import type { Billing } from '../../../schemas/pat.ts';
 import { compilePolicy } from './compile.ts';
-import { type Call, type Condition, concerns, holds, isOfIntent, type JudgedAgent, type JudgedIntent } from './conditions.ts';
+import { type Call, type Condition, concerns, holds, isIntentSubject, type JudgedAgent, type JudgedIntent } from './conditions.ts';
 import { describeRefusal } from './describe.ts';
 import { isFulfilled, judge, names, rulesOf } from './judge.ts';
 import { isWithin } from './position.ts';
@@ -72,7 +72,7 @@ function findMissing(condition: Condition, call: RecordedCall): string | undefin
   if (subject.of === 'parameter') return call.parameters === undefined ? subject.name : undefined;
   if (subject.of === 'agentDomain') return call.agentDomain === undefined ? 'domain of the agent' : undefined;
   if (subject.of === 'agentKey') return call.account === undefined ? 'key of the agent' : undefined;
-  if (!isOfIntent(subject)) return undefined;
+  if (!isIntentSubject(subject)) return undefined;
   return holds(condition, { ...call, parameters: {}, ...agentOf(call) }) === undefined ? `${subject.of} of the intent` : undefined;
 }
 
