@@ -1,6 +1,6 @@
 import { type Call, type Condition, concerns, holds } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
-import { demandingApproval, findObstacle, judge, names } from './judge.ts';
+import { demandingApproval, findObstacle, judge, namesIntent } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 
@@ -38,7 +38,7 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
     ...(demanding && { approvalBy: demanding.pointer }),
     ...(decisive !== undefined && { decidedBy: decisive }),
     rules: rules
-      .filter((rule) => names(rule, call.intentUid))
+      .filter((rule) => namesIntent(rule, call.intentUid))
       .map((rule) => {
         const obstacle = findObstacle(rule, call);
         return {

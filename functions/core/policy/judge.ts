@@ -32,7 +32,7 @@ export interface Refusal {
 }
 
 /** Whether a rule names the intent. Prohibitions and limits ignore the letter case of the namespace. */
-export const names = ({ kind, entry }: Rule, intentUid: string): boolean =>
+export const namesIntent = ({ kind, entry }: Rule, intentUid: string): boolean =>
   kind === 'permission' ? coversEntry(entry, oneIntent(intentUid)) : isRuledOut([entry], oneIntent(intentUid));
 
 /**
@@ -47,7 +47,7 @@ export function isFulfilled({ kind }: Rule, condition: Condition, call: Call): b
 export const findObstacle = (rule: Rule, call: Call): Condition | undefined =>
   rule.conditions.find((condition) => !isFulfilled(rule, condition, call));
 
-const covers = (rule: Rule, call: Call): boolean => names(rule, call.intentUid) && findObstacle(rule, call) === undefined;
+const covers = (rule: Rule, call: Call): boolean => namesIntent(rule, call.intentUid) && findObstacle(rule, call) === undefined;
 
 /**
  * Judges a call: it is permitted if any permission covers it and no prohibition does.
@@ -62,7 +62,7 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
     return { isPermitted: false, reason: 'condition', rule: prohibition, ...(more.length === 0 && { condition }) };
   }
   if (covering.some(({ kind }) => kind === 'permission')) return { isPermitted: true, rules: covering };
-  const [permission, ...others] = rules.filter((rule) => rule.kind === 'permission' && names(rule, call.intentUid));
+  const [permission, ...others] = rules.filter((rule) => rule.kind === 'permission' && namesIntent(rule, call.intentUid));
   if (!permission) return { isPermitted: false, reason: 'not_permitted' };
   const otherwise = others.flatMap((rule) => findObstacle(rule, call) ?? []);
   return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call), otherwise };
@@ -73,7 +73,7 @@ const noCall = { parameters: {}, account: '', nowMs: 0 };
 
 /** Whether a rule names an intent, and none of its conditions on the intent itself fails. */
 const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
-  names(rule, intent.intentUid) &&
+  namesIntent(rule, intent.intentUid) &&
   rule.conditions.every((condition) => !isIntentSubject(condition.subject) || holds(condition, { ...intent, ...noCall }) !== false);
 
 /** The rules about an intent, whatever the parameters. */

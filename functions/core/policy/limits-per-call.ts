@@ -1,7 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { candidatesFor, subsetsOf } from './candidates.ts';
 import type { Call, Condition, Subject } from './conditions.ts';
-import { isFulfilled, names } from './judge.ts';
+import { isFulfilled, namesIntent } from './judge.ts';
 import { days } from './local-time.ts';
 import type { Rule } from './reading.ts';
 
@@ -32,7 +32,7 @@ export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
   const found = new Map<string, Issue>();
   for (const uid of regionsOf(limiting)) {
     const together = findTogether(
-      limiting.filter((rule) => names(rule, uid)),
+      limiting.filter((rule) => namesIntent(rule, uid)),
       uid,
     );
     const path = together?.at(-1);

@@ -4,7 +4,7 @@ import type { Billing } from '../../../schemas/pat.ts';
 import { compilePolicy } from './compile.ts';
 import { type Call, type Condition, concerns, holds, isIntentSubject, type JudgedAgent, type JudgedIntent } from './conditions.ts';
 import { describeRefusal } from './describe.ts';
-import { isFulfilled, judge, names, rulesOf } from './judge.ts';
+import { isFulfilled, judge, namesIntent, rulesOf } from './judge.ts';
 import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
 import { fillTemplate, type PolicyTemplate } from './template.ts';
@@ -91,7 +91,7 @@ function covers(rule: Rule, call: RecordedCall): boolean | string {
 /** Judges a call as {@link judge} does, as far as it was recorded. */
 export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdict {
   const naming = rulesOfRecorded(rules, call)
-    .filter((rule) => names(rule, call.intentUid))
+    .filter((rule) => namesIntent(rule, call.intentUid))
     .map((rule) => ({ rule, isCovering: covers(rule, call) }));
   const possible = naming.filter(({ isCovering }) => isCovering !== false);
   const of = (kind: Rule['kind']) => possible.filter(({ rule }) => rule.kind === kind);

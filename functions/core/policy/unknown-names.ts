@@ -2,7 +2,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { foldName, foldTag } from '../../../schemas/text.ts';
 import { editDistance } from '../edit-distance.ts';
 import { concerns, type JudgedIntent } from './conditions.ts';
-import { names } from './judge.ts';
+import { namesIntent } from './judge.ts';
 import type { Rule } from './reading.ts';
 
 export interface KnownIntent extends JudgedIntent {
@@ -26,7 +26,7 @@ export function findUnknownNames(rules: readonly Rule[], { intents, services }: 
 
   const ofRule = (rule: Rule): Issue[] => {
     const [namespace = '', slug] = rule.entry.split(':');
-    const covered = intents.filter(({ intentUid }) => names(rule, intentUid));
+    const covered = intents.filter(({ intentUid }) => namesIntent(rule, intentUid));
     if (covered.length === 0 && namespace !== '*') {
       const target = { path: `${rule.pointer}/target` };
       return slug === '*'
