@@ -75,7 +75,7 @@ export const concerns = ({ subject }: Condition, intentUid: string): boolean =>
  * Whether a condition holds for a call of an intent that it concerns. A missing parameter equals nothing.
  * @returns undefined if that is unknown: for an order comparison with a missing parameter, or for values of different types
  */
-export function holds({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
+export function evaluateCondition({ subject, comparison, values }: Condition, call: Call): boolean | undefined {
   if (isIntentSubject(subject)) {
     const isMet = hasAny(subject.of, values.map(String), call);
     return comparison === 'neq' && isMet !== undefined ? !isMet : isMet;

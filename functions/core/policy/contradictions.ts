@@ -2,7 +2,7 @@ import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import { candidatesFor } from './candidates.ts';
-import { type Call, type Condition, holds, type Subject } from './conditions.ts';
+import { type Call, type Condition, evaluateCondition, type Subject } from './conditions.ts';
 import { describeRule } from './describe.ts';
 import { findWider, interpretPolicy, type Rule } from './reading.ts';
 import { isRuledOut, oneIntent } from './scope.ts';
@@ -60,8 +60,8 @@ function findContradictory(rule: Rule, prohibitions: readonly Rule[], sinceMs: n
     const own = rule.conditions.filter(isAbout);
     const against = prohibitions.filter(({ conditions }) => conditions.every(isAbout));
     const isLeft = (call: Call) =>
-      own.every((condition) => holds(condition, call) === true) &&
-      !against.some(({ conditions }) => conditions.every((condition) => holds(condition, call) !== false));
+      own.every((condition) => evaluateCondition(condition, call) === true) &&
+      !against.some(({ conditions }) => conditions.every((condition) => evaluateCondition(condition, call) !== false));
     if (own.length + against.length === 0) continue;
     const left = candidatesFor(subject, [...own, ...against.flatMap(({ conditions }) => conditions)], sinceMs).filter(isLeft);
     const isStillLeft = left.some(({ nowMs }) => subject.of !== 'dateTime' || nowMs >= sinceMs);

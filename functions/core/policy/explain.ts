@@ -1,4 +1,4 @@
-import { type Call, type Condition, concerns, holds } from './conditions.ts';
+import { type Call, type Condition, concerns, evaluateCondition } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
 import { demandingApproval, findObstacle, judge, namesIntent } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
@@ -55,7 +55,7 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
 function describeObstacle(condition: Condition, call: Call): string {
   const words = `${nameCondition(condition)} (${condition.pointer})`;
   if (!concerns(condition, call.intentUid)) return `it is about another intent: ${words}`;
-  return holds(condition, call) === undefined ? `it is unknown whether ${words}` : `it is not the case that ${words}`;
+  return evaluateCondition(condition, call) === undefined ? `it is unknown whether ${words}` : `it is not the case that ${words}`;
 }
 
 function whyApplies({ conditions }: Rule, call: Call): string {
@@ -64,7 +64,7 @@ function whyApplies({ conditions }: Rule, call: Call): string {
   return relevant
     .map((condition) => {
       const words = `${nameCondition(condition)} (${condition.pointer})`;
-      return holds(condition, call) === undefined ? `it is unknown whether ${words}, which counts against the call` : words;
+      return evaluateCondition(condition, call) === undefined ? `it is unknown whether ${words}, which counts against the call` : words;
     })
     .join('; ');
 }

@@ -1,4 +1,12 @@
-import { type Call, type Condition, concerns, holds, isIntentSubject, type JudgedAgent, type JudgedIntent } from './conditions.ts';
+import {
+  type Call,
+  type Condition,
+  concerns,
+  evaluateCondition,
+  isIntentSubject,
+  type JudgedAgent,
+  type JudgedIntent,
+} from './conditions.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 import { coversEntry, isRuledOut, oneIntent } from './scope.ts';
@@ -12,7 +20,7 @@ export const rulesOf = (rules: readonly Rule[], agent: JudgedAgent): Rule[] =>
   rules.flatMap((rule) => {
     const assignee = assigneeOf(rule);
     if (!assignee) return rule;
-    const isIts = holds(assignee, { ...agent, intentUid: '', parameters: {}, nowMs: 0 }) === true;
+    const isIts = evaluateCondition(assignee, { ...agent, intentUid: '', parameters: {}, nowMs: 0 }) === true;
     return isIts ? { ...rule, conditions: rule.conditions.filter((condition) => condition !== assignee) } : [];
   });
 
@@ -41,7 +49,7 @@ export const namesIntent = ({ kind, entry }: Rule, intentUid: string): boolean =
  */
 export function isFulfilled({ kind }: Rule, condition: Condition, call: Call): boolean {
   if (!concerns(condition, call.intentUid)) return kind === 'permission';
-  return holds(condition, call) ?? kind !== 'permission';
+  return evaluateCondition(condition, call) ?? kind !== 'permission';
 }
 
 export const findObstacle = (rule: Rule, call: Call): Condition | undefined =>
@@ -74,14 +82,18 @@ const noCall = { parameters: {}, account: '', nowMs: 0 };
 /** Whether a rule names an intent, and none of its conditions on the intent itself fails. */
 const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
   namesIntent(rule, intent.intentUid) &&
-  rule.conditions.every((condition) => !isIntentSubject(condition.subject) || holds(condition, { ...intent, ...noCall }) !== false);
+  rule.conditions.every(
+    (condition) => !isIntentSubject(condition.subject) || evaluateCondition(condition, { ...intent, ...noCall }) !== false,
+  );
 
 /** The rules about an intent, whatever the parameters. */
 export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] => rules.filter((rule) => isAbout(rule, intent));
 
 /** The conditions that the intent alone does not decide. */
 export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>
-  conditions.filter((condition) => !isIntentSubject(condition.subject) || holds(condition, { ...intent, ...noCall }) === undefined);
+  conditions.filter(
+    (condition) => !isIntentSubject(condition.subject) || evaluateCondition(condition, { ...intent, ...noCall }) === undefined,
+  );
 
 /** Whether some call of an intent may be permitted. */
 export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boolean {

@@ -2,7 +2,15 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import type { TrialVerdict } from '../../../schemas/executions.ts';
 import type { Billing } from '../../../schemas/pat.ts';
 import { compilePolicy } from './compile.ts';
-import { type Call, type Condition, concerns, holds, isIntentSubject, type JudgedAgent, type JudgedIntent } from './conditions.ts';
+import {
+  type Call,
+  type Condition,
+  concerns,
+  evaluateCondition,
+  isIntentSubject,
+  type JudgedAgent,
+  type JudgedIntent,
+} from './conditions.ts';
 import { describeRefusal } from './describe.ts';
 import { isFulfilled, judge, namesIntent, rulesOf } from './judge.ts';
 import { isWithin } from './position.ts';
@@ -73,7 +81,9 @@ function findMissing(condition: Condition, call: RecordedCall): string | undefin
   if (subject.of === 'agentDomain') return call.agentDomain === undefined ? 'domain of the agent' : undefined;
   if (subject.of === 'agentKey') return call.account === undefined ? 'key of the agent' : undefined;
   if (!isIntentSubject(subject)) return undefined;
-  return holds(condition, { ...call, parameters: {}, ...agentOf(call) }) === undefined ? `${subject.of} of the intent` : undefined;
+  return evaluateCondition(condition, { ...call, parameters: {}, ...agentOf(call) }) === undefined
+    ? `${subject.of} of the intent`
+    : undefined;
 }
 
 /** Whether a rule that names the intent covers the call; if that is unknown, the name of the missing fact. */

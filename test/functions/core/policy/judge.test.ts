@@ -4,7 +4,7 @@ import { compareForRegistry } from '../../../../functions/core/policy/compare.ts
 import { type CompiledPolicy, compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import {
   type Call,
-  holds,
+  evaluateCondition,
   type JudgedIntent,
   judgedIntent,
   type Scalar,
@@ -38,7 +38,7 @@ const rate = (number: number, operator: 'lte' | 'gt' = 'lte') => ({ ...when('v:r
 describe('a comparison', () => {
   const parameter: Subject = { of: 'parameter', name: 'x' };
   const ask = (given: Record<string, unknown>, comparison: Operator, values: Scalar[]) =>
-    holds({ pointer: '', subject: parameter, comparison: comparison as 'eq', values }, callOf('a.example:pay:v1', given));
+    evaluateCondition({ pointer: '', subject: parameter, comparison: comparison as 'eq', values }, callOf('a.example:pay:v1', given));
 
   test.each<[unknown, Operator, Scalar[], boolean | undefined]>([
     [5, 'lt', [5], false],
