@@ -2,7 +2,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { fetchPolicyInWords } from '../../../client/policy.ts';
 import { agentOf } from '../../../functions/core/policy/assignee.ts';
 import { compareForRegistry } from '../../../functions/core/policy/compare.ts';
-import { compilePolicy, grant } from '../../../functions/core/policy/compile.ts';
+import { compilePolicy, compileRules } from '../../../functions/core/policy/compile.ts';
 import type { JudgedAgent, JudgedIntent } from '../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../functions/core/policy/contradictions.ts';
 import { describeChanges, describePolicy, describeRule } from '../../../functions/core/policy/describe.ts';
@@ -87,7 +87,7 @@ const choosePolicy = async (context: CliContext, file: string | undefined) =>
 /** Describes the rules that a policy has for one agent. */
 async function showRulesOf(context: CliContext, agent: JudgedAgent, file: string | undefined): Promise<void> {
   const { policy, address } = await choosePolicy(context, file);
-  const { rules, scope } = grant(rulesOf(compile(policy, address, file).rules, agent));
+  const { rules, scope } = compileRules(rulesOf(compile(policy, address, file).rules, agent));
   const told = rules.map((rule) => ({ rule: rule.pointer, sentence: describeRule(rule) }));
   for (const { rule, sentence } of told) context.terminal.say(`${rule}  ${sentence}`);
   context.terminal.say(`scope of its PAT: ${scope.join(' ') || 'nothing'}`);
@@ -107,13 +107,13 @@ async function showFile(context: CliContext, file: string, registry: string | un
     describePolicy(template, placeholder),
     compilePolicy(template, placeholder),
   ]);
-  const { scope, prohibited, lmt } = grant(rulesOf(compiled.rules, agentOf([])));
+  const { scope, prohibited, lmt } = compileRules(rulesOf(compiled.rules, agentOf([])));
   for (const sentence of inWords) terminal.say(sentence);
   terminal.say(`\nscope of a PAT: ${scope.join(' ') || 'nothing'}`);
   if (prohibited.length > 0) terminal.say(`prohibited:     ${prohibited.join(' ')}`);
   terminal.say(`lmt:            ${lmt ? `${lmt.rate} in any ${lmt.period} seconds` : 'none'}`);
   for (const party of new Set(compiled.rules.flatMap((rule) => assigneeOf(rule)?.values.map(String) ?? []))) {
-    const own = grant(rulesOf(compiled.rules, agentOf([party])));
+    const own = compileRules(rulesOf(compiled.rules, agentOf([party])));
     terminal.say(`scope for ${party}: ${own.scope.join(' ') || 'nothing'}`);
   }
   for (const { path, problem } of readFile(file, (template) => findContradictions(template, placeholder, Date.now())))

@@ -31,7 +31,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
   const { rules } = interpretPolicy(policy, baseUrl);
   const tooMany = findTooManyLimits(rules);
   if (tooMany.length > 0) throw new PolicyError(tooMany);
-  const granted = grant(rules, billing);
+  const granted = compileRules(rules, billing);
   if (new TextEncoder().encode(JSON.stringify(granted.scope)).length > maxScopeBytes) {
     throw new PolicyError([
       { path: '/permission', problem: 'must fit into a PAT: permit namespaces or all intents instead of so many individual ones' },
@@ -41,7 +41,7 @@ export function compilePolicy(policy: Policy, baseUrl: string, billing?: Billing
 }
 
 /** What rules grant: either all rules, or those for one agent (`rulesOf`), see {@link ./judge.ts}. */
-export function grant(rules: Rule[], billing?: Billing): CompiledPolicy {
+export function compileRules(rules: Rule[], billing?: Billing): CompiledPolicy {
   const permissions = rules.filter(({ kind }) => kind === 'permission');
   const prohibitions = rules.filter(({ kind, conditions }) => kind === 'prohibition' && conditions.length === 0).map(({ entry }) => entry);
   const scope = withoutCovered(permissions.map(({ entry }) => entry)).filter((entry) => !isRuledOut(prohibitions, entry));

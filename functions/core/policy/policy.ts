@@ -1,6 +1,6 @@
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
 import { readEnvironment } from '../environment.ts';
-import { type CompiledPolicy, compilePolicy, grant } from './compile.ts';
+import { type CompiledPolicy, compilePolicy, compileRules } from './compile.ts';
 import type { JudgedAgent } from './conditions.ts';
 import { assigneeOf, rulesOf } from './judge.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
@@ -36,7 +36,7 @@ export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: 
     const trial = tried && runTrialStep(() => readTrial(tried, baseUrl, billing));
     const whole = compilePolicy(published.policy, baseUrl, billing);
     const isAssigned = whole.rules.some(assigneeOf);
-    const compiledFor = (agent: JudgedAgent) => (isAssigned ? grant(rulesOf(whole.rules, agent), billing) : whole);
+    const compiledFor = (agent: JudgedAgent) => (isAssigned ? compileRules(rulesOf(whole.rules, agent), billing) : whole);
     return { ...published, compiled: compiledFor({ account: '' }), rules: whole.rules, compiledFor, isAssigned, trial };
   });
 

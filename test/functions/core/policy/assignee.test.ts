@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { agentOf, readAssignee } from '../../../../functions/core/policy/assignee.ts';
-import { compilePolicy, grant } from '../../../../functions/core/policy/compile.ts';
+import { compilePolicy, compileRules } from '../../../../functions/core/policy/compile.ts';
 import type { JudgedAgent } from '../../../../functions/core/policy/conditions.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
 import { describePolicy } from '../../../../functions/core/policy/describe.ts';
@@ -54,7 +54,7 @@ test('whoever the agent is, a rule with an assignee permits, prohibits and limit
       const isThis = isMeant(party, agent);
       const judgedBy = (policy: object) => {
         const rules = rulesIn(policy);
-        const granted = grant(rulesOf(rules, agent));
+        const granted = compileRules(rulesOf(rules, agent));
         const isPermitted = judge(rules, callOf(agent)).isPermitted;
         expect(judge(granted.rules, callOf(agent)).isPermitted).toBe(isPermitted);
         expect(granted.scope.length > 0).toBe(isPermitted);
