@@ -6,7 +6,7 @@ import type { ApiResponse } from '../http/response.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { describeCause, log } from '../log.ts';
 import { describeRule } from '../policy/describe.ts';
-import { demandingApproval } from '../policy/judge.ts';
+import { rulesRequiringApproval } from '../policy/judge.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import { traceHeaders } from '../trace.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
@@ -43,7 +43,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
     const { request, nowMs, caller, logLine } = execution;
     const { keyed } = call;
     if (!keyed) throw keyRequired();
-    const demanding = demandingApproval(call.rules);
+    const demanding = rulesRequiringApproval(call.rules);
     const untilMs = nowMs + (demanding.length > 0 ? approvalSeconds * 1_000 : longestStartMs);
     const shown = demanding.length > 0 ? show(execution, call, untilMs) : undefined;
     const content: DeferredContent = {
@@ -93,7 +93,7 @@ function show(
     intent_name: intent.intent_name,
     intent_digest: digestIntent(intent),
     service_name: service.service_name,
-    rules: demandingApproval(rules).map(describeRule),
+    rules: rulesRequiringApproval(rules).map(describeRule),
     prices: rules
       .flatMap(({ payments }) => payments.filter(({ every, budget }) => budget || every === undefined))
       .map(({ amount, currency }) => ({ amount, currency })),

@@ -6,7 +6,7 @@ import { logAnswer } from '../http/log-answer.ts';
 import { matchesEntityTags } from '../http/response.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
-import { demandingApproval } from '../policy/judge.ts';
+import { rulesRequiringApproval } from '../policy/judge.ts';
 import { type FindPolicy, policyFor } from '../policy/policy.ts';
 import type { Relay } from '../relay/call.ts';
 import { readTrace, withinTrace } from '../trace.ts';
@@ -72,7 +72,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (digestIntent(resolved.intent) !== content.intentDigest) throw voidBecause('The intent has changed');
     if (content.shown && isUnblockedSince(resolved.records, Date.parse(content.shown.since)))
       throw voidBecause('The agent has been blocked');
-    if (!content.shown && demandingApproval(resolved.rules).length > 0)
+    if (!content.shown && rulesRequiringApproval(resolved.rules).length > 0)
       throw voidBecause("The policy has changed to require a person's approval");
     await resolved.precheck();
     return evidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));

@@ -5,7 +5,7 @@ import { countServiceCall } from '../limit/limit-request.ts';
 import { openValidators } from '../parameters/validators.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { judgedIntent } from '../policy/conditions.ts';
-import { chargesOf, demandingApproval, rulesFor } from '../policy/judge.ts';
+import { chargesOf, rulesFor, rulesRequiringApproval } from '../policy/judge.ts';
 import { isRate, tightest } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
@@ -47,7 +47,7 @@ const prefersAsync = ({ headerValues }: ExecutionRequest): boolean =>
 
 /** Whether a call is deferred: a person has to approve it, or its caller prefers not to wait. */
 export const isDeferred = (request: ExecutionRequest, rules: readonly Rule[]): boolean =>
-  demandingApproval(rules).length > 0 || prefersAsync(request);
+  rulesRequiringApproval(rules).length > 0 || prefersAsync(request);
 
 export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>, slowCalls: SlowCalls, now: () => number) {
   const validate = openValidators(namesInJson);

@@ -1,6 +1,6 @@
 import { type Call, type Condition, concerns, evaluateCondition } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
-import { demandingApproval, findObstacle, judge, namesIntent } from './judge.ts';
+import { findObstacle, judge, namesIntent, rulesRequiringApproval } from './judge.ts';
 import { type Charge, mergeCharges } from './limits.ts';
 import type { Rule } from './reading.ts';
 
@@ -32,7 +32,7 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const decisive = judgement.isPermitted
     ? judgement.rules.find(({ kind }) => kind === 'permission')?.pointer
     : (judgement.condition ?? judgement.rule)?.pointer;
-  const [demanding] = judgement.isPermitted ? demandingApproval(judgement.rules) : [];
+  const [demanding] = judgement.isPermitted ? rulesRequiringApproval(judgement.rules) : [];
   return {
     isPermitted: judgement.isPermitted,
     ...(demanding && { approvalBy: demanding.pointer }),

@@ -109,4 +109,4 @@ export const rulesForAll = ({ scope, rules }: { scope: readonly string[]; rules:
 export const chargesOf = (rules: readonly Rule[]): Charge[] => mergeCharges(rules.flatMap(({ charges }) => charges));
 
 /** The rules that require approval. One is enough. */
-export const demandingApproval = (rules: readonly Rule[]): Rule[] => rules.filter(({ needsApproval }) => needsApproval);
+export const rulesRequiringApproval = (rules: readonly Rule[]): Rule[] => rules.filter(({ needsApproval }) => needsApproval);

@@ -2,7 +2,7 @@ import type { PolicyTrial, RecordedExecution, TrialRow } from '../../../schemas/
 import { foldName } from '../../../schemas/text.ts';
 import { countExecution } from '../limit/limit-request.ts';
 import { addCall, bucketAt, emptyWindow, rollTo, type Window } from '../limit/window.ts';
-import { chargesOf, demandingApproval } from '../policy/judge.ts';
+import { chargesOf, rulesRequiringApproval } from '../policy/judge.ts';
 import { type Charge, isRate } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { describePointer, judgeRecorded, readVerdict, type TrialPolicy, type Verdict } from '../policy/trial.ts';
@@ -98,7 +98,7 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     const repeats = isRepeated(record);
     if (repeats) return permittedUnlessMissing(verdict.missing);
     if (repeats === undefined) verdict.missing ??= 'outcome of an earlier request under its key';
-    const [approval] = demandingApproval(verdict.possible);
+    const [approval] = rulesRequiringApproval(verdict.possible);
     if (approval && !record.is_deferred) {
       if (verdict.missing !== undefined) return permittedUnlessMissing(verdict.missing);
       return verdict.sure.includes(approval)

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import { findContradictions } from '../../../../functions/core/policy/contradictions.ts';
-import { chargesOf, demandingApproval, judge } from '../../../../functions/core/policy/judge.ts';
+import { chargesOf, judge, rulesRequiringApproval } from '../../../../functions/core/policy/judge.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 
 const folder = 'samples/policies';
@@ -31,7 +31,10 @@ describe.each(sections.map((section): [string, string] => [section.split('\n')[0
     });
     if (judgement.isPermitted) {
       const limits = chargesOf(judgement.rules).map((charge) => charge.name);
-      expect([demandingApproval(judgement.rules).length > 0 ? 'approval' : 'permitted', limits.join(', ')]).toEqual([outcome, decisive]);
+      expect([rulesRequiringApproval(judgement.rules).length > 0 ? 'approval' : 'permitted', limits.join(', ')]).toEqual([
+        outcome,
+        decisive,
+      ]);
     } else {
       expect([judgement.reason, (judgement.condition ?? judgement.rule)?.pointer ?? '']).toEqual([outcome, decisive]);
     }
