@@ -13,7 +13,7 @@ export interface CountedWindow extends Window {
 }
 
 /** Width of a limit's packed counts, in digits; all writers must agree. */
-export const digitsOf = ({ rate, mostRate = rate }: Charge): number => digitsFor(mostRate);
+export const digitsOf = ({ rate, maxRate = rate }: Charge): number => digitsFor(maxRate);
 
 /** All counts of one owner, with one window per limit, so that one write counts a call in all windows or in none. */
 export interface CounterItem {

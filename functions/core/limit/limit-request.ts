@@ -15,7 +15,7 @@ export const countCalls = (owner: string, name: string, limit: RateLimit): Limit
   owner,
   counter: name,
   // the id excludes the rate, so that counts survive a change of the rate
-  charges: [{ id: String(limit.period), name, ...limit, mostRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
+  charges: [{ id: String(limit.period), name, ...limit, maxRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
 });
 
 export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {

@@ -5,7 +5,7 @@ export interface Limit extends RateLimit {
   /** identifies its window in a counter: equal limits share a window, which keeps its count when the policy changes */
   id: string;
   /** the largest rate among limits with this id, if they differ */
-  mostRate?: number;
+  maxRate?: number;
   /** its name in response headers */
   name: string;
   /** JSON pointer to its statement in the policy */
@@ -18,11 +18,11 @@ export interface Limit extends RateLimit {
 export interface Charge extends Limit {
   cost: number;
   /** the cost of the most expensive kind of call, if higher */
-  dearest?: number;
+  maxCost?: number;
 }
 
 /** The cost from which the number of remaining calls is computed: that of the most expensive kind. */
-export const unitOf = ({ cost, dearest = 0 }: Charge): number => Math.max(cost, dearest);
+export const unitOf = ({ cost, maxCost = 0 }: Charge): number => Math.max(cost, maxCost);
 
 /** Merges the charges of each limit: equal counts are counted once, prices paid from the same budget add up. */
 export function mergeCharges(charges: readonly Charge[]): Charge[] {

@@ -251,15 +251,15 @@ function nameLimits(rules: readonly Rule[]): void {
  * Prices of permissions for the same intents add up, as if all their conditions could hold.
  */
 function statePrices(rules: readonly Rule[]): void {
-  const dearest = new Map<string, number>();
+  const highest = new Map<string, number>();
   for (const { entry } of rules) {
     const covering = rules.filter((other) => coversEntry(other.entry, entry)).flatMap(({ charges }) => charges);
     for (const { id, rate, cost } of mergeCharges(covering.filter(({ cost, rate }) => cost <= rate))) {
-      dearest.set(id, Math.max(dearest.get(id) ?? 0, Math.min(cost, rate)));
+      highest.set(id, Math.max(highest.get(id) ?? 0, Math.min(cost, rate)));
     }
   }
   for (const charge of rules.flatMap(({ charges }) => charges)) {
-    const most = dearest.get(charge.id) ?? charge.cost;
-    if (most > charge.cost) charge.dearest = most;
+    const most = highest.get(charge.id) ?? charge.cost;
+    if (most > charge.cost) charge.maxCost = most;
   }
 }

@@ -107,7 +107,7 @@ describe('several limits at once', () => {
 
   test('a client that obeys is never refused either if calls of several kinds take different amounts of one budget', async () => {
     const random = seededRandom(3);
-    const shared = (cost: number): Charge => ({ ...money('daily', 1_000, cost, 60), dearest: 450 });
+    const shared = (cost: number): Charge => ({ ...money('daily', 1_000, cost, 60), maxCost: 450 });
     const wide = requestOf();
     const limits = [0, 1].map(() => openRateLimiter(store.table, now));
     let dear = 0;
