@@ -82,7 +82,7 @@ interface Service {
  * accurate, so clock skew is not corrected.
  * @param client - its protocol must be `JsonProtocol`, which sets the headers that the removed middleware would add
  */
-export function lighten<T extends AnyClient>(client: T, service: Service): T {
+export function trimMiddleware<T extends AnyClient>(client: T, service: Service): T {
   const { protocol, hostname, port, pathname: path } = new URL(service.endpoint);
   const endpoint = { protocol, hostname, path, ...(port !== '' && { port: Number(port) }) };
   const signer = openSigner(service.name, client.config);

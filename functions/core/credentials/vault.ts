@@ -13,7 +13,7 @@ import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { bounded } from '../invocation.ts';
 import { JsonProtocol11 } from '../json-protocol.ts';
-import { lighten } from '../lean-client.ts';
+import { trimMiddleware } from '../lean-client.ts';
 import { serviceEndpoint } from '../signed-request.ts';
 
 /** Timeout of one operation including retries, in milliseconds. */
@@ -26,7 +26,7 @@ interface SecretsSettings extends Omit<SecretsManagerClientConfig, 'endpoint' | 
 
 /** `AWS_ENDPOINT_URL_SECRETS_MANAGER` overrides the endpoint. */
 export const openSecretsClient = ({ region = process.env.AWS_REGION ?? '', endpoint, ...settings }: SecretsSettings = {}) =>
-  lighten(
+  trimMiddleware(
     new SecretsManagerClient({ ...awsClientSettings({ requestTimeout: 1_500 }), ...settings, region, protocol: JsonProtocol11 as never }),
     { name: 'secretsmanager', endpoint: endpoint ?? serviceEndpoint('secretsmanager', region, 'SECRETS_MANAGER') },
   );

@@ -1,7 +1,7 @@
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { JsonProtocol } from '../json-protocol.ts';
-import { lighten } from '../lean-client.ts';
+import { trimMiddleware } from '../lean-client.ts';
 import { serviceEndpoint } from '../signed-request.ts';
 
 export interface LeanSettings extends Omit<DynamoDBClientConfig, 'endpoint' | 'region'> {
@@ -15,7 +15,7 @@ export interface LeanSettings extends Omit<DynamoDBClientConfig, 'endpoint' | 'r
 export class LeanDynamoDBClient extends DynamoDBClient {
   constructor({ region = process.env.AWS_REGION ?? '', endpoint = serviceEndpoint('dynamodb', region), ...settings }: LeanSettings) {
     super({ ...settings, region, protocol: JsonProtocol as never });
-    lighten(this, { name: 'dynamodb', endpoint });
+    trimMiddleware(this, { name: 'dynamodb', endpoint });
   }
 }
 
