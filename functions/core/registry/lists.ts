@@ -28,7 +28,7 @@ export function putListEntry(serviceId: string, intent: IntentInput, rev: number
 /** Page numbers reach this many entries from either end of a list; beyond that, pages need cursors. */
 export const maxSkipped = 5_000;
 
-export const tooFarIn = () =>
+export const pageOutOfRange = () =>
   new ApiError(
     'INVALID_PARAMETER',
     'This page number is out of range. Start from an earlier or later page and follow its Link header (rel="next").',
@@ -57,7 +57,7 @@ export async function listIntents(
   const expected = Math.max(0, Math.min(count, total - from));
   const behind = total - from - expected;
   if (expected === 0) return { intents: [], total };
-  if (Math.min(from, behind) > maxSkipped) throw tooFarIn();
+  if (Math.min(from, behind) > maxSkipped) throw pageOutOfRange();
   if (from <= behind) {
     // a full page, not only the expected intents: one that was registered since must not displace another
     const intents = await take(table, lists, {}, from, count);

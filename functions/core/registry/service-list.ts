@@ -2,7 +2,7 @@ import { type Key, keys, partitions } from '../table/keys.ts';
 import { firstOf, getMany, pagesOf } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type ServiceItem, toServiceRecord } from './items.ts';
-import { maxSkipped, tooFarIn } from './lists.ts';
+import { maxSkipped, pageOutOfRange } from './lists.ts';
 import type { ServiceRecord } from './records.ts';
 
 export interface ServicePage {
@@ -27,7 +27,7 @@ export async function listServices(
   matches?: (name: string) => boolean,
 ): Promise<ServicePage> {
   const skipped = typeof from === 'number' ? from : 0;
-  if (skipped > maxSkipped) throw tooFarIn();
+  if (skipped > maxSkipped) throw pageOutOfRange();
   const wanted = skipped + count;
   const names = await readNames(table, typeof from === 'string' ? from : undefined, matches ? maxSearched : wanted + 1);
   const listed = matches ? names.filter(({ sk }) => matches(sk)) : names;
