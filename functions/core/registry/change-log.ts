@@ -9,7 +9,7 @@ import { type Key, keys } from '../table/keys.ts';
 import { persist } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { newUlid } from '../ulid.ts';
-import { digestOf, type Head, openLog, type RecordVersions, toHead, usualDays } from './log.ts';
+import { defaultRetentionDays, digestOf, type Head, openLog, type RecordVersions, toHead } from './log.ts';
 
 export interface Planned<T> {
   result: (seq: number) => T;
@@ -34,7 +34,7 @@ export type Read = <T extends Item>(keys: readonly Key[]) => Promise<(T | undefi
  * So changes are ordered and atomic, and readers follow them by number, without a clock.
  * @param days - how long entries are kept
  */
-export function openChangeLog(table: Table, days: number = usualDays) {
+export function openChangeLog(table: Table, days: number = defaultRetentionDays) {
   const reading = openLog(table, days);
   const { head, find } = reading;
 

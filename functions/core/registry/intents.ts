@@ -11,7 +11,7 @@ import { type IntentItem, readDefinition, type ServiceItem, toIntentItem, toInte
 import { listOf, putListEntry } from './lists.ts';
 import { type LiveIntent, openLiveIntents } from './live-intents.ts';
 import { digestOf, type RecordVersions } from './log.ts';
-import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
+import { countInNamespace, defaultMaxPerNamespace, namespaceKeys } from './namespaces.ts';
 import type { IntentRecord, ServiceRecord } from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
 
@@ -113,7 +113,7 @@ function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefin
 export function openIntents(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
-  mostPerNamespace: number = usualMost,
+  mostPerNamespace: number = defaultMaxPerNamespace,
 ) {
   const live = openLiveIntents(table);
 

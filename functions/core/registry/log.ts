@@ -26,7 +26,7 @@ export interface LogQuery {
 }
 
 /** Default retention of the log, in days. */
-export const usualDays = 400;
+export const defaultRetentionDays = 400;
 
 /** Maximum number of entries that a filtered page examines, and number of entries per query. */
 const maxExamined = 1_000;
@@ -46,7 +46,7 @@ export const toHead = (item: Item | undefined): Head =>
  * The log of the registry, for reading.
  * @param days - how long entries are kept
  */
-export function openLog(table: Table, days: number = usualDays) {
+export function openLog(table: Table, days: number = defaultRetentionDays) {
   return {
     head: async (): Promise<Head> => toHead(await table.get(keys.head())),
 

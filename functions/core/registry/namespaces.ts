@@ -4,7 +4,7 @@ import { type Key, keys } from '../table/keys.ts';
 import type { Item, Write } from '../table/table.ts';
 
 /** Default maximum of services, and of intents including drafts, in one namespace. */
-export const usualMost = 20_000;
+export const defaultMaxPerNamespace = 20_000;
 
 /** Negative for removals. */
 interface Growth {

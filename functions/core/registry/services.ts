@@ -12,7 +12,7 @@ import { type ChangeLog, noChange, openChangeLog, type Planned, type Read } from
 import { type ServiceItem, toServiceRecord } from './items.ts';
 import { allPages, removeLeftovers } from './lists.ts';
 import { digestOf, type RecordVersions } from './log.ts';
-import { countInNamespace, namespaceKeys, usualMost } from './namespaces.ts';
+import { countInNamespace, defaultMaxPerNamespace, namespaceKeys } from './namespaces.ts';
 import type { ServiceRecord } from './records.ts';
 import { recordChanged } from './refusals.ts';
 
@@ -68,7 +68,7 @@ const deleteName = (name: string, serviceId: string): Write => ({
 export function openServices(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
-  mostPerNamespace: number = usualMost,
+  mostPerNamespace: number = defaultMaxPerNamespace,
 ) {
   async function find(serviceId: string): Promise<ServiceRecord | undefined> {
     const item = isUlid(serviceId) ? await table.get<ServiceItem>(keys.service(serviceId)) : undefined;
