@@ -12,7 +12,7 @@ import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
-import { requireRunning } from './core/registry/require-intent.ts';
+import { requireNotPaused } from './core/registry/require-intent.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -49,7 +49,7 @@ export const createAction =
       const change = findChangeSinceRequest(content, { ...seen, policy });
       if (change && (await deferred.makeVoid(call, change, Date.now())).state === 'expired') throw change;
       // otherwise the call would be refused and its approval used up
-      if (seen.found) requireRunning(seen.found);
+      if (seen.found) requireNotPaused(seen.found);
     }
     const decided = await decisions.decide(admin, call, decision, reason);
     // if this fails, the call starts when the agent next polls its state

@@ -9,7 +9,7 @@ import { chargesOf, rulesFor, rulesRequiringApproval } from '../policy/judge.ts'
 import { isRate, tightest } from '../policy/limits.ts';
 import type { Rule } from '../policy/reading.ts';
 import { findMismatch, type LiveIntent, type LiveIntents } from '../registry/live-intents.ts';
-import { requireIntent, requireRunning } from '../registry/require-intent.ts';
+import { requireIntent, requireNotPaused } from '../registry/require-intent.ts';
 import { namesInJson } from '../relay/endpoint.ts';
 import { buildRequest, type UpstreamRequest } from '../relay/request.ts';
 import { openRecheck, type Recheck, requireNotStopped } from './block-check.ts';
@@ -69,7 +69,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       requireNotStopped(records, claims);
       return { live: await requireIntent(found, intent_uid, intents), records, beside };
     };
-    const recheck = openRecheck(async () => requireRunning((await find()).live));
+    const recheck = openRecheck(async () => requireNotPaused((await find()).live));
     const { live, records, beside } = await find();
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
@@ -100,7 +100,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
       precheck: async () => {
         const mismatch = findMismatch(request, live);
         if (mismatch) throw mismatch;
-        requireRunning(live);
+        requireNotPaused(live);
         ofOrigin.requireRoom();
         await quota.precheck();
       },

@@ -23,7 +23,7 @@ export async function requireIntent(
 }
 
 /** @throws ApiError SERVICE_UNAVAILABLE if an admin has paused the service, which does not count as a failure of the gate */
-export function requireRunning({ service }: LiveIntent): void {
+export function requireNotPaused({ service }: LiveIntent): void {
   if (!service.paused) return;
   throw new ApiError(
     'SERVICE_UNAVAILABLE',
