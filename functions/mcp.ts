@@ -1,7 +1,7 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
 import { type LongPoll, openLongPoll } from './core/execution/long-poll.ts';
-import { askFunction } from './core/http/ask-function.ts';
+import { forwardToFunction } from './core/http/forward-to-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
@@ -61,7 +61,7 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
 /** Timeout of the function that issues PATs, in milliseconds. */
 const issueTimeoutMs = 12_000;
 
-const issuePat = askFunction(issueFunction, { path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
+const issuePat = forwardToFunction(issueFunction, { path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
 
 export const handler = serve(
   createAction({

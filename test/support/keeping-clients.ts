@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { awsClientSettings } from '../../functions/core/aws-client.ts';
 import { openAnnouncements } from '../../functions/core/execution/announce.ts';
-import { askFunction } from '../../functions/core/http/ask-function.ts';
+import { forwardToFunction } from '../../functions/core/http/forward-to-function.ts';
 import { openHttpClient } from '../../functions/core/relay/http-client.ts';
 import { openOpenSearchEngine } from '../../functions/core/search/opensearch/engine.ts';
 import { bucketSnapshots } from '../../functions/core/search/sqlite/snapshots.ts';
@@ -29,7 +29,7 @@ const waiting = { id: 'a' } as ApprovalContent;
 export function keepingClients(endpoint: string): Record<string, () => Promise<unknown>> {
   Object.assign(process.env, { AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_ENDPOINT_URL_EVENTS: endpoint });
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' });
-  const ask = askFunction('issue-pat', { path: '/api/pat/issue', timeoutMs: 2_000 });
+  const ask = forwardToFunction('issue-pat', { path: '/api/pat/issue', timeoutMs: 2_000 });
   const announce = openAnnouncements();
   const dynamo = new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), endpoint, ...at, maxAttempts: 1 });
   const upstreams = openHttpClient(async ({ hostname, port }) => connect({ host: hostname, port }), 1_000);

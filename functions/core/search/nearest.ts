@@ -4,7 +4,7 @@ import { splitIntentUid } from '../../../schemas/intent-uid.ts';
 import { ApiError } from '../api-error.ts';
 import { editDistance } from '../edit-distance.ts';
 import { readEnvironment } from '../environment.ts';
-import { askFunction } from '../http/ask-function.ts';
+import { forwardToFunction } from '../http/forward-to-function.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
@@ -50,7 +50,7 @@ export const withNearest =
 export function withNearestFromEnvironment(action: Action, findPolicy: FindPolicy): Action {
   const { searchFunction } = readEnvironment([], ['searchFunction']);
   if (searchFunction === undefined) return action;
-  return withNearest(action, { search: askFunction(searchFunction, { path: '/api/intents/search', timeoutMs }), findPolicy });
+  return withNearest(action, { search: forwardToFunction(searchFunction, { path: '/api/intents/search', timeoutMs }), findPolicy });
 }
 
 async function findNearest(request: ApiRequest, { search, findPolicy }: NearestDeps): Promise<string[]> {

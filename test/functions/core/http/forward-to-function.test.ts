@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import * as z from 'zod';
 import { startInvocations } from '../../../../bin/local/invocations.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { askFunction } from '../../../../functions/core/http/ask-function.ts';
+import { forwardToFunction } from '../../../../functions/core/http/forward-to-function.ts';
 import { innerRequest } from '../../../../functions/core/http/inner-request.ts';
 import { type ApiResponse, ok } from '../../../../functions/core/http/response.ts';
 import { type Action, serve } from '../../../../functions/core/http/serve.ts';
@@ -41,7 +41,7 @@ afterAll(async () => {
   await started.stop();
 });
 
-const ask = (name: string, timeoutMs = 5_000): Action => askFunction(name, { path: '/asked', timeoutMs });
+const ask = (name: string, timeoutMs = 5_000): Action => forwardToFunction(name, { path: '/asked', timeoutMs });
 
 const asked = { body: { a: [1] }, headers: { DPoP: 'a.b.c', Authorization: 'Bearer secret' } };
 

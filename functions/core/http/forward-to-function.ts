@@ -7,7 +7,7 @@ import type { ApiRequest } from './request.ts';
 import type { ApiResponse } from './response.ts';
 import type { Action } from './serve.ts';
 
-export interface Asked {
+export interface ForwardTarget {
   /** path of the endpoint, which takes a JSON body unless the method is GET */
   path: string;
   timeoutMs: number;
@@ -22,7 +22,7 @@ const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.strin
  * request id. Failures are not retried, because the first attempt may have used up a signed document.
  * @returns an action that throws the endpoint's refusal, or ApiError SERVICE_UNAVAILABLE if the function does not answer
  */
-export function askFunction(nameOrArn: string, { path, timeoutMs }: Asked): Action {
+export function forwardToFunction(nameOrArn: string, { path, timeoutMs }: ForwardTarget): Action {
   const send = openFunction(nameOrArn, 'RequestResponse', timeoutMs);
 
   async function invoke(event: object): Promise<unknown> {
