@@ -93,6 +93,8 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
   const environmentsOf = (name: string) => [...all].filter(({ functionName }) => functionName === name);
 
+  const isWanted = ({ functionName }: Environment) => [...waiting].some(({ definition }) => definition.name === functionName);
+
   /** Assigns idle or new environments to waiting invocations. */
   const dispatch = (): void => {
     if (isStopped) return;
@@ -110,8 +112,9 @@ export function openLambdas(options: LambdaOptions = {}) {
         continue;
       }
       withoutEnvironment.add(definition.name);
-      // Evict only for a function's first environment, or functions would keep evicting each other's.
-      const [oldest] = own.length === 0 && exiting-- <= 0 ? idleSinceMs.keys() : [];
+      if (own.length >= maxOfOne || exiting-- > 0) continue;
+      // A second environment must not evict one that is about to be used, or functions would keep evicting each other's.
+      const oldest = idleSinceMs.keys().find((idle) => own.length === 0 || !isWanted(idle));
       if (oldest) retire(oldest);
     }
   };

@@ -104,6 +104,13 @@ describe('openLambdas', () => {
     expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
   });
 
+  test('idle environments of other functions make room for parallel invocations of one', async () => {
+    const lambda = open(later.replace('100', '300'), { maxOfAll: 3 });
+    for (const name of ['b', 'c']) await lambda.invoke({}, name);
+    const threads = await Promise.all([1, 2, 3].map(() => lambda.invoke({}, 'a')));
+    expect(new Set(threads).size).toBeGreaterThan(1);
+  });
+
   test('invocations are served in the order of their arrival, whichever function they are of', async () => {
     const lambda = open('await new Promise((resolve) => setTimeout(resolve, 20)); return ++count', { maxOfAll: 1 });
     const counts = await Promise.all(['a', 'a', 'b', 'a'].map((name) => lambda.invoke({}, name)));
