@@ -29,8 +29,8 @@ export const createAction = ({ agents, findPolicy, limits }: Deps): AdminAction 
     const { agentId, thumbprint: named } = await requireAgent(request, agents);
     const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId)]);
     const knownState = belongsToOtherKey(known, named) ? undefined : stateOf(known);
-    const asked = waiting.filter((one) => named === undefined || one.thumbprint === named);
-    const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(asked), 'pending' as const];
+    const candidates = waiting.filter((one) => named === undefined || one.thumbprint === named);
+    const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(candidates), 'pending' as const];
     if (!agent) throw noSuchAgent();
     const { agent_id, thumbprint, domain } = agent;
     const holder = toHolder(agent_id, thumbprint ?? '');

@@ -13,8 +13,8 @@ export interface Deps {
 export const createAction =
   ({ approvals }: Deps): AdminAction =>
   async (admin, request) => {
-    const { page_size: wanted, after } = request.query(approvalQuery);
-    const count = Math.min(wanted, maxApprovalsOfPage);
+    const { page_size: requestedSize, after } = request.query(approvalQuery);
+    const count = Math.min(requestedSize, maxApprovalsOfPage);
     const { approvals: found, next } = await approvals.list(admin, { after, count, nowMs: Date.now() });
     return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, { after: next }));
   };

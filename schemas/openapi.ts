@@ -46,7 +46,7 @@ export interface Reference {
   $ref: string;
 }
 
-/** JSON Schema 2020-12, as far as it is used here. */
+/** The keywords of JSON Schema 2020-12 that this project uses. */
 export interface JsonSchema {
   $ref?: string;
   type?: string;

@@ -2,7 +2,7 @@ import type { Policy } from '../../../schemas/policy.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 
-/** The policies of issued PATs, so that a refusal can say what has changed since. */
+/** The policies of issued PATs, so that a refusal can describe what has changed since. */
 export interface PolicyArchive {
   /** Stores a policy, at most once per instance and policy. */
   keep(reference: string, policy: Policy): Promise<void>;

@@ -45,7 +45,7 @@ export function forwardToFunction(nameOrArn: string, { path, timeoutMs }: Forwar
   };
 }
 
-/** The event that API Gateway would send, as far as endpoints read it. */
+/** The event that API Gateway would send, reduced to what endpoints read. */
 function eventOf(request: ApiRequest, path: string): object {
   const proof = request.header('dpop');
   const headers = { 'Content-Type': 'application/json', ...(proof !== undefined && { DPoP: proof }), ...traceHeaders() };

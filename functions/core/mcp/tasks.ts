@@ -30,7 +30,7 @@ export function createTask(era: Era, executionId: string, state: PendingExecutio
   return era === 'modern' ? { resultType: 'task', ...task } : { task };
 }
 
-/** The answer to `tasks/get`. In 2025-11-25, a task whose tool refuses has failed; in 2026-07-28, it is completed. */
+/** The response to `tasks/get`. In 2025-11-25, a task whose tool refuses has failed; in 2026-07-28, it is completed. */
 export function readTask(era: Era, executionId: string, answer: ApiResponse, requestId: string): object {
   const state = answer.body as ExecutionState;
   if (state.status === 'waiting' || state.status === 'working') return describeTask(era, executionId, 'working', describePending(state));

@@ -43,7 +43,7 @@ const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>):
   run: async (args, request, client) => run(parse(tool.input, withoutNull(args), 'The arguments are not valid.'), request, client),
 });
 
-const reading: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /** The endpoints check its format, because their messages are clearer. */
 const uidArgument = z.string().meta({ description: 'the intent_uid, as search_intents gives it', pattern: intentUidPattern.source });
@@ -96,7 +96,7 @@ const executeArguments = executionRequest.extend({
 });
 
 /** The most cautious hints: what an intent does is up to its service. */
-const executing: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
+const cautiousHints: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true };
 
 export interface ToolOptions {
   isFreshRequired: boolean;
@@ -112,7 +112,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       title: 'Find an operation',
       description:
         'Finds intents: operations of web services that can be executed here. Ask in plain words for what you want done; the best matches come first, in brief: get_intent has the details. Needs no PAT.',
-      annotations: reading,
+      annotations: readOnlyHints,
       input: searchArguments,
       run: async (args, request) => {
         // empty arguments are ignored, as in an HTTP query, because models fill in every argument
@@ -128,7 +128,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       name: 'get_intent',
       title: 'Read an operation',
       description: 'Describes one intent in full: every input parameter with its constraints, and what it answers. Needs no PAT.',
-      annotations: reading,
+      annotations: readOnlyHints,
       input: z.strictObject({ intent_uid: uidArgument }),
       run: async ({ intent_uid }, request) => {
         const inner = innerRequest(request, { method: 'GET', pathParameters: { intent_uid }, query: { view: 'full' } });
@@ -155,7 +155,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       title: 'Execute an operation',
       description:
         'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
-      annotations: executing,
+      annotations: cautiousHints,
       input: executeArguments,
       isDeferrable: true,
       run: async ({ intent_uid, parameters, fields, max_bytes, idempotency_key, respond_async = false, digest, pat }, request, client) => {
@@ -181,8 +181,8 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
           if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
           const state = body as PendingExecution;
           const executionId = executionIdOf(state);
-          const reading = innerRequest(request, { method: 'GET', pathParameters: { id: executionId }, headers: { ...credential } });
-          const readEnd = async () => findEnd(await endpoints.getExecution(reading), request.requestId);
+          const stateRequest = innerRequest(request, { method: 'GET', pathParameters: { id: executionId }, headers: { ...credential } });
+          const readEnd = async () => findEnd(await endpoints.getExecution(stateRequest), request.requestId);
           const pending = { executionId, state, key: idempotency_key ?? client.key, isOfConnection: hasOwnPat, isAsked, readEnd };
           return { data: state, pending };
         } catch (error) {

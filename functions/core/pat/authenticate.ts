@@ -15,7 +15,7 @@ export interface Authenticated {
   claims: PatClaims;
   /** as it applies to the holder */
   policy: CurrentPolicy;
-  /** the proof of possession, which has to be consumed before the request takes effect */
+  /** the proof of possession, which must be consumed before the request takes effect */
   proof: CheckedProof | undefined;
 }
 

@@ -6,9 +6,9 @@ import { mayBeExecuted, openConditions, rulesFor } from './judge.ts';
 import type { Rule } from './reading.ts';
 
 export interface RegistryChanges {
-  /** executable by somebody now, but by nobody before */
+  /** newly executable, by at least one agent */
   gained: string[];
-  /** no longer executable by anybody */
+  /** no longer executable by any agent */
   lost: string[];
   /** still permitted, but with different conditions, limits or prices */
   limitedOtherwise: { intent_uid: string; before: string[]; after: string[] }[];

@@ -43,7 +43,7 @@ export interface Signing {
 
 export interface PolicyReading {
   rules: Rule[];
-  /** whether the policy says that the limit must not be exceeded, which is impossible anyway */
+  /** whether the policy prohibits exceeding the limit, which the gate prevents anyway */
   isExceedingProhibited: boolean;
   signings: Signing[];
 }

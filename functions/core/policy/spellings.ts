@@ -91,7 +91,7 @@ function members(object: Members, position: Position, reads: Record<string, Read
   return result;
 }
 
-/** Drops the id and type of an object, which its place already says. */
+/** Drops the id and type of an object, which its position already implies. */
 function dropIdentity({ uid, type, ...rest }: Members, position: Position, kinds: readonly string[]): Members {
   const kind = reference(type);
   if (kind !== undefined && !(typeof kind === 'string' && kinds.includes(bare(kind))))

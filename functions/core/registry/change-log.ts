@@ -103,7 +103,7 @@ export function openChangeLog(table: Table, days: number = defaultRetentionDays)
         const outcome = await table
           .transact([...(await writesOf(before, entry, planned.versions)), ...planned.writes(entry.seq)])
           .catch(async (error: unknown): Promise<true> => {
-            // either the response was lost or the request never arrived: the log tells which
+            // either the response was lost or the request never arrived: the log shows which
             if (!(error instanceof ApiError) || digestOf((await find(entry.seq)) ?? null) !== digestOf(entry)) throw error;
             return true;
           });

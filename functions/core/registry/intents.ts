@@ -109,7 +109,7 @@ function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefin
   return growth;
 }
 
-/** Intents. Changes without `as` are made by operators' programs. */
+/** Intents. Changes without `as` are attributed to operators' programs. */
 export function openIntents(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),
@@ -203,7 +203,7 @@ export function openIntents(
         const [intent] = done.intents;
         return intent ? { intent, service: done.service } : { service: done.service };
       } catch (error) {
-        // deleted meanwhile
+        // the intent has been deleted since it was read
         if (error instanceof ApiError && error.code === 'NOT_FOUND') return undefined;
         throw error;
       }

@@ -64,7 +64,7 @@ const deleteName = (name: string, serviceId: string): Write => ({
   when: [['=', 'service_id', serviceId]],
 });
 
-/** Services. Changes without `as` are made by operators' programs. */
+/** Services. Changes without `as` are attributed to operators' programs. */
 export function openServices(
   table: Table,
   changeLog: Pick<ChangeLog, 'change'> = openChangeLog(table),

@@ -9,7 +9,7 @@ export interface Session {
 }
 
 /**
- * The cookie holds the attempt while the person is at the user pool, then the secret of the session. Its prefix prevents other hosts from
+ * The cookie contains the attempt during sign-in at the user pool, then the secret of the session. Its prefix prevents other hosts from
  * setting it (RFC 6265bis section 4.1.3.2), and requires https, which the local stack does not use.
  */
 const cookieName = (baseUrl: string): string => `${baseUrl.startsWith('https:') ? '__Host-' : ''}intent-gate-sign-in`;
