@@ -23,22 +23,22 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
   showErrors(async (request) => {
     const { baseUrl } = request;
     const nowMs = Date.now();
-    const { policy: shown, form_token, decision, ...asked } = request.form(acceptForm);
+    const { policy: shown, form_token, decision, ...authRequest } = request.form(acceptForm);
     const session = await findSession(request, signIns, nowMs);
-    if (!session || !isFormToken(form_token, formToken(session.secret, [asked, shown]))) {
+    if (!session || !isFormToken(form_token, formToken(session.secret, [authRequest, shown]))) {
       throw new OAuthError('access_denied', 'This form does not belong to a page that was shown to you, or your session has ended.', {
         status: 403,
       });
     }
-    const client = await clients.find(asked.client_id, baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read));
-    requireRedirectUri(client, asked);
-    const checked = checkAuthorizationRequest(asked, baseUrl);
-    const respond = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(asked, baseUrl, answer));
+    const client = await clients.find(authRequest.client_id, baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read));
+    requireRedirectUri(client, authRequest);
+    const checked = checkAuthorizationRequest(authRequest, baseUrl);
+    const respond = (answer: Parameters<typeof answerAddress>[2]) => continuePage(client, answerAddress(authRequest, baseUrl, answer));
     if (decision === 'decline') return respond(new OAuthError('access_denied', 'The person declined.'));
 
     const policy = findPolicy(baseUrl).reference;
     // the policy has changed since the page was shown, so the person has to read the new one first
-    if (policy !== shown) return { status: 303, headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}` } };
+    if (policy !== shown) return { status: 303, headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(authRequest)}` } };
     const grant = { ...checked, person: session.person, policy };
     const [code] = await Promise.all([signIns.keepGrant(grant, nowMs), signIns.rememberConsent(grant, nowMs)]);
     return respond({ code });

@@ -33,36 +33,36 @@ export interface Deps {
  * written and no client document is fetched. Errors are redirected to the client only once its redirect URI has been verified.
  */
 export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes }: Deps): Action => {
-  async function answer(request: ApiRequest, asked: AuthorizationRequest, client?: Client, session?: Session): Promise<ApiResponse> {
+  async function answer(request: ApiRequest, authRequest: AuthorizationRequest, client?: Client, session?: Session): Promise<ApiResponse> {
     const { baseUrl } = request;
-    const checked = checkAuthorizationRequest(asked, baseUrl);
+    const checked = checkAuthorizationRequest(authRequest, baseUrl);
     if (!session || !client) {
-      if (asked.prompt === 'none') throw new OAuthError('login_required', 'The person has to sign in. Ask again without prompt=none.');
-      return beginSignIn(userPool, request, asked);
+      if (authRequest.prompt !== 'none') return beginSignIn(userPool, request, authRequest);
+      throw new OAuthError('login_required', 'The person has to sign in. Ask again without prompt=none.');
     }
     const { secret, person } = session;
     const { policy, reference } = findPolicy(baseUrl);
-    if (asked.prompt === 'none') {
+    if (authRequest.prompt === 'none') {
       const code = await grantSilently(signIns, { ...checked, person, policy: reference }, Date.now());
-      return redirect(answerAddress(asked, baseUrl, { code }));
+      return redirect(answerAddress(authRequest, baseUrl, { code }));
     }
-    const token = formToken(secret, [asked, reference]);
-    return consentPage({ client, asked, person, policy, policyReference: reference, baseUrl, ...lifetimes, formToken: token });
+    const token = formToken(secret, [authRequest, reference]);
+    return consentPage({ client, authRequest, person, policy, policyReference: reference, baseUrl, ...lifetimes, formToken: token });
   }
 
   return showErrors(async (request) => {
-    const asked = request.query(authorizationParameters);
+    const authRequest = request.query(authorizationParameters);
     const nowMs = Date.now();
     const session = await findSession(request, signIns, nowMs);
     const client = session
-      ? await clients.find(asked.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read))
-      : clients.findRegistered(asked.client_id);
-    if (client) requireRedirectUri(client, asked);
+      ? await clients.find(authRequest.client_id, request.baseUrl, (read) => signIns.oneAtATime(session.person, nowMs, read))
+      : clients.findRegistered(authRequest.client_id);
+    if (client) requireRedirectUri(client, authRequest);
     try {
-      return await answer(request, asked, client, session);
+      return await answer(request, authRequest, client, session);
     } catch (error) {
       if (!client || !(error instanceof OAuthError)) throw error;
-      return redirect(answerAddress(asked, request.baseUrl, error));
+      return redirect(answerAddress(authRequest, request.baseUrl, error));
     }
   });
 };

@@ -25,13 +25,13 @@ export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action
   showErrors(async (request) => {
     const { baseUrl } = request;
     const { code, state } = request.query(callbackQuery);
-    const { attempt, asked } = readAttempt(request, state);
+    const { attempt, authRequest } = readAttempt(request, state);
     if (code === undefined) throw new OAuthError('access_denied', 'The user pool has not signed you in.');
     const person = await userPool.finish(code, attempt, baseUrl);
     const secret = await signIns.startSession(person, Date.now(), signInSeconds);
     return {
       status: 302,
-      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(asked)}`, ...writeCookie(request, secret, signInSeconds) },
+      headers: { Location: `${baseUrl}/oauth/authorize?${toQuery(authRequest)}`, ...writeCookie(request, secret, signInSeconds) },
     };
   });
 

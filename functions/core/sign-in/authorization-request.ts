@@ -30,8 +30,8 @@ export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: A
 }
 
 /** @throws OAuthError */
-export function checkAuthorizationRequest(asked: AuthorizationRequest, baseUrl: string): CheckedRequest {
-  const { response_type, code_challenge = '', code_challenge_method, resource = '', prompt } = asked;
+export function checkAuthorizationRequest(authRequest: AuthorizationRequest, baseUrl: string): CheckedRequest {
+  const { response_type, code_challenge = '', code_challenge_method, resource = '', prompt } = authRequest;
   if (response_type !== 'code') throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
   if (code_challenge_method !== 'S256' || !challenge.test(code_challenge)) {
     throw new OAuthError('invalid_request', 'The request must have a code_challenge with the code_challenge_method S256 (RFC 7636).');
@@ -42,7 +42,7 @@ export function checkAuthorizationRequest(asked: AuthorizationRequest, baseUrl: 
   if (prompt !== undefined && prompt !== 'none' && prompt !== 'consent') {
     throw new OAuthError('invalid_request', 'The prompt must be none or consent, or be left out.');
   }
-  return { clientId: asked.client_id, redirectUri: asked.redirect_uri, codeChallenge: code_challenge, resource };
+  return { clientId: authRequest.client_id, redirectUri: authRequest.redirect_uri, codeChallenge: code_challenge, resource };
 }
 
 /**
@@ -62,13 +62,13 @@ export async function grantSilently(
 }
 
 /** The address that redirects the response to the client, with the issuer (RFC 9207). */
-export function answerAddress(asked: AuthorizationRequest, baseUrl: string, answer: { code: string } | OAuthError): string {
+export function answerAddress(authRequest: AuthorizationRequest, baseUrl: string, answer: { code: string } | OAuthError): string {
   const query = new URLSearchParams({
     ...(answer instanceof OAuthError ? describeOAuthError(answer) : answer),
-    ...(asked.state !== undefined && { state: asked.state }),
+    ...(authRequest.state !== undefined && { state: authRequest.state }),
     iss: issuerOf(baseUrl),
   });
-  return `${asked.redirect_uri}${asked.redirect_uri.includes('?') ? '&' : '?'}${query}`;
+  return `${authRequest.redirect_uri}${authRequest.redirect_uri.includes('?') ? '&' : '?'}${query}`;
 }
 
-export const toQuery = (asked: AuthorizationRequest): URLSearchParams => new URLSearchParams(JSON.parse(JSON.stringify(asked)));
+export const toQuery = (authRequest: AuthorizationRequest): URLSearchParams => new URLSearchParams(JSON.parse(JSON.stringify(authRequest)));

@@ -102,7 +102,7 @@ export const continuePage = (client: Client, address: string): ApiResponse =>
 
 export interface Consent {
   client: Client;
-  asked: AuthorizationRequest;
+  authRequest: AuthorizationRequest;
   person: Person;
   policy: Policy;
   policyReference: string;
@@ -131,7 +131,7 @@ const hidden = (fields: Record<string, string | undefined>): string =>
 
 export function consentPage({
   client,
-  asked,
+  authRequest,
   person,
   policy,
   policyReference,
@@ -140,8 +140,8 @@ export function consentPage({
   signInSeconds,
   formToken,
 }: Consent): ApiResponse {
-  const isLocal = isLoopback(asked.redirect_uri);
-  const target = new URL(asked.redirect_uri);
+  const isLocal = isLoopback(authRequest.redirect_uri);
+  const target = new URL(authRequest.redirect_uri);
   return page(
     `Let ${client.name} act for you?`,
     `${facts([
@@ -161,7 +161,7 @@ ${listPolicy(policy, baseUrl)}
 <h2>For how long</h2>
 <p>For ${inWords(signInSeconds)}. The program gets a pass for ${inWords(patLifeSeconds)} at a time, and may renew it without asking you. All of this ends immediately if the policy changes, or if the operators of this gate block the program; and with the pass in use, if you disconnect the program there.</p>
 <form method="post" action="${escapeHtml(baseUrl)}/oauth/accept">
-${hidden({ ...asked, policy: policyReference, form_token: formToken })}
+${hidden({ ...authRequest, policy: policyReference, form_token: formToken })}
 <button type="submit" name="decision" value="accept">Accept</button>
 <button type="submit" name="decision" value="decline">Decline</button>
 </form>`,

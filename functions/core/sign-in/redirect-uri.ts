@@ -24,11 +24,11 @@ export const isLoopback = (uri: string): boolean => uri.startsWith('http:');
  * Compares character by character, except for the port on loopback, which native clients choose at start (RFC 8252 sections 7.3 and 8.10,
  * RFC 9700 section 2.1). For `localhost`, the port is ignored only if none is registered.
  */
-export function matchesRedirectUri(registered: string, asked: string): boolean {
-  if (!isRedirectUri(asked)) return false;
-  if (registered === asked) return true;
+export function matchesRedirectUri(registered: string, requested: string): boolean {
+  if (!isRedirectUri(requested)) return false;
+  if (registered === requested) return true;
   const [, host, port, rest] = onLoopback.exec(registered) ?? [];
-  const [, askedHost, , askedRest] = onLoopback.exec(asked) ?? [];
+  const [, requestedHost, , requestedRest] = onLoopback.exec(requested) ?? [];
   const isPortIgnored = host !== undefined && (port === undefined || !host.endsWith('localhost'));
-  return isPortIgnored && host === askedHost && rest === askedRest;
+  return isPortIgnored && host === requestedHost && rest === requestedRest;
 }

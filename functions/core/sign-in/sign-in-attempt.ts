@@ -23,10 +23,10 @@ const rememberedSchema = authorizationParameters.extend({ attempt: z.string(), v
 export function beginSignIn(
   userPool: Pick<UserPool, 'begin' | 'signInAddress'>,
   request: ApiRequest,
-  asked: AuthorizationRequest,
+  authRequest: AuthorizationRequest,
 ): ApiResponse {
   const attempt = userPool.begin();
-  const remembered = new URLSearchParams([...toQuery(asked), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
+  const remembered = new URLSearchParams([...toQuery(authRequest), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
   if (remembered.length > maxCookieLength) throw new OAuthError('invalid_request', 'The request is too long. Shorten state and addresses.');
   return redirect(userPool.signInAddress(attempt, request.baseUrl), writeCookie(request, remembered, attemptSeconds));
 }
@@ -36,11 +36,11 @@ export function beginSignIn(
  * @param state - returned by the user pool
  * @throws OAuthError access_denied if this browser did not begin this attempt
  */
-export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; asked: AuthorizationRequest } {
+export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; authRequest: AuthorizationRequest } {
   const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
   if (!remembered.success || remembered.data.attempt !== state) {
     throw new OAuthError('access_denied', 'This sign-in was started in another browser, too long ago, or again in another window.');
   }
-  const { attempt, verifier, ...asked } = remembered.data;
-  return { attempt: { state: attempt, verifier }, asked };
+  const { attempt, verifier, ...authRequest } = remembered.data;
+  return { attempt: { state: attempt, verifier }, authRequest };
 }

@@ -48,12 +48,12 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
   }
 
   async function exchange(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
-    const asked = request.form(tokenForm);
+    const form = request.form(tokenForm);
     const policy = findPolicy(request.baseUrl);
-    const found = await signIns.findGrant(asked.code, nowMs);
+    const found = await signIns.findGrant(form.code, nowMs);
     if (!found) throw invalidCode();
     const { id, grant, family, expiresAt } = found;
-    checkGrant(asked, grant, policy, request.baseUrl);
+    checkGrant(form, grant, policy, request.baseUrl);
     const { subject } = grant.person;
     const { clientId, resource } = grant;
     return issueTo(
@@ -80,13 +80,13 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
   }
 
   async function renew(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
-    const asked = request.form(refreshForm);
+    const form = request.form(refreshForm);
     const policy = findPolicy(request.baseUrl);
-    const found = await refreshTokens.findOrEnd(asked.refresh_token, nowMs);
+    const found = await refreshTokens.findOrEnd(form.refresh_token, nowMs);
     // with another client_id, the token stays valid for its own client
-    if (!found || found.grant.clientId !== asked.client_id) throw invalidRefreshToken();
+    if (!found || found.grant.clientId !== form.client_id) throw invalidRefreshToken();
     const { family, grant } = found;
-    if (asked.resource !== undefined && asked.resource !== grant.resource) throw wrongResource();
+    if (form.resource !== undefined && form.resource !== grant.resource) throw wrongResource();
     /** The family stays ended even if an admin later undoes the reason, such as a block. */
     const endWith = async (error: unknown): Promise<never> => {
       await refreshTokens.end(family);
@@ -109,9 +109,9 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
 
   /** The response does not reveal whether the token existed (RFC 7009 section 2.2). */
   async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
-    const asked = request.form(revocationForm);
-    const found = await refreshTokens.findOrEnd(asked.token, nowMs);
-    if (found?.grant.clientId === asked.client_id) await refreshTokens.end(found.family);
+    const form = request.form(revocationForm);
+    const found = await refreshTokens.findOrEnd(form.token, nowMs);
+    if (found?.grant.clientId === form.client_id) await refreshTokens.end(found.family);
     return { status: 200, headers: { Pragma: 'no-cache' } };
   }
 
@@ -119,11 +119,11 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
 }
 
 /** @throws OAuthError if the code was issued for another request or policy */
-function checkGrant(asked: z.infer<typeof tokenForm>, grant: AuthorizationGrant, policy: CurrentPolicy, baseUrl: string): void {
-  const challenge = createHash('sha256').update(asked.code_verifier).digest('base64url');
-  if (grant.clientId !== asked.client_id || grant.redirectUri !== asked.redirect_uri || grant.codeChallenge !== challenge)
+function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, policy: CurrentPolicy, baseUrl: string): void {
+  const challenge = createHash('sha256').update(form.code_verifier).digest('base64url');
+  if (grant.clientId !== form.client_id || grant.redirectUri !== form.redirect_uri || grant.codeChallenge !== challenge)
     throw invalidCode();
-  if (grant.resource !== asked.resource || !isResource(grant.resource, baseUrl)) {
+  if (grant.resource !== form.resource || !isResource(grant.resource, baseUrl)) {
     throw wrongResource();
   }
   if (grant.policy !== policy.reference) throw policyChanged();
