@@ -129,14 +129,17 @@ export function fitHeader(parameter: Node, read: () => Input, { credentials, fix
     return note('callers may not choose it');
   }
   const input = read();
-  return [{ ...input, facts: toField(input.facts, constantOf(parameter)) }];
+  return [{ ...input, facts: toField(input.facts, constantOf(parameter), parameter.explode === true) }];
 }
 
 /** Header values are strings, numbers or booleans; a constant becomes the default. */
-function toField(facts: Facts, value: string | Numeric | undefined): Facts {
+function toField(facts: Facts, value: string | Numeric | undefined, isExploded: boolean): Facts {
   const types = [...(facts.types ?? [])].filter((type) => type !== 'null');
   const isSimple = types.length === 1 && types.every((type) => mayBeHeader(type as Parameter['type']));
-  const described = [facts.description, isCompound(facts) ? 'Several values are separated by commas.' : ''].filter(Boolean).join(' ');
+  const separated = facts.types?.has('object')
+    ? `The members are written as ${isExploded ? 'a=1,b=2' : 'a,1,b,2'}.`
+    : 'Several values are separated by commas.';
+  const described = [facts.description, isCompound(facts) ? separated : ''].filter(Boolean).join(' ');
   const field: Facts = isSimple ? facts : { ...anything, types: new Set(['string']), description: described || undefined };
   const fallback = field.types?.has('string') ? written(value) : value;
   return fallback === undefined ? field : { ...field, default: fallback };

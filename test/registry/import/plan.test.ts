@@ -413,9 +413,13 @@ describe('headers', () => {
     expect(planHeaders([header(name, text, { required: true })])()).toMatchObject({ inputs: [[]], notes: [], skipped: [] });
   });
 
-  test('a list is a text with commas', () => {
-    expect(planHeaders([header('X-Tags', { type: 'array', items: text })])().inputs).toEqual([
-      [{ name: 'X-Tags', type: 'string', description: 'Several values are separated by commas.', in: 'header' }],
+  test.each([
+    ['array', {}, 'Several values are separated by commas.'],
+    ['object', {}, 'The members are written as a,1,b,2.'],
+    ['object', { explode: true }, 'The members are written as a=1,b=2.'],
+  ])('an %s is a text with commas: %j', (type, more, described) => {
+    expect(planHeaders([header('X-Tags', { type, items: text }, more)])().inputs).toEqual([
+      [{ name: 'X-Tags', type: 'string', description: described, in: 'header' }],
     ]);
   });
 });
