@@ -183,7 +183,7 @@ function decodeBody({ body, isBase64Encoded }: APIGatewayProxyEvent): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw invalidParameter([{ path: '', problem: 'must be valid UTF-8' }]);
+    throw invalidParameter([{ path: '', problem: 'must be valid UTF-8; no Content-Encoding is supported' }]);
   }
 }
 
