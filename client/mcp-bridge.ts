@@ -120,6 +120,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
 
   return {
     answer: async (line) => {
+      if (line.trim() === '') return undefined;
       const message = readMessage(line);
       if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must contain one JSON-RPC message.' } };
       if (consent.read(message)) return undefined;

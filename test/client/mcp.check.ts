@@ -323,6 +323,7 @@ describe('the bridge', () => {
     const unknown = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'sing' } };
     expect(await bridge.answer(JSON.stringify(unknown))).toMatchObject({ id: 3, error: { code: -32602 } });
     expect(await bridge.answer('[]')).toMatchObject({ error: { code: -32700 } });
+    expect(await bridge.answer(' \r')).toBeUndefined();
     expect(await bridge.answer('{}')).toBeUndefined();
   });
 });
