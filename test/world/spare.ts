@@ -1,5 +1,5 @@
 const ofAll =
-  '`asSeen` asks the same for every write of an agent: where it is not this condition that notices a change, another one does, or the head of the log';
+  '`isAgentUnchanged` asks the same for every write of an agent: where it is not this condition that notices a change, another one does, or the head of the log';
 
 const ofKey = 'a key is free again a day later, or once its call has ended: then the state is another';
 const ofRun = 'only the run that has claimed a call ends it, and nobody changes it meanwhile';

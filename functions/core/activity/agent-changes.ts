@@ -7,10 +7,10 @@ import { newUlid } from '../ulid.ts';
 import {
   type AgentItem,
   type AgentKeyItem,
-  asSeen,
   belongsToOtherKey,
   type FoundAgent,
   idOfKey,
+  isAgentUnchanged,
   keyOf,
   lifeFrom,
   listActive,
@@ -55,7 +55,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         const { agent_id, first_seen } = agent ?? wait ?? { agent_id: agentId };
         const seen = first_seen !== undefined && { first_seen };
         const approved = { agent_id, thumbprint: key, generation: agent?.generation ?? newUlid(), ...seen, listed_until, expires_at };
-        const bound = { update: keys.agent(agentId), set: approved, remove: ['admitted_by'], when: asSeen(agent) };
+        const bound = { update: keys.agent(agentId), set: approved, remove: ['admitted_by'], when: isAgentUnchanged(agent) };
         return planned('approve', agent_id, approved, [bound, ...listActive(agent_id, key, listed_until), ...writes]);
       });
     },
@@ -85,7 +85,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         ];
         const { expires_at, ...lasting } = agent ?? {};
         return planned('block', agent_id, { ...lasting, ...blocked }, [
-          { update: keys.agent(id), set: blocked, remove: ['expires_at'], when: asSeen(agent) },
+          { update: keys.agent(id), set: blocked, remove: ['expires_at'], when: isAgentUnchanged(agent) },
           { put: { ...keys.agentListed('blocked', agent_id), agent_id } },
           { delete: keys.agentListed('active', agent_id) },
           ...(key === undefined ? [] : onKey(key)),
@@ -116,7 +116,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
         if (agent?.generation === undefined || belongsToOtherKey(agent, thumbprint)) return noChange(undefined);
         const revoked = { generation: newUlid(), revoked_at: Date.now() };
-        const write = { update: keys.agent(agentId), set: revoked, when: asSeen(agent) };
+        const write = { update: keys.agent(agentId), set: revoked, when: isAgentUnchanged(agent) };
         return planned('revoke', agent.agent_id, { ...agent, ...revoked }, [write]);
       }),
 
@@ -161,7 +161,7 @@ const only = (waiting: { thumbprint: string }[]): string | undefined => (waiting
 /** Lifts the block of an id, and deletes its record if no key has the id. */
 function lift(key: Key, agent: AgentItem, nowMs: number): Write[] {
   const { agent_id, thumbprint, blocked_key } = agent;
-  const when = asSeen(agent);
+  const when = isAgentUnchanged(agent);
   if (thumbprint === undefined)
     return [{ delete: key, when }, ...(blocked_key === undefined ? [] : [{ delete: keys.idOfKey(blocked_key, agent_id) }])];
   const life = lifeFrom(nowMs);
@@ -180,7 +180,7 @@ async function liftFromKey(read: Read, thumbprint: string, block: string, nowMs:
 
 function free(agentId: string, agent: AgentItem, thumbprint: string): Write[] {
   const key = keys.agent(agentId);
-  const when = asSeen(agent);
+  const when = isAgentUnchanged(agent);
   if (agent.block !== undefined) return [{ update: key, set: { blocked_key: thumbprint }, remove: boundMembers, when }];
   return [
     { delete: key, when },

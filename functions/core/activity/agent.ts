@@ -143,7 +143,7 @@ export const toAgentRecords = ([key, idOwner, agent]: (Item | undefined)[]): Age
  * The condition that an agent is unchanged since it was read, in the members that decide about changes: a newly bound key always has a new
  * generation; if the agent is blocked, only the block and the key matter.
  */
-export const asSeen = (agent: AgentItem | undefined): Condition[] =>
+export const isAgentUnchanged = (agent: AgentItem | undefined): Condition[] =>
   ['block', ...(agent?.block ? ['blocked_key'] : ['generation', ...(agent?.generation ? ['proof'] : [])])].map((name) =>
     agent?.[name] === undefined ? ['absent', name] : ['=', name, agent[name]],
   );

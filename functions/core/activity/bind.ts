@@ -5,8 +5,8 @@ import {
   type AgentKeyItem,
   type AgentRecords,
   agentLifeSeconds,
-  asSeen,
   type BoundAgent,
+  isAgentUnchanged,
   isApproved,
   lifeFrom,
   listActive,
@@ -63,7 +63,7 @@ export async function bind(
   };
   const proof = { proof: true, expires_at };
   const outcome = await table.transact([
-    { update: keys.agent(agentId), set: bound, remove: withoutDomain, when: asSeen(agent) },
+    { update: keys.agent(agentId), set: bound, remove: withoutDomain, when: isAgentUnchanged(agent) },
     ...(isAdmittedByDomain ? [{ check: keys.approvedDomain(domain), when: [['exists', 'pk'] as const] }] : []),
     ...listActive(agent_id, thumbprint, listed_until),
     hasProof
