@@ -18,7 +18,7 @@ import {
   type WaitingItem,
 } from './agent.ts';
 import { blockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
-import { findWaiting, isWaiting, planEnd, type QueueItem, waitingSlots } from './waiting-agents.ts';
+import { findWaiting, isWaiting, planRemoval, type QueueItem, waitingSlots } from './waiting-agents.ts';
 
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
 
@@ -50,7 +50,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         }
         const [onKey] = await read<AgentKeyItem>([keys.agentKey(key)]);
         if (onKey?.blocked_by?.size) throw blockedAlready();
-        const { wait, writes } = await planEnd(read, agentId, key);
+        const { wait, writes } = await planRemoval(read, agentId, key);
         const { listed_until, expires_at } = lifeFrom(Date.now());
         const { agent_id, first_seen } = agent ?? wait ?? { agent_id: agentId };
         const seen = first_seen !== undefined && { first_seen };
@@ -77,7 +77,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         const { agent_id = id, block = newUlid(), blocked_at = Date.now() } = agent ?? {};
         const blocked_key = agent?.thumbprint === undefined ? key : undefined;
         const blocked = { agent_id, block, blocked_at, block_reason: reason, ...(blocked_key !== undefined && { blocked_key }) };
-        const { writes: ended } = key === undefined ? { writes: [] } : await planEnd(read, named, key);
+        const { writes: ended } = key === undefined ? { writes: [] } : await planRemoval(read, named, key);
         const onKey = (thumbprint: string): Write[] => [
           { update: keys.agentKey(thumbprint), add: [['blocked_by', new Set([block])]], remove: ['expires_at'] },
           idOfKey(thumbprint, agent_id),
@@ -138,7 +138,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         }
         const key = named ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
         if (key === undefined) return noChange(undefined);
-        const { wait, writes } = await planEnd(read, agentId, key);
+        const { wait, writes } = await planRemoval(read, agentId, key);
         if (!wait) return noChange(undefined);
         return planned('unbind', wait.agent_id, true, [...writes, { delete: keys.idOfKey(key, wait.agent_id) }]);
       });

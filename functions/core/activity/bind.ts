@@ -12,7 +12,7 @@ import {
   listActive,
   type Presented,
 } from './agent.ts';
-import { endWaiting } from './waiting-agents.ts';
+import { removeWaiting } from './waiting-agents.ts';
 
 export interface BindRequest extends Presented {
   hasProof: boolean;
@@ -75,7 +75,7 @@ export async function bind(
             ['absent', 'proof'],
           ],
         },
-    ...endWaiting(agentId, thumbprint, wait, isWaiting),
+    ...removeWaiting(agentId, thumbprint, wait, isWaiting),
   ]);
   return outcome === true ? { ...keys.agent(agentId), ...agent, ...bound } : undefined;
 }

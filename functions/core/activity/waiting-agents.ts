@@ -55,7 +55,7 @@ export async function listWaiting(table: Table, after: string | undefined, count
  * Removes a key's request for approval under an id, or checks that there is none. Only a valid request gives up its slot too: that of a void one
  * may belong to another request.
  */
-export function endWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, isValid = false): Write[] {
+export function removeWaiting(agentId: string, thumbprint: string, wait: WaitingItem | undefined, isValid = false): Write[] {
   const key = keys.waiting(agentId, thumbprint);
   if (!wait) return [{ check: key, when: [['absent', 'pk']] }];
   const when: Condition[] = [['=', 'number', wait.number]];
@@ -63,10 +63,10 @@ export function endWaiting(agentId: string, thumbprint: string, wait: WaitingIte
 }
 
 /** Plans the removal of a request for approval, if there is one. */
-export async function planEnd(read: Read, agentId: string, thumbprint: string) {
+export async function planRemoval(read: Read, agentId: string, thumbprint: string) {
   const [wait, queue] = await read<WaitingItem & QueueItem>([keys.waiting(agentId, thumbprint), keys.waitingAgents()]);
   const isValid = isWaiting(wait, queue, Date.now());
-  return { wait: isValid ? wait : undefined, writes: endWaiting(agentId, thumbprint, wait, isValid) };
+  return { wait: isValid ? wait : undefined, writes: removeWaiting(agentId, thumbprint, wait, isValid) };
 }
 
 /** Adds an agent to the approval queue, unless it is queued already. Its id stays unbound. */
