@@ -1,6 +1,6 @@
 import { toAgent, type Usage } from '../schemas/agent.ts';
 import { belongsToOtherKey, stateOf } from './core/activity/agent.ts';
-import { noSuchAgent, onlyOne } from './core/activity/agent-refusals.ts';
+import { noSuchAgent, requireAtMostOne } from './core/activity/agent-refusals.ts';
 import { type Agents, openAgents } from './core/activity/agents.ts';
 import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-admins.ts';
 import { requireAgent } from './core/agents/agent-endpoint.ts';
@@ -30,7 +30,7 @@ export const createAction = ({ agents, findPolicy, limits }: Deps): AdminAction 
     const [known, waiting] = await Promise.all([agents.find(agentId), agents.findWaiting(agentId)]);
     const knownState = belongsToOtherKey(known, named) ? undefined : stateOf(known);
     const candidates = waiting.filter((one) => named === undefined || one.thumbprint === named);
-    const [agent, state] = known && knownState ? [known, knownState] : [onlyOne(candidates), 'pending' as const];
+    const [agent, state] = known && knownState ? [known, knownState] : [requireAtMostOne(candidates), 'pending' as const];
     if (!agent) throw noSuchAgent();
     const { agent_id, thumbprint, domain } = agent;
     const holder = toHolder(agent_id, thumbprint ?? '');

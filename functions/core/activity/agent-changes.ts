@@ -17,7 +17,7 @@ import {
   sharedIdOf,
   type WaitingItem,
 } from './agent.ts';
-import { blockedAlready, onlyOne, otherKey } from './agent-refusals.ts';
+import { blockedAlready, otherKey, requireAtMostOne } from './agent-refusals.ts';
 import { findWaiting, isWaiting, planRemoval, type QueueItem, waitingSlots } from './waiting-agents.ts';
 
 const boundMembers = ['thumbprint', 'generation', 'first_seen', 'last_issue', 'revoked_at', 'proof', 'listed_until'];
@@ -42,7 +42,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
         const [agent] = await read<AgentItem>([keys.agent(agentId)]);
         if (agent?.block !== undefined) throw blockedAlready();
         // a retry must not approve a key that has appeared since
-        key ??= agent?.thumbprint ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
+        key ??= agent?.thumbprint ?? requireAtMostOne(await findWaiting(table, agentId))?.thumbprint;
         if (key === undefined) return noChange(undefined);
         if (agent?.thumbprint !== undefined) {
           if (agent.thumbprint !== key) throw otherKey();
@@ -136,7 +136,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
           const [key] = await read<AgentKeyItem>([keys.agentKey(thumbprint)]);
           return planned('unbind', agent_id, true, [...free(agentId, agent, thumbprint), ...(key?.proof ? [forgetProof(thumbprint)] : [])]);
         }
-        const key = named ?? onlyOne(await findWaiting(table, agentId))?.thumbprint;
+        const key = named ?? requireAtMostOne(await findWaiting(table, agentId))?.thumbprint;
         if (key === undefined) return noChange(undefined);
         const { wait, writes } = await planRemoval(read, agentId, key);
         if (!wait) return noChange(undefined);

@@ -34,7 +34,7 @@ const severalKeys = (asked: WaitingItem[]) =>
   );
 
 /** @throws ApiError CONFLICT if several keys wait */
-export function onlyOne(asked: WaitingItem[]): WaitingItem | undefined {
+export function requireAtMostOne(asked: WaitingItem[]): WaitingItem | undefined {
   if (asked.length > 1) throw severalKeys(asked);
   return asked[0];
 }
