@@ -24,7 +24,7 @@ export const isRawNumber = (value: unknown): value is RawNumber => JSON.isRawJSO
 export const isNumeric = (value: unknown): value is Numeric => typeof value === 'number' || isRawNumber(value);
 
 /** Whether JavaScript serialises a number exactly as in this JSON source. */
-export const isWrittenAlike = (source: string): boolean => String(Number(source)) === source;
+export const survivesRoundTrip = (source: string): boolean => String(Number(source)) === source;
 
 export const numberText = (value: Numeric): string => (typeof value === 'number' ? JSON.stringify(value) : value.rawJSON);
 
@@ -35,7 +35,7 @@ export const parseExact = (text: string): unknown =>
   );
 
 /** Reads a JSON number without losing a digit. */
-export const toNumeric = (source: string): Numeric => (isWrittenAlike(source) ? Number(source) : JSON.rawJSON(source));
+export const toNumeric = (source: string): Numeric => (survivesRoundTrip(source) ? Number(source) : JSON.rawJSON(source));
 
 /** Digits without zeros at either end, and the power of ten of the last: 1500 is 15 and 2. Zero has no digits. */
 interface Decimal {
@@ -104,7 +104,7 @@ export function canonicalNumber(value: Numeric): string {
 const maxPower = 100;
 
 /** The text of a number outside of JSON: 1e3 as 1000, because many services accept only digits for an integer. Others keep their spelling. */
-export function withoutPower(value: Numeric): string {
+export function withoutExponent(value: Numeric): string {
   const text = numberText(value);
   if (!/e/i.test(text)) return text;
   const { isNegative, digits, exponent } = toDecimal(value);

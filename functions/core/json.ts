@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { config } from 'zod/v4/core';
 import type { Issue } from '../../schemas/errors.ts';
-import { isRawNumber, isWrittenAlike, parseExact, type RawNumber, toDouble } from '../../schemas/number.ts';
+import { isRawNumber, parseExact, type RawNumber, survivesRoundTrip, toDouble } from '../../schemas/number.ts';
 import { invalidParameter } from './api-error.ts';
 import { describeJsonError } from './json-error.ts';
 import { zodMessage } from './zod-message.ts';
@@ -73,7 +73,7 @@ function checkTokens(text: string, maxDepth: number): { areAllFinite: boolean; a
       isMemberNext = false;
     } else if (/^-?[0-9]/.test(lexeme)) {
       numbers.areAllFinite &&= Number.isFinite(Number(lexeme));
-      numbers.areAllWrittenAlike &&= isWrittenAlike(lexeme);
+      numbers.areAllWrittenAlike &&= survivesRoundTrip(lexeme);
     }
   }
   return numbers;

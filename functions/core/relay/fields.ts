@@ -1,4 +1,4 @@
-import { isNumeric, withoutPower } from '../../../schemas/number.ts';
+import { isNumeric, withoutExponent } from '../../../schemas/number.ts';
 import type { Parameter } from '../../../schemas/parameter.ts';
 import { isObject } from '../json.ts';
 
@@ -22,7 +22,7 @@ export const encode = (text: string): string =>
 
 /** Writes a value as text: strings unchanged, whole numbers without an exponent, anything else as JSON. */
 export const write = (value: unknown): string =>
-  typeof value === 'string' ? value : isNumeric(value) ? withoutPower(value) : JSON.stringify(value);
+  typeof value === 'string' ? value : isNumeric(value) ? withoutExponent(value) : JSON.stringify(value);
 
 /** The items of a list, or alternating names and values of an object, as text. */
 export const itemsOf = (value: unknown): string[] =>
