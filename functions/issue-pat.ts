@@ -53,7 +53,7 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
       hasProof: proof !== undefined,
       countedFor: 'key',
       ...(directory !== undefined && { verifyDomain: (count) => directories.verify(directory, thumbprint, baseUrl, count) }),
-      useUp: async () => {
+      consumeTokens: async () => {
         await requireFirstUse(signed, key, usedJtis);
         await proof?.use();
       },

@@ -44,7 +44,7 @@ export interface Applicant<T> {
   /** Last check before anything is written, with the agent's current generation. */
   check?(generation: string | undefined): Promise<unknown>;
   /** Consumes single-use tokens. Requests that get this far are counted. */
-  useUp?(): Promise<unknown>;
+  consumeTokens?(): Promise<unknown>;
   /** Runs after signing; if it throws, the PAT is not returned. */
   complete?(generation: string): Promise<T>;
 }
@@ -72,7 +72,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     countedFor,
     verifyDomain,
     check,
-    useUp,
+    consumeTokens,
     complete,
     ...identity
   }: Applicant<T>): Promise<Issued<T>> {
@@ -93,7 +93,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const seen = await findAgent(agents, application, settings);
     await check?.(seen.records.agent?.generation);
 
-    await useUp?.();
+    await consumeTokens?.();
     const decision = await consume(counter);
     const [agent] = await Promise.all([bindAgent(agents, application, seen, settings), archive.keep(policy.reference, policy.policy)]);
 

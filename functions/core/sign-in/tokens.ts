@@ -35,7 +35,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
   /** @param steps - `complete` creates the refresh token that comes with the PAT */
   async function issueTo(
     { subject, clientId }: Pick<RefreshGrant, 'subject' | 'clientId'>,
-    steps: Pick<Applicant<string>, 'request' | 'policy' | 'nowMs' | 'check' | 'useUp' | 'complete'>,
+    steps: Pick<Applicant<string>, 'request' | 'policy' | 'nowMs' | 'check' | 'consumeTokens' | 'complete'>,
   ): Promise<ApiResponse> {
     const agentId = signedInAgentId(subject, clientId);
     const applicant = { agentId, thumbprint: personOf(subject), hasProof: false, clientId, countedFor: 'person and client' };
@@ -62,7 +62,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
         request,
         policy,
         nowMs,
-        useUp: async () => {
+        consumeTokens: async () => {
           if (await usedJtis.consume('code', id, expiresAt)) return;
           // RFC 6749 section 4.1.2
           await refreshTokens.endForGood(family, nowMs);
