@@ -10,11 +10,11 @@ import type { PendingCall } from './tool.ts';
  * @throws RpcError for a legacy client that can open URLs
  */
 export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest, longPoll: LongPoll): Promise<object> {
-  const { state, isOfConnection } = call;
-  if (client.tasks && isOfConnection) return createTask(client.era, call.executionId, state);
+  const { state, usesConnectionPat } = call;
+  if (client.tasks && usesConnectionPat) return createTask(client.era, call.executionId, state);
   const isSeen = client.answered !== undefined;
   if (client.urls && state.status === 'waiting' && !isSeen) return elicit(call, client, request);
-  const isSoon = client.answered === 'accept' || (state.status === 'working' && !call.isAsked);
+  const isSoon = client.answered === 'accept' || (state.status === 'working' && !call.isAsync);
   return (isSoon && (await longPoll(call.readEnd, request))?.result) || explain(call);
 }
 

@@ -18,9 +18,9 @@ export interface PendingCall {
   /** the idempotency key under which the same call may be sent again */
   key: string;
   /** whether the call used the connection's PAT, so that later requests of the connection can read it */
-  isOfConnection: boolean;
+  usesConnectionPat: boolean;
   /** whether the caller asked not to wait */
-  isAsked: boolean;
+  isAsync: boolean;
   /** Reads its outcome; undefined if it has none yet. */
   readEnd(): Promise<Ended | undefined>;
 }

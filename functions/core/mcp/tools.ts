@@ -165,14 +165,14 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
         if (hasOwnPat && pat !== undefined) throw twoPats();
         if (!hasOwnPat && pat === undefined) throw patMissing.withDetails(ofConnection('pat_missing'));
         if (isLegacyTask(client) && pat !== undefined) throw patOfTask();
-        const isAsked = respond_async || isLegacyTask(client);
+        const isAsync = respond_async || isLegacyTask(client);
         const credential = pat !== undefined && { authorization: `Bearer ${pat}` };
         const inner = innerRequest(request, {
           body: { intent_uid, parameters: parameters as JsonObject, max_bytes, ...(fields && { fields }) },
           headers: {
             ...credential,
             'idempotency-key': idempotency_key,
-            ...(isAsked && { prefer: 'respond-async' }),
+            ...(isAsync && { prefer: 'respond-async' }),
             ...(digest && { 'if-match': `"${digest}"` }),
           },
         });
@@ -183,7 +183,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
           const executionId = executionIdOf(state);
           const stateRequest = innerRequest(request, { method: 'GET', pathParameters: { id: executionId }, headers: { ...credential } });
           const readEnd = async () => findEnd(await endpoints.getExecution(stateRequest), request.requestId);
-          const pending = { executionId, state, key: idempotency_key ?? client.key, isOfConnection: hasOwnPat, isAsked, readEnd };
+          const pending = { executionId, state, key: idempotency_key ?? client.key, usesConnectionPat: hasOwnPat, isAsync, readEnd };
           return { data: state, pending };
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
