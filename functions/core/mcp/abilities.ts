@@ -18,7 +18,7 @@ export interface Abilities {
   /** default idempotency key if the call is deferred; the same when the client repeats the call */
   key: string;
   /** what the user answered when an earlier response to this call named a page; undefined if none did */
-  answered: JsonValue | undefined;
+  approvalAnswer: JsonValue | undefined;
 }
 
 /** Whether a legacy client has requested a task: the response then does not wait for the call. */
@@ -41,14 +41,14 @@ export function readAbilities(era: Era, params: JsonObject, request: ApiRequest)
       tasks: isObject(within(declared, 'extensions', tasksExtension)),
       urls: isObject(within(declared, 'elicitation', 'url')),
       key: requestState === undefined ? newKey() : requireKey(requestState),
-      answered: within(params.inputResponses, 'approval', 'action'),
+      approvalAnswer: within(params.inputResponses, 'approval', 'action'),
     };
   }
   const session = request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
   // the client repeats exactly the same call once its user has seen the page
   const { pat: _, ...named } = isObject(params.arguments) ? params.arguments : {};
   const key = session === undefined ? newKey() : `mcp-${canonicalDigest([session, named])}`;
-  return { era, tasks: isObject(params.task), urls: session !== undefined, key, answered: undefined };
+  return { era, tasks: isObject(params.task), urls: session !== undefined, key, approvalAnswer: undefined };
 }
 
 const newKey = (): string => `mcp-${randomUUID()}`;

@@ -12,9 +12,9 @@ import type { PendingCall } from './tool.ts';
 export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest, longPoll: LongPoll): Promise<object> {
   const { state, usesConnectionPat } = call;
   if (client.tasks && usesConnectionPat) return createTask(client.era, call.executionId, state);
-  const isSeen = client.answered !== undefined;
+  const isSeen = client.approvalAnswer !== undefined;
   if (client.urls && state.status === 'waiting' && !isSeen) return elicit(call, client, request);
-  const isSoon = client.answered === 'accept' || (state.status === 'working' && !call.isAsync);
+  const isSoon = client.approvalAnswer === 'accept' || (state.status === 'working' && !call.isAsync);
   return (isSoon && (await longPoll(call.readEnd, request))?.result) || explain(call);
 }
 
