@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { type IntentItem, readDefinition, type ServiceItem } from '../../functions/core/registry/items.ts';
-import { listOf } from '../../functions/core/registry/lists.ts';
+import { listNameOf } from '../../functions/core/registry/lists.ts';
 import { digestOf } from '../../functions/core/registry/log.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { keys, partitions } from '../../functions/core/table/keys.ts';
@@ -67,7 +67,7 @@ async function requireConsistent(table: MemoryTable): Promise<void> {
     for (const isDraft of [false, true]) {
       const own = intents.filter((item) => item.service_id === service.service_id && Boolean(readDefinition(item).draft) === isDraft);
       assert.equal(isDraft ? service.drafts : service.intents, own.length, 'a service does not count what it has');
-      const listed = (await table.query<Item>(partitions.listEntry.prefix + listOf(service.service_id, isDraft))).items;
+      const listed = (await table.query<Item>(partitions.listEntry.prefix + listNameOf(service.service_id, isDraft))).items;
       assert.deepEqual(
         listed.map(({ intent_uid, rev, description }) => [intent_uid, rev, description]),
         own.map((item) => [item.intent_uid, item.rev, readDefinition(item).description]),

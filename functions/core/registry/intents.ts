@@ -8,7 +8,7 @@ import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
 import { type ChangeLog, noChange, openChangeLog, type Planned } from './change-log.ts';
 import { type IntentItem, readDefinition, type ServiceItem, toIntentItem, toIntentRecord, toServiceRecord } from './items.ts';
-import { listOf, putListEntry } from './lists.ts';
+import { listNameOf, putListEntry } from './lists.ts';
 import { type LiveIntent, openLiveIntents } from './live-intents.ts';
 import { digestOf, type RecordVersions } from './log.ts';
 import { countInNamespace, defaultMaxPerNamespace, namespaceKeys } from './namespaces.ts';
@@ -39,7 +39,7 @@ function writesOf(step: IntentStep, service: ServiceRecord, seen: IntentItem | u
   const uid = uidOf(step);
   const wasDraft = seen && readDefinition(seen).draft;
   const isUnchanged = [seen ? (['=', 'rev', seen.rev] as const) : (['absent', 'pk'] as const)];
-  const removed: Write = { delete: keys.listEntry(listOf(serviceId, wasDraft), uid) };
+  const removed: Write = { delete: keys.listEntry(listNameOf(serviceId, wasDraft), uid) };
   if (step.action === 'delete') return [{ delete: keys.intent(uid), when: isUnchanged }, removed];
   const isMoved = step.action === 'update' && Boolean(wasDraft) !== Boolean(step.intent.draft);
   return [

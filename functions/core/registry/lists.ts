@@ -17,12 +17,12 @@ type ListItem = Key & ListedIntent & Item & { rev: number };
  * The name of one of a service's two lists: its intents, and its drafts, which only admins see. An intent is in one of them, and each can be
  * counted and paged without the other.
  */
-export const listOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
+export const listNameOf = (serviceId: string, isDraft: boolean | undefined): string => (isDraft ? `${serviceId}#drafts` : serviceId);
 
 export function putListEntry(serviceId: string, intent: IntentInput, rev: number): Write {
   const { intent_uid, intent_name, description, tags = [], deprecated = false, draft = false, endpoint } = intent;
   const entry = { intent_uid, intent_name, description, tags, method: endpoint.method, url: endpoint.url, deprecated, draft, rev };
-  return { put: { ...keys.listEntry(listOf(serviceId, draft), intent_uid), ...entry } };
+  return { put: { ...keys.listEntry(listNameOf(serviceId, draft), intent_uid), ...entry } };
 }
 
 /** Page numbers reach this many entries from either end of a list; beyond that, pages need cursors. */
@@ -51,7 +51,7 @@ export async function listIntents(
   count: number,
   isWithDrafts = false,
 ): Promise<{ intents: ListedIntent[]; total: number }> {
-  const lists = [listOf(service.service_id, false), ...(isWithDrafts ? [listOf(service.service_id, true)] : [])];
+  const lists = [listNameOf(service.service_id, false), ...(isWithDrafts ? [listNameOf(service.service_id, true)] : [])];
   const total = service.intents + (isWithDrafts ? service.drafts : 0);
   if (typeof from === 'string') return { intents: await take(table, lists, { after: from }, 0, count), total };
   const expected = Math.max(0, Math.min(count, total - from));
@@ -86,7 +86,7 @@ export const pages = (table: Table, list: string, { after, isBackward }: Walk = 
   });
 
 export async function* allPages(table: Table, serviceId: string): AsyncGenerator<ListItem[]> {
-  for (const isDraft of [false, true]) yield* pages(table, listOf(serviceId, isDraft));
+  for (const isDraft of [false, true]) yield* pages(table, listNameOf(serviceId, isDraft));
 }
 
 const removedAtOnce = 25;

@@ -82,7 +82,7 @@ export const keys = {
     const { namespace, slug, version } = splitIntentUid(intentUid);
     return key('intent', `${namespace}:${slug}`, version);
   },
-  /** @param list - one of a service's, see `listOf` in `lists.ts` */
+  /** @param list - one of a service's, see `listNameOf` in `lists.ts` */
   listEntry: (list: string, intentUid: string): Key => key('listEntry', list, intentUid),
   namespace: (namespace: string): Key => key('namespace', namespace, 'NAMESPACE'),
   /** number of the newest log entry */
