@@ -9,7 +9,7 @@ import type { Action } from '../http/serve.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
-import { type Abilities, isLegacyTask, readAbilities, sessionHeaders, tasksExtension } from './abilities.ts';
+import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
 import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
 import { answerPending } from './later.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
@@ -67,7 +67,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     const tool = typeof name === 'string' ? toolByName.get(name) : undefined;
     if (!tool) throw new RpcError('invalidParams', `Unknown tool. Available tools: ${[...toolByName.keys()].join(', ')}.`, { status: 200 });
     if (!isObject(args)) throw new RpcError('invalidParams', 'The arguments of a tool must be an object.', { status: 200 });
-    const client = readAbilities(era, params, request);
+    const client = readCapabilities(era, params, request);
     if (isLegacyTask(client) && !tool.isDeferrable)
       throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.', { status: 200 });
     return runTool(tool, args, request, client, longPoll);
@@ -194,7 +194,7 @@ const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Recor
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
  * @throws RpcError 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
  */
-async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: Abilities, longPoll: LongPoll): Promise<object> {
+async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: ClientCapabilities, longPoll: LongPoll): Promise<object> {
   const entry = { request_id: request.requestId, tool: tool.name };
   try {
     const output = await tool.run(args, request, client);

@@ -1,6 +1,6 @@
 import type { LongPoll } from '../execution/long-poll.ts';
 import type { ApiRequest } from '../http/request.ts';
-import type { Abilities } from './abilities.ts';
+import type { ClientCapabilities } from './client-capabilities.ts';
 import { RpcError } from './json-rpc.ts';
 import { createTask } from './tasks.ts';
 import type { PendingCall } from './tool.ts';
@@ -9,7 +9,12 @@ import type { PendingCall } from './tool.ts';
  * Answers a deferred call: with a task if the client accepts one, else with the approval page if the client can open URLs, else with text.
  * @throws RpcError for a legacy client that can open URLs
  */
-export async function answerPending(call: PendingCall, client: Abilities, request: ApiRequest, longPoll: LongPoll): Promise<object> {
+export async function answerPending(
+  call: PendingCall,
+  client: ClientCapabilities,
+  request: ApiRequest,
+  longPoll: LongPoll,
+): Promise<object> {
   const { state, usesConnectionPat } = call;
   if (client.tasks && usesConnectionPat) return createTask(client.era, call.executionId, state);
   const isSeen = client.approvalAnswer !== undefined;
@@ -19,7 +24,7 @@ export async function answerPending(call: PendingCall, client: Abilities, reques
 }
 
 /** Asks the client to open the approval page (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */
-function elicit({ executionId, key }: PendingCall, { era }: Abilities, { baseUrl }: ApiRequest): object {
+function elicit({ executionId, key }: PendingCall, { era }: ClientCapabilities, { baseUrl }: ApiRequest): object {
   const message = 'A person has to approve this call. The page shows it to the admins of this gate, who decide there.';
   const params = { mode: 'url', message, url: `${baseUrl}/console#/approvals/${executionId}` };
   if (era === 'modern')

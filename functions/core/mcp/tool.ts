@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { PendingExecution } from '../../../schemas/deferred.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { JsonObject } from '../json.ts';
-import type { Abilities } from './abilities.ts';
+import type { ClientCapabilities } from './client-capabilities.ts';
 
 /** The outcome of a call, as the result of its tool. */
 export interface Ended {
@@ -54,5 +54,5 @@ export interface Tool {
   /** whether its calls can be deferred */
   isDeferrable?: boolean;
   /** @throws ApiError */
-  run(args: JsonObject, request: ApiRequest, client: Abilities): Promise<ToolOutput>;
+  run(args: JsonObject, request: ApiRequest, client: ClientCapabilities): Promise<ToolOutput>;
 }

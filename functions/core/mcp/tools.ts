@@ -13,7 +13,7 @@ import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
 import { type JsonObject, parse } from '../json.ts';
 import { signInPath } from '../sign-in/metadata.ts';
-import { type Abilities, isLegacyTask } from './abilities.ts';
+import { type ClientCapabilities, isLegacyTask } from './client-capabilities.ts';
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
 import { remarksOn } from './result.ts';
@@ -35,7 +35,7 @@ const withoutNull = (args: JsonObject): JsonObject => Object.fromEntries(Object.
 
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
   input: T;
-  run(args: z.output<T>, request: ApiRequest, client: Abilities): Promise<ToolOutput>;
+  run(args: z.output<T>, request: ApiRequest, client: ClientCapabilities): Promise<ToolOutput>;
 }
 
 const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({

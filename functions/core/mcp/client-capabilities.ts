@@ -9,7 +9,7 @@ import { capabilitiesKey, type Era } from './revision.ts';
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
 
 /** How the client of a tool call can wait for it if it is deferred. */
-export interface Abilities {
+export interface ClientCapabilities {
   era: Era;
   /** the client accepts a task instead of a result (2026-07-28), or has requested one (2025-11-25) */
   tasks: boolean;
@@ -22,7 +22,7 @@ export interface Abilities {
 }
 
 /** Whether a legacy client has requested a task: the response then does not wait for the call. */
-export const isLegacyTask = ({ era, tasks }: Abilities): boolean => era === 'legacy' && tasks;
+export const isLegacyTask = ({ era, tasks }: ClientCapabilities): boolean => era === 'legacy' && tasks;
 
 /** A legacy client declares its capabilities once. The server is stateless, so the session id repeats them. */
 const urlSession = /^urls-[0-9a-f-]{36}$/;
@@ -32,7 +32,7 @@ export const sessionHeaders = ({ capabilities }: JsonObject): Record<string, str
   isObject(within(capabilities, 'elicitation', 'url')) ? { 'Mcp-Session-Id': `urls-${randomUUID()}` } : {};
 
 /** @throws RpcError if `requestState` cannot be the key of a call */
-export function readAbilities(era: Era, params: JsonObject, request: ApiRequest): Abilities {
+export function readCapabilities(era: Era, params: JsonObject, request: ApiRequest): ClientCapabilities {
   if (era === 'modern') {
     const declared = within(params._meta, capabilitiesKey);
     const { requestState } = params;
