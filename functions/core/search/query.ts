@@ -23,5 +23,23 @@ export function withoutStopWords(words: string[]): string[] {
 /** The distinct words of a question for ranking, in order; at most 100. */
 export const questionWords = (question: string): string[] => withoutStopWords([...new Set(wordsOf(question))]).slice(0, maxQuestionWords);
 
+/** Shortest part and longest whole of a compound, in characters. */
+const compound = { minPart: 4, maxLength: 40 };
+
+/**
+ * The words as texts may spell them: to a word that no text contains, adds the two that it is composed of, as in `timezone`, and what it forms with a
+ * neighbour, as in `web hook`.
+ */
+export function respell(words: readonly string[], isKnown: (word: string) => boolean): string[] {
+  const isPart = (part: string) => part.length >= compound.minPart && !isStopWord(part) && isKnown(part);
+  const spellings = words.flatMap((word, at) => {
+    if (isKnown(word) || word.length > compound.maxLength) return [word];
+    const splits = Array.from(word, (_, end) => [word.slice(0, end), word.slice(end)]);
+    const joined = [(words[at - 1] ?? '') + word, word + (words[at + 1] ?? '')].filter(isKnown);
+    return [word, ...(splits.find((parts) => parts.every(isPart)) ?? []), ...joined];
+  });
+  return [...new Set(spellings)];
+}
+
 /** The distinct tags of a comma-separated list, folded for comparison. */
 export const listedTags = (list: string): string[] => [...new Set(list.split(',').map(foldTag))].filter((tag) => tag !== '');

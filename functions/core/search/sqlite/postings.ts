@@ -171,6 +171,7 @@ export function openPostings(blobs: Blobs) {
         has: (id) => (sums[id - leastId] ?? 0) > 0,
       };
     },
+    isKnown: (word: string): boolean => count(stem(word)) > 0,
     contains(word: string, id: number): boolean {
       const stemmed = stem(word);
       const [start, end] = rangeOf(stemmed);

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SearchQuery } from '../../../../schemas/search.ts';
-import { questionWords } from '../query.ts';
 import { combine, type Features, type RankingWeights } from '../ranking-weights.ts';
 import { nameKey, wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
@@ -134,12 +133,13 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
 
   return function rank(
     question: string,
+    words: readonly string[],
     filters: Filter[],
     { uid, page, page_size }: SearchQuery,
     { weights, isForbidden }: RankingOptions = {},
   ): Ranking {
     const isWanted = openFilter(filters, uid !== undefined);
-    const found = postings.score(questionWords(question), isWanted);
+    const found = postings.score(words, isWanted);
     const named = matchNames(question, found, isWanted);
     const { ranked, others, maxScore } = rankBest(question, found, isWanted, named.keys());
     const total = found.ids.length + others.filter((id) => !found.has(id)).length;

@@ -3,7 +3,7 @@ import { toIntentDetails } from '../../../../schemas/intent.ts';
 import type { SearchQuery } from '../../../../schemas/search.ts';
 import { foldTag } from '../../../../schemas/text.ts';
 import type { IntentRecord } from '../../registry/records.ts';
-import { listedTags, questionWords } from '../query.ts';
+import { listedTags, questionWords, respell } from '../query.ts';
 import type { Hit, SearchOptions, SearchResult } from '../search-engine.ts';
 import { tokenize } from '../text.ts';
 import { type Filter, type InMemory, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
@@ -78,12 +78,14 @@ export function prepareSearch(database: DatabaseSync, inMemory: InMemory) {
 
   return function search(query: SearchQuery, { weights, isForbidden }: IndexSearchOptions = {}): SearchResult {
     const filters = filtersOf(query);
-    const words = questionWords(query.query ?? '');
+    const words = respell(questionWords(query.query ?? ''), inMemory.postings.isKnown);
     const isLeftOut: RankingOptions['isForbidden'] = isForbidden && ((id, uid) => isForbidden(uid, () => read(id)));
     if (query.permitted && isLeftOut) filters?.push(keepOthers(isLeftOut));
     if (!filters || (query.query !== undefined && words.length === 0)) return { hits: [], total: 0 };
     const { entries, total } =
-      query.query === undefined ? list(database, filters, query) : rank(query.query, filters, query, { weights, isForbidden: isLeftOut });
+      query.query === undefined
+        ? list(database, filters, query)
+        : rank(query.query, words, filters, query, { weights, isForbidden: isLeftOut });
     const hits = entries.map(({ id, score }): Hit => {
       const { record, digest, service_name } = read(id);
       const intent = toIntentDetails(record, service_name, digest);
