@@ -16,7 +16,7 @@ export interface ApiRequest {
   /** the route that was matched, with its variables */
   route: string;
   requestId: string;
-  /** the HTTP request itself, to which a proof of possession is bound, whatever is done within it */
+  /** the HTTP request itself, to which a proof of possession is bound; inner requests keep it */
   http: { method: string; usedProofs: Set<string> };
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;

@@ -31,7 +31,7 @@ export function openRegistry(table: Table) {
     return record?.kind === 'intent' && record.draft ? undefined : record;
   };
 
-  /** Services in the order of their names, from a name on. */
+  /** Services in the order of their names, starting at a name. */
   async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
     const range = name === undefined ? {} : ({ range: ['>=', name] } as const);
     for await (const items of pagesOf<Key & Item & { service_id: string }>(table, partitions.serviceName.prefix, range))
