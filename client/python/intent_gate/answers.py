@@ -30,6 +30,7 @@ class Parameter(_Parameter, total=False):
     format: str
     schema: Dict[str, Any]
     style: str
+    content_type: str
 
 
 class Intent(TypedDict):
