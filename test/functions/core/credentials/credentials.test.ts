@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { RunningService } from '../../../../bin/local/json-service.ts';
+import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
@@ -14,20 +13,19 @@ const made = makeCredential(input, origins);
 
 /** the errors with which the next operations are answered, by their names */
 let faults: Record<string, string> = {};
-let secrets: RunningService;
-let client: SecretsManagerClient;
-
-beforeAll(async () => {
-  secrets = await startSecrets({
-    disturb: (operation, answer) => {
-      const __type = faults[operation];
-      return __type === undefined ? answer : { status: 400, body: { __type, message: 'canary' } };
-    },
-  });
-  const { endpoint } = secrets;
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  client = openSecretsClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 });
+const secrets = await startSecrets({
+  disturb: (operation, answer) => {
+    const __type = faults[operation];
+    return __type === undefined ? answer : { status: 400, body: { __type, message: 'canary' } };
+  },
 });
+const client = openSecretsClient({
+  endpoint: secrets.endpoint,
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  maxAttempts: 1,
+});
+
 afterAll(async () => {
   client.destroy();
   await secrets.stop();

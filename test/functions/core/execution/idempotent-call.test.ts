@@ -1,37 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { type IdempotentCalls, type KeyedRequest, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
+import { type KeyedRequest, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
 import type { Outcome } from '../../../../functions/core/execution/outcome.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
-import { connectTable } from '../../../support/connect-table.ts';
-import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 
 const startMs = Date.UTC(2026, 0, 1);
 const dayMs = 24 * 3_600_000;
 const answer: Outcome = { status: 200, body: { text: 'Grüezi', parts: [1, null, true] }, headers: { 'Execution-Id': 'E1' } };
 
-let store: TestTable;
-let proxy: FaultyProxy;
-let calls: IdempotentCalls;
-let faulty: IdempotentCalls;
+const store = await startTable();
+const calls = openIdempotentCalls(store.table);
 let used = 0;
 
-beforeAll(async () => {
-  store = await startTable();
-  proxy = await startFaultyProxy(store.endpoint, {}, 7);
-  calls = openIdempotentCalls(store.table);
-  faulty = openIdempotentCalls(connectTable(proxy.endpoint, store.tableNames));
-});
-afterAll(async () => {
-  await proxy.stop();
-  await store.stop();
-});
+afterAll(() => store.stop());
 beforeEach(() => {
   used++;
   store.operations.length = 0;
-  proxy.faults = {};
 });
 
 /** A request under this test's key, by a new execution. */
@@ -128,17 +114,5 @@ describe('an answer', () => {
       isKept = (await calls.begin(requestOf('E2', longest))).state === 'replay';
     }
     expect(bytes).toBeGreaterThan(startBytes + 4_000);
-  });
-});
-
-describe('faults', () => {
-  test('a table out of reach: 503', async () => {
-    proxy.faults = { dropBefore: 1 };
-    await expect(faulty.begin(requestOf('E1'))).rejects.toMatchObject({
-      code: 'SERVICE_UNAVAILABLE',
-      status: 503,
-      message:
-        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
-    });
   });
 });

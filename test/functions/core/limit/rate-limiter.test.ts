@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ApiError } from '../../../../functions/core/api-error.ts';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { countCalls, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
@@ -9,9 +8,9 @@ import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
 import type { RateLimit } from '../../../../schemas/pat.ts';
 import { connectTable } from '../../../support/connect-table.ts';
-import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
+import { startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { seededRandom } from '../../../support/random.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 
 /** When a bucket of a minute no longer counts, and when a client is told so: in seconds, a little later. */
 const minuteMs = longestCountMs(60);
@@ -19,16 +18,12 @@ const minuteSeconds = Math.ceil((minuteMs + slackMs(60)) / 1000);
 
 /** A moment at which buckets of every period used here begin. */
 const startMs = Date.UTC(2026, 0, 1);
-let store: TestTable;
-let proxy: FaultyProxy;
+const store = await startTable();
+const proxy = await startFaultyProxy(store.endpoint, {});
 let nowMs: number;
 const now = () => nowMs;
 let agents = 0;
 
-beforeAll(async () => {
-  store = await startTable();
-  proxy = await startFaultyProxy(store.endpoint, {});
-});
 afterAll(async () => {
   await proxy.stop();
   await store.stop();
@@ -36,7 +31,6 @@ afterAll(async () => {
 beforeEach(() => {
   nowMs = startMs;
   store.operations.length = 0;
-  proxy.faults = {};
 });
 
 /** A request that counts calls under one limit. */
@@ -188,20 +182,6 @@ describe('faults', () => {
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
       message: 'The call could not be counted in time. Try again after Retry-After.',
-    });
-  });
-
-  test('a table out of reach: 503, never a free call', async () => {
-    proxy.faults = { dropBefore: 1 };
-    const counter = openCounter(connectTable(proxy.endpoint, store.tableNames), now);
-    const refusal = await counter.consume(requestOf({ rate: 1, period: 1 })).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(ApiError);
-    expect(refusal).toMatchObject({
-      code: 'SERVICE_UNAVAILABLE',
-      status: 503,
-      message:
-        'The database of the gate cannot be reached. Try again after Retry-After; if you were changing something, first check whether it was changed.',
-      headers: { 'Retry-After': '1' },
     });
   });
 });

@@ -1,5 +1,5 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openCounterItems, rememberedTokens } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { countExecution, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
@@ -9,31 +9,25 @@ import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { itemBytes } from '../../../../tools/bench/table-work.ts';
 import { connectTable } from '../../../support/connect-table.ts';
-import { type FaultyProxy, startFaultyProxy } from '../../../support/faulty-proxy.ts';
+import { startFaultyProxy } from '../../../support/faulty-proxy.ts';
 import { seededRandom } from '../../../support/random.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 /** A moment at which buckets of every period used here begin. */
 const startMs = Date.UTC(2026, 0, 1);
-let store: TestTable;
-let proxy: FaultyProxy;
+const store = await startTable();
+const proxy = await startFaultyProxy(store.endpoint, {});
 let nowMs: number;
 const now = () => nowMs;
 let agents = 0;
 
-beforeAll(async () => {
-  store = await startTable();
-  proxy = await startFaultyProxy(store.endpoint, {});
-});
 afterAll(async () => {
   await proxy.stop();
   await store.stop();
 });
 beforeEach(() => {
   nowMs = startMs;
-  store.operations.length = 0;
-  proxy.faults = {};
 });
 
 const calls = (id: string, rate: number, period: number): Charge => ({ id, name: id, rate, period, cost: 1 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import type { Context } from 'aws-lambda';
 import { openUsedJtis } from '../../../../functions/core/activity/used-jti.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
@@ -7,7 +7,7 @@ import { openProofs } from '../../../../functions/core/pat/proof.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
 import { kinds, makeAgent, signJws, signProof, type TestAgent } from '../../../support/agents.ts';
 import { eventOf } from '../../../support/invoke.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 
 const address = 'https://api.example/test';
 const path = '/api/intents/execute';
@@ -15,10 +15,7 @@ const url = address + path;
 const token = 'aaa.bbb.ccc';
 const now = Math.floor(Date.now() / 1000);
 
-let store: TestTable;
-beforeAll(async () => {
-  store = await startTable();
-});
+const store = await startTable();
 afterAll(() => store.stop());
 
 const agents = await Promise.all(kinds.map((kind) => makeAgent(kind)));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { digestOf, type LogQuery, selectEntries } from '../../../../functions/core/registry/log.ts';
@@ -7,15 +7,11 @@ import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
 import type { LogEntry } from '../../../../schemas/changes.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
-let database: TestTable;
-let table: Table;
-beforeAll(async () => {
-  database = await startTable();
-  table = database.table;
-});
+const database = await startTable();
+const { table } = database;
 afterAll(() => database.stop());
 
 const anyRevision = () => true;

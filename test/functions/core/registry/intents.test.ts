@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
-import { type IntentStep, type Intents, openIntents } from '../../../../functions/core/registry/intents.ts';
+import { type IntentStep, openIntents } from '../../../../functions/core/registry/intents.ts';
 import { listIntents } from '../../../../functions/core/registry/lists.ts';
-import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
+import { openServices } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 
-let database: TestTable;
-let services: Services;
-let intents: Intents;
+const database = await startTable();
+const services = openServices(database.table);
+const intents = openIntents(database.table);
 let serviceId: string;
 let slug = 0;
 
-beforeAll(async () => {
-  database = await startTable();
-  services = openServices(database.table);
-  intents = openIntents(database.table);
-});
 afterAll(() => database.stop());
 beforeEach(async () => {
   slug++;

@@ -4,18 +4,13 @@ import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { listIntents, putListEntry } from '../../../../functions/core/registry/lists.ts';
 import type { RegistryRecord } from '../../../../functions/core/registry/records.ts';
 import { openRegistry } from '../../../../functions/core/registry/registry.ts';
-import { openServices, type Services } from '../../../../functions/core/registry/services.ts';
+import { openServices } from '../../../../functions/core/registry/services.ts';
 import type { Item } from '../../../../functions/core/table/table.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 
-let database: TestTable;
-let services: Services;
-
-beforeAll(async () => {
-  database = await startTable();
-  services = openServices(database.table);
-});
+const database = await startTable();
+const services = openServices(database.table);
 afterAll(() => database.stop());
 
 const anyRevision = () => true;

@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
-import type { Table } from '../../../../functions/core/table/table.ts';
 import { foldName } from '../../../../schemas/text.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
-import { startTable, type TestTable } from '../../../support/table.ts';
+import { startTable } from '../../../support/table.ts';
 
-let database: TestTable;
-let table: Table;
-let services: ReturnType<typeof openServices>;
-let intents: ReturnType<typeof openIntents>;
-
-beforeAll(async () => {
-  database = await startTable();
-  table = database.table;
-  services = openServices(table);
-  intents = openIntents(table);
-});
-afterAll(() => database.stop());
+const { table, stop } = await startTable();
+const services = openServices(table);
+const intents = openIntents(table);
+afterAll(stop);
 
 const anyRevision = () => true;
 const conflict = (message: string) => expect.objectContaining({ code: 'CONFLICT', status: 409, message });

@@ -3,23 +3,17 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import tls from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { dial } from '../../../../functions/core/relay/dial.ts';
 import { type EgressRules, mayConnect, type Target } from '../../../../functions/core/relay/egress.ts';
 
 const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
-const server = createServer((socket) => socket.pipe(socket).on('error', () => {}));
-
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-});
-afterAll(() => {
-  server.close();
-});
+const server = createServer((socket) => socket.pipe(socket).on('error', () => {})).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const { port } = server.address() as AddressInfo;
+afterAll(() => void server.close());
 
 test('a connection may live longer than the time in which it had to be made', async () => {
-  const { port } = server.address() as AddressInfo;
   const connectTimeoutMs = 50;
   const socket = await dial({ protocol: 'http:', hostname: '127.0.0.1', port }, { rules, resolve: async () => [], connectTimeoutMs });
   await setTimeout(2 * connectTimeoutMs);
@@ -85,7 +79,6 @@ test('addresses that all refuse are unreachable at once', async () => {
 });
 
 test('the peer that answered is checked, whatever its address was when it was checked', async () => {
-  const { port } = server.address() as AddressInfo;
   let reads = 0;
   const changing = {
     family: 4,
@@ -109,7 +102,7 @@ const refused = { name: 'DialError', failure: 'refused_address' };
 
 describe('a host that localUpstreams names', () => {
   const local = { ...rules, localUpstreams: ['api'] };
-  const at = (hostname: string) => ({ protocol: 'http:', hostname, port: (server.address() as AddressInfo).port });
+  const at = (hostname: string) => ({ protocol: 'http:', hostname, port });
 
   test('is called over http at any port, where its name leads', async () => {
     const socket = await open(local, at('api'), '127.0.0.1');

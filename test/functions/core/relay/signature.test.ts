@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
 import { openCallKeys, periodMs } from '../../../../functions/core/relay/call-keys.ts';
 import type { UpstreamRequest } from '../../../../functions/core/relay/request.ts';
@@ -17,10 +17,6 @@ type IsSigned = (call: Seen, gate: { gate: string; keys: unknown[] }) => boolean
 const certificate = makeCertificate('upstream.example');
 const callKeys = makeCallKeys();
 
-let isSigned: IsSigned;
-let upstream: Awaited<ReturnType<typeof startUpstream>>;
-let keys: Record<string, string>[];
-
 const openWith = (options: Partial<Parameters<typeof openRelay>[0]> = {}): Relay =>
   openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
@@ -30,16 +26,13 @@ const openWith = (options: Partial<Parameters<typeof openRelay>[0]> = {}): Relay
     callKeys,
     ...options,
   });
-let relay: Relay;
 
 const directory = async (of = callKeys) => invoke(createAction({ callKeys: of }), 'GET /.well-known/http-message-signatures-directory');
 
-beforeAll(async () => {
-  ({ isSigned } = await import(resolve('samples/verify-signature.js')));
-  upstream = await startUpstream((_, response) => response.end('{}'), certificate);
-  relay = openWith();
-  ({ keys } = (await directory()).body);
-});
+const { isSigned }: { isSigned: IsSigned } = await import(resolve('samples/verify-signature.js'));
+const upstream = await startUpstream((_, response) => response.end('{}'), certificate);
+const relay = openWith();
+const { keys } = (await directory()).body;
 afterAll(async () => {
   await relay.close();
   await upstream.stop();

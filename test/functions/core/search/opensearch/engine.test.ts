@@ -1,13 +1,14 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   indexName,
   type OpenSearchDocument,
   toBulkBodies,
   toOpenSearchDocument,
 } from '../../../../../functions/core/search/opensearch/documents.ts';
-import { type OpenSearchEngine, openOpenSearchEngine } from '../../../../../functions/core/search/opensearch/engine.ts';
+import { openOpenSearchEngine } from '../../../../../functions/core/search/opensearch/engine.ts';
 import { toIntentDetails } from '../../../../../schemas/intent.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
@@ -17,21 +18,16 @@ let next: { status: number; body: string };
 const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
 const answerOf = (body: object) => ({ status: 200, body: JSON.stringify(body) });
 
-let server: Server;
-let engine: OpenSearchEngine;
-
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
-    requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
-    response.writeHead(next.status).end(next.body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  engine = openOpenSearchEngine({
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  });
+const server = createServer(async (request, response) => {
+  const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+  requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
+  response.writeHead(next.status).end(next.body);
+});
+await once(server.listen(0, '127.0.0.1'), 'listening');
+const engine = openOpenSearchEngine({
+  endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  region: 'eu-west-1',
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 });
 beforeEach(() => {
   requests.length = 0;

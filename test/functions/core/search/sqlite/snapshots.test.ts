@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { startS3 } from '../../../../../bin/local/s3.ts';
 import { unavailable } from '../../../../../functions/core/api-error.ts';
 import { log } from '../../../../../functions/core/log.ts';
@@ -24,14 +24,10 @@ import { searchQuery } from '../../../../../schemas/search.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { openMemoryTable } from '../../../../world/memory-table.ts';
 
-let folder: string;
-let file: string;
+const folder = await mkdtemp(join(tmpdir(), 'snapshots-'));
+const file = join(folder, 'index.sqlite');
 const content = Buffer.alloc(300_000, 'a page of an index ');
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'snapshots-'));
-  file = join(folder, 'index.sqlite');
-});
 beforeEach(() => writeFile(file, content));
 afterAll(() => rm(folder, { recursive: true }));
 
