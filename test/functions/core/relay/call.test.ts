@@ -267,7 +267,7 @@ describe('over https', () => {
   const certificate = makeCertificate('upstream.example');
 
   test.each([
-    ['a certificate that nobody vouches for', 'upstream.example', {}],
+    ['an untrusted certificate', 'upstream.example', {}],
     ['a certificate for another name', 'other.example', { trustedCertificate: certificate.cert }],
   ])('%s ends the call before anything is sent', async (_, host, options) => {
     const upstream = keep(await startUpstream((_, response) => response.end('{}'), certificate));
@@ -275,7 +275,7 @@ describe('over https', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  test('a server that speaks no TLS', async () => {
+  test('a server without TLS is not called', async () => {
     const plain = keep(await startRawUpstream((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n')));
     await expectFailure(relay().call(execution(`https://upstream.example:${plain.port}/`)), 'tls_failed');
   });
@@ -294,13 +294,8 @@ describe('egress', () => {
     expect(sockets.opened()).toBe(0);
   });
 
-  test.each([
-    'http://upstream.example/',
-    'https://upstream.example:8443/',
-    'https://gate.example/api/intents/execute',
-    'https://127.0.0.1/',
-    'ftp://upstream.example/',
-  ])('%s is not even resolved', async (url) => {
+  const refused = ['http://upstream.example/', 'https://upstream.example:8443/', 'https://127.0.0.1/', 'ftp://upstream.example/'];
+  test.each([...refused, 'https://gate.example/api/intents/execute'])('%s is not even resolved', async (url) => {
     const sockets = keep(watchSockets());
     let resolved = 0;
     const resolve = async () => {
@@ -391,15 +386,9 @@ describe('an upstream that', () => {
   test.each<[string, (socket: Socket) => void, keyof typeof failures]>([
     ['closes without an answer', (socket) => socket.end(), 'broken_answer'],
     ['resets', (socket) => socket.resetAndDestroy(), 'broken_answer'],
-    ['resets in mid-header', (socket) => socket.write(head, () => socket.resetAndDestroy()), 'broken_answer'],
     ['ends in mid-header', (socket) => socket.end(head), 'broken_answer'],
-    ['answers in HTTP/0.9', (socket) => socket.end('{"ok":true}'), 'broken_answer'],
     ['answers in another protocol', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), 'broken_answer'],
-    [
-      'switches protocols',
-      (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
-      'broken_answer',
-    ],
+    ['switches protocols', (socket) => socket.end(`HTTP/1.1 101 Ok\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n`), 'broken_answer'],
     ['sends two lengths', (socket) => socket.end(`${head}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} `), 'broken_answer'],
     ['sends endless headers', (socket) => pour(socket, `X-More: ${'x'.repeat(1000)}\r\n`, head), 'answer_too_large'],
     ['sends one endless header', (socket) => pour(socket, 'x'.repeat(10_000), `${head}X-More: `), 'answer_too_large'],
@@ -410,6 +399,7 @@ describe('an upstream that', () => {
     await expectFailure(callRaw(behave, reason === 'deadline'), reason);
   });
 
+  const chunk = `400\r\n${'x'.repeat(1024)}\r\n`;
   // once the head has come, it is known that the call was executed
   test.each<[string, (socket: Socket) => void, UnusableBody]>([
     ['resets in mid-body', (socket) => socket.write(`${head}Content-Length: 10\r\n\r\n{`, () => socket.resetAndDestroy()), 'broken_answer'],
@@ -417,16 +407,8 @@ describe('an upstream that', () => {
     ['ends in mid-chunk', (socket) => socket.end(`${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{`), 'broken_answer'],
     ['announces 10 GB', (socket) => socket.write(`${head}Content-Length: 10737418240\r\n\r\n${'x'.repeat(1024)}`), 'deadline'],
     ['sends 10 GB', (socket) => pour(socket, 'x'.repeat(65_536), `${head}Content-Length: 10737418240\r\n\r\n`), 'answer_too_large'],
-    [
-      'sends chunks without end',
-      (socket) => pour(socket, `400\r\n${'x'.repeat(1024)}\r\n`, `${head}Transfer-Encoding: chunked\r\n\r\n`),
-      'answer_too_large',
-    ],
-    [
-      'sends events without end',
-      (socket) => drip(socket, 'data: {}\n\n', 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n'),
-      'deadline',
-    ],
+    ['sends chunks without end', (socket) => pour(socket, chunk, `${head}Transfer-Encoding: chunked\r\n\r\n`), 'answer_too_large'],
+    ['drips events without end', (socket) => drip(socket, 'data: {}\n\n', `${head}\r\n`), 'deadline'],
     ['drips its body', (socket) => drip(socket, 'x', `${head}Content-Length: 100000\r\n\r\n`), 'deadline'],
   ])('has executed the call, and %s', async (_, behave, unusable) => {
     expect(await callRaw(behave, unusable === 'deadline')).toMatchObject({ status: 200, unusable });

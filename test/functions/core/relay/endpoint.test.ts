@@ -27,39 +27,30 @@ const forms = 'must contain only places of the forms {name}, {?name} and {&name}
 const unknown = 'must name an input parameter in each of its places';
 const placeInHost = 'must contain places only in its path and query';
 
-describe('a URL is accepted', () => {
-  test.each([
-    'https://api.example.com',
-    'https://api.example.com/',
-    'HTTPS://API.Example.com/Path',
-    'https://api.example.com:443/a',
-    'https://api.example.com:8443/a',
-    'https://xn--mnchen-3ya.example/',
-    'https://1.example.com/',
+test.each<string[]>([
+  ['host and port', 'https://api.example.com', 'https://api.example.com:443/a', 'https://api.example.com:8443/a', 'https://1.example.com/'],
+  ['letter case and Punycode', 'HTTPS://API.Example.com/Path', 'https://xn--mnchen-3ya.example/', 'https://api.example.com/'],
+  [
+    'places',
     'https://api.example.com/{id}',
     'https://api.example.com/{id,q}/x{page}.json?a=b&c={q}',
     'https://api.example.com/{id}{?q,page}',
-    'https://api.example.com{?q}',
-    'https://api.example.com/?a=1{&q}',
-    "https://api.example.com/a%20b/c;d=e,f!$&'()*+:@~/..a/...?x=/../y",
-  ])('%s', (url) => {
-    expect(check(url)).toEqual([]);
-  });
+  ],
+  ['places in the query alone', 'https://api.example.com{?q}', 'https://api.example.com/?a=1{&q}'],
+  ['special characters', "https://api.example.com/a%20b/c;d=e,f!$&'()*+:@~/..a/...?x=/../y"],
+])('accepts URLs with %s', (_, ...urls) => {
+  for (const url of urls) expect([url, check(url)]).toEqual([url, []]);
 });
 
 describe('with localUpstreams', () => {
   const localUpstreams = ['api', 'db.lan', '192.168.1.7', 'fd12:3456::7', '169.254.169.254', 'fe80::1', 'fd00:ec2::254', '93.184.216.34'];
   const rules: EgressRules = { ...production, localUpstreams };
 
-  test.each([
-    'http://api:8000/openapi.json',
-    'https://api/',
-    'HTTP://API:1/',
-    'http://db.lan/',
-    'http://192.168.1.7:8221/items/{id}',
-    'http://[fd12:3456::7]:8000/',
-    'https://public.example/',
-  ])('%s is accepted', (url) => {
+  const accepted = [
+    ...['http://api:8000/openapi.json', 'https://api/', 'HTTP://API:1/', 'http://db.lan/', 'http://192.168.1.7:8221/items/{id}'],
+    ...['http://[fd12:3456::7]:8000/', 'https://public.example/'],
+  ];
+  test.each(accepted)('%s is accepted', (url) => {
     expect(check(url, rules)).toEqual([]);
   });
 
@@ -80,20 +71,9 @@ describe('with privateOrigins', () => {
   const privateOrigins = ['https://orders.internal', 'https://stock:8444', 'https://10.0.3.7:9443', 'https://[fd12:3456::7]'];
   const rules: EgressRules = { ...production, privateOrigins };
 
-  test.each([
-    'https://orders.internal/{id}',
-    'https://orders.internal:443/',
-    'HTTPS://Orders.Internal/',
-    'https://orders.internal:8443/',
-    'https://stock:8444/',
-    'https://10.0.3.7:9443/',
-    'https://[fd12:3456::7]/',
-    'https://public.example/',
-  ])('%s is accepted', (url) => {
-    expect(check(url, rules)).toEqual([]);
-  });
-
   test.each<[string[], ...string[]]>([
+    [[], 'https://orders.internal/{id}', 'https://orders.internal:443/', 'HTTPS://Orders.Internal/', 'https://orders.internal:8443/'],
+    [[], 'https://stock:8444/', 'https://10.0.3.7:9443/', 'https://[fd12:3456::7]/', 'https://public.example/'],
     [[https], 'http://orders.internal/', 'http://stock:8444/'],
     [[port], 'https://orders.internal:9443/', 'https://api.orders.internal:9443/'],
     [[hostName], 'https://orders.internal./', 'https://stock/', 'https://stock:8443/', 'https://10.0.3.7/', 'https://10.0.3.7:8443/'],
@@ -102,7 +82,7 @@ describe('with privateOrigins', () => {
     [[hostName, port], 'https://10.0.3.8:9443/'],
     [[hostSpelling], 'https://0xa000307:9443/'],
     [[hostSpelling, port], 'https://[::ffff:10.0.3.7]:9443/'],
-  ])('refused: %j', (problems, ...urls) => {
+  ])('problems %j', (problems, ...urls) => {
     for (const url of urls) expect(check(url, rules).map((issue) => issue.problem)).toEqual(problems);
   });
 
@@ -207,18 +187,12 @@ test.each(addressSpellings)('an address is refused as a host: %s', (host) => {
   expect(issue?.path).toBe('/endpoint/url');
 });
 
-test('there are more than 250 of them', () => expect(new Set(addressSpellings).size).toBeGreaterThan(250));
-
 describe('in local development', () => {
-  test.each([
-    'http://localhost:4000/{id}',
-    'http://127.0.0.1:4000/',
-    'http://127.9.9.9/',
-    'http://[::1]:4000/',
-    'https://localhost/',
-    'https://api.example.com:4000/',
-    'http://api.localhost:1/',
-  ])('%s is accepted', (url) => {
+  const accepted = [
+    ...['http://localhost:4000/{id}', 'http://127.0.0.1:4000/', 'http://127.9.9.9/', 'http://[::1]:4000/', 'https://localhost/'],
+    ...['https://api.example.com:4000/', 'http://api.localhost:1/'],
+  ];
+  test.each(accepted)('%s is accepted', (url) => {
     expect(check(url, development)).toEqual([]);
   });
 
@@ -236,19 +210,17 @@ describe('in local development', () => {
 const mediaTypes =
   'must be application/json, another JSON type ending in +json, application/x-www-form-urlencoded or multipart/form-data, unless one parameter is the body';
 
-describe('the content type', () => {
-  const problem = mediaTypes;
-  test.each([
-    ['POST', 'application/json', []],
-    ['PATCH', 'application/merge-patch+json', []],
-    ['POST', 'application/x-www-form-urlencoded', []],
-    ['POST', 'multipart/form-data', []],
-    ['GET', 'text/plain', []],
-    ['POST', 'text/plain', [{ path: '/endpoint/content_type', problem }]],
-    ['PUT', 'application/xml', [{ path: '/endpoint/content_type', problem }]],
-  ] as const)('%s of %s', (method, content_type, issues) => {
-    expect(check('https://api.example.com/', production, { method, content_type })).toEqual(issues);
-  });
+test.each([
+  ['POST', 'application/json', true],
+  ['PATCH', 'application/merge-patch+json', true],
+  ['POST', 'application/x-www-form-urlencoded', true],
+  ['POST', 'multipart/form-data', true],
+  ['GET', 'text/plain', true],
+  ['POST', 'text/plain', false],
+  ['PUT', 'application/xml', false],
+] as const)('accepts a %s of %s: %s', (method, content_type, isAccepted) => {
+  const issues = isAccepted ? [] : [{ path: '/endpoint/content_type', problem: mediaTypes }];
+  expect(check('https://api.example.com/', production, { method, content_type })).toEqual(issues);
 });
 
 describe('what carries the parameters', () => {
@@ -257,75 +229,53 @@ describe('what carries the parameters', () => {
   const id: Parameter = { name: 'id', type: 'string' };
   const named: Parameter = { name: 'a', type: 'object' };
   const text: Parameter = { name: 'a', type: 'string' };
+  const multipart = { ...post, content_type: 'multipart/form-data' } as const;
+  const csv = { ...post, content_type: 'text/csv' } as const;
+  const file: Parameter = { ...text, style: 'base64' };
   const notNamed = 'must name an input parameter that has no place in the URL and no member "in", or be null';
   const noBytes = 'must be base64 only for a text that is a body other than JSON, or that is part of a multipart form';
   const noField = 'must be left out, because the parameter is in no query or form';
-  test.each<[string, IntentEndpoint, Parameter[], [path: string, problem: string][]]>([
-    ['a whole body', { ...post, body: 'a' }, [id, named], []],
-    ['a whole body of text', { ...post, content_type: 'text/csv', body: 'a' }, [id, text], []],
-    ['no body', { ...post, content_type: 'text/csv', body: null }, [id, text], []],
-    ['the query of a POST', post, [id, { ...text, in: 'query', style: 'pipes' }], []],
-    ['the body of a DELETE', { ...post, method: 'DELETE' }, [id, { ...text, in: 'body' }], []],
-    ['bytes', { ...post, content_type: 'image/png', body: 'a' }, [id, { ...text, style: 'base64' }], []],
-    ['files', { ...post, content_type: 'multipart/form-data' }, [id, { ...text, style: 'base64' }], []],
-    ['a list of files', { ...post, content_type: 'multipart/form-data' }, [id, { name: 'a', type: 'array', style: 'base64' }], []],
-    ['bytes in JSON', { ...post, body: 'a' }, [id, { ...text, style: 'base64' }], [['/input_parameters/1/style', noBytes]]],
-    ['bytes in a form', form, [id, { ...text, style: 'base64' }], [['/input_parameters/1/style', noBytes]]],
-    ['bytes in a query', post, [id, { ...text, in: 'query', style: 'base64' }], [['/input_parameters/1/style', noBytes]]],
-    ['bytes in the URL', post, [{ ...id, style: 'base64' }], [['/input_parameters/0/style', noBytes]]],
-    [
-      'files that are no texts',
-      { ...post, content_type: 'multipart/form-data' },
-      [id, { ...named, style: 'base64' }],
-      [['/input_parameters/1/style', noBytes]],
-    ],
-    ['a form in brackets', form, [id, { ...named, style: 'brackets' }], []],
-    ['a query in brackets beside a whole body', { ...post, body: 'a' }, [id, named, { ...named, name: 'b', style: 'brackets' }], []],
-    ['a whole body that is no parameter', { ...post, body: 'b' }, [id, named], [['/endpoint/body', notNamed]]],
-    ['a whole body that is in the URL', { ...post, body: 'id' }, [id], [['/endpoint/body', notNamed]]],
-    ['a whole body that is in the query', { ...post, body: 'a' }, [id, { ...text, in: 'query' }], [['/endpoint/body', notNamed]]],
-    [
-      'a whole text that is no text',
-      { ...post, content_type: 'text/csv', body: 'a' },
-      [id, named],
-      [['/endpoint/body', 'must name a parameter of type string for this content type']],
-    ],
-    [
-      'a whole form that is no object',
-      { ...form, body: 'a' },
-      [id, text],
-      [['/endpoint/body', 'must name a parameter of type object for this content type']],
-    ],
-    [
-      'two places',
-      post,
-      [{ ...id, in: 'query' }],
-      [['/input_parameters/0/in', 'must be left out, because the parameter has a place in the URL']],
-    ],
-    [
-      'two bodies',
-      { ...post, body: 'a' },
-      [id, named, { ...text, name: 'b', in: 'body' }],
-      [['/input_parameters/2/in', 'must not be body, because the endpoint says what its body is']],
-    ],
-    [
-      'a DELETE with a body of another type',
-      { ...post, method: 'DELETE', content_type: 'text/csv' },
-      [id, { ...text, in: 'body' }],
-      [['/endpoint/content_type', mediaTypes]],
-    ],
-    ['a style in the path', post, [{ ...id, style: 'commas' }], [['/input_parameters/0/style', noField]]],
-    ['a style in JSON', post, [id, { ...named, style: 'brackets' }], [['/input_parameters/1/style', noField]]],
-    ['the type of a part', { ...post, content_type: 'multipart/form-data' }, [id, { ...text, content_type: 'text/csv' }], []],
-    [
-      'the type of what is no part',
-      form,
-      [id, { ...text, content_type: 'text/csv' }],
-      [['/input_parameters/1/content_type', 'must be left out, because the parameter is no part of a multipart form']],
-    ],
-    ['a style of a whole body', { ...form, body: 'a' }, [id, { ...named, style: 'json' }], [['/input_parameters/1/style', noField]]],
-  ])('%s', (_, endpoint, parameters, issues) => {
-    expect(checkEndpoint(endpoint, parameters, production)).toEqual(issues.map(([path, problem]) => ({ path, problem })));
+  const noPart = 'must be left out, because the parameter is no part of a multipart form';
+  const inUrl = 'must be left out, because the parameter has a place in the URL';
+  const hasBody = 'must not be body, because the endpoint says what its body is';
+  const mustBe = (type: string) => `must name a parameter of type ${type} for this content type`;
+
+  test.each<[string, IntentEndpoint, Parameter[]]>([
+    ['a whole body', { ...post, body: 'a' }, [id, named]],
+    ['a whole body of text', { ...csv, body: 'a' }, [id, text]],
+    ['no body', { ...csv, body: null }, [id, text]],
+    ['the query of a POST', post, [id, { ...text, in: 'query', style: 'pipes' }]],
+    ['the body of a DELETE', { ...post, method: 'DELETE' }, [id, { ...text, in: 'body' }]],
+    ['bytes', { ...post, content_type: 'image/png', body: 'a' }, [id, file]],
+    ['files', multipart, [id, file]],
+    ['a list of files', multipart, [id, { name: 'a', type: 'array', style: 'base64' }]],
+    ['a form in brackets', form, [id, { ...named, style: 'brackets' }]],
+    ['a query in brackets beside a whole body', { ...post, body: 'a' }, [id, named, { ...named, name: 'b', style: 'brackets' }]],
+    ['the type of a part', multipart, [id, { ...text, content_type: 'text/csv' }]],
+  ])('may be %s', (_, endpoint, parameters) => {
+    expect(checkEndpoint(endpoint, parameters, production)).toEqual([]);
+  });
+
+  test.each<[string, IntentEndpoint, Parameter[], path: string, problem: string]>([
+    ['bytes in JSON', { ...post, body: 'a' }, [id, file], '/input_parameters/1/style', noBytes],
+    ['bytes in a form', form, [id, file], '/input_parameters/1/style', noBytes],
+    ['bytes in a query', post, [id, { ...file, in: 'query' }], '/input_parameters/1/style', noBytes],
+    ['bytes in the URL', post, [{ ...id, style: 'base64' }], '/input_parameters/0/style', noBytes],
+    ['files that are no texts', multipart, [id, { ...named, style: 'base64' }], '/input_parameters/1/style', noBytes],
+    ['a whole body that is no parameter', { ...post, body: 'b' }, [id, named], '/endpoint/body', notNamed],
+    ['a whole body that is in the URL', { ...post, body: 'id' }, [id], '/endpoint/body', notNamed],
+    ['a whole body that is in the query', { ...post, body: 'a' }, [id, { ...text, in: 'query' }], '/endpoint/body', notNamed],
+    ['a whole text that is no text', { ...csv, body: 'a' }, [id, named], '/endpoint/body', mustBe('string')],
+    ['a whole form that is no object', { ...form, body: 'a' }, [id, text], '/endpoint/body', mustBe('object')],
+    ['two places', post, [{ ...id, in: 'query' }], '/input_parameters/0/in', inUrl],
+    ['two bodies', { ...post, body: 'a' }, [id, named, { ...text, name: 'b', in: 'body' }], '/input_parameters/2/in', hasBody],
+    ['a DELETE of text', { ...csv, method: 'DELETE' }, [id, { ...text, in: 'body' }], '/endpoint/content_type', mediaTypes],
+    ['a style in the path', post, [{ ...id, style: 'commas' }], '/input_parameters/0/style', noField],
+    ['a style in JSON', post, [id, { ...named, style: 'brackets' }], '/input_parameters/1/style', noField],
+    ['a style of a whole body', { ...form, body: 'a' }, [id, { ...named, style: 'json' }], '/input_parameters/1/style', noField],
+    ['the type of no part', form, [id, { ...text, content_type: 'text/csv' }], '/input_parameters/1/content_type', noPart],
+  ])('must not be %s', (_, endpoint, parameters, path, problem) => {
+    expect(checkEndpoint(endpoint, parameters, production)).toEqual([{ path, problem }]);
   });
 });
 
