@@ -69,12 +69,7 @@ test.each([
   ['in range', raw(1n, 1n), true],
   ['with the highest lower s', raw(order - 1n, order / 2n), true],
   ['with the upper s', raw(1n, order / 2n + 1n), false],
-  ['with r zero', raw(0n, 1n), false],
-  ['with s zero', raw(1n, 0n), false],
-  ['with r n', raw(order, 1n), false],
-  ['with s n', raw(1n, order), false],
   ['of 63 bytes', raw(1n, 1n).subarray(1), false],
-  ['of nothing', Buffer.alloc(0), false],
 ])('a signature %s is canonical: %p', (_, signature, isCanonical) => {
   expect(isCanonicalSignature(signature)).toBe(isCanonical);
 });

@@ -266,24 +266,11 @@ test('a scope permits exact names, segment by segment', () => {
   const permitted = ['a.example:do-it:v1', 'b.example:anything:v9'];
   const others = [
     ...['a.example:do-it:v2', 'a.example:do-it:v1.0', 'a.example:do-itt:v1', 'a.example:do-i:v1', 'A.example:do-it:v1'],
-    ...[
-      'a.example:do-it:v1 ',
-      ' a.example:do-it:v1',
-      'xa.example:do-it:v1',
-      'c.b.example:anything:v9',
-      '*:*:*',
-      'b.example:x:v1:execute',
-      '',
-    ],
+    ...['a.example:do-it:v1 ', ' a.example:do-it:v1', 'xa.example:do-it:v1', 'c.b.example:anything:v9', '*:*:*'],
+    ...['b.example:x:v1:execute', ''],
   ];
   const scope = ['a.example:do-it:v1:execute', 'b.example:*:*:execute', '*:*:*:read'];
   expect([...permitted, ...others].filter((uid) => isPermitted(scope, uid))).toEqual(permitted);
-});
-
-test('a prohibition names intents whatever the letter case of their namespace', () => {
-  const prohibited = ['a.example:x:v1', 'A.EXAMPLE:x:v1', 'b.example:y:v1'];
-  const compiled = { prohibited: ['a.example:x:v1:execute', 'B.example:*:*:execute'] };
-  expect([...prohibited, 'a.example:x:v2', 'bb.example:y:v1'].filter((uid) => isProhibited(compiled, uid))).toEqual(prohibited);
 });
 
 describe('whatever the policy', () => {

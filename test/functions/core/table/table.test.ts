@@ -87,6 +87,11 @@ test('five seconds of conflicts are a 503 with Retry-After', async () => {
   }
 });
 
+test.each(['TimeoutError', 'AbortError'])('a request that ends with a %s is a 503', async (name) => {
+  const { table } = answering(Object.assign(new Error('no answer'), { name }));
+  await expect(table.get(key)).rejects.toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
+});
+
 test('no key holds half of a character, wherever a long id is cut', () => {
   for (const first of ['', 'é']) expect(keys.idOfKey('t', first + '😀'.repeat(255)).sk.isWellFormed()).toBe(true);
 });
