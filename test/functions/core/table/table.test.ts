@@ -2,6 +2,7 @@ import { ConditionalCheckFailedException, DynamoDBClient, TransactionCanceledExc
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { expect, jest, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
+import { withinInvocation } from '../../../../functions/core/invocation.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { openTable, type Table, type Write } from '../../../../functions/core/table/table.ts';
 
@@ -90,6 +91,14 @@ test('five seconds of conflicts are a 503 with Retry-After', async () => {
 test.each(['TimeoutError', 'AbortError'])('a request that ends with a %s is a 503', async (name) => {
   const { table } = answering(Object.assign(new Error('no answer'), { name }));
   await expect(table.get(key)).rejects.toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
+});
+
+test('a request of an invocation that has ended is a 503, whatever it fails with', async () => {
+  const controller = new AbortController();
+  const { table } = answering(new Error('not sent'));
+  const refused = withinInvocation(controller.signal, () => table.get(key));
+  controller.abort();
+  await expect(refused).rejects.toMatchObject({ status: 503, code: 'SERVICE_UNAVAILABLE' });
 });
 
 test('no key holds half of a character, wherever a long id is cut', () => {
