@@ -1,16 +1,19 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import type { WireAnswer } from '../../../bin/local/json-service.ts';
-import { startKms } from '../../../bin/local/kms.ts';
+import { type RunningKms, startKms } from '../../../bin/local/kms.ts';
 import { bounded } from '../../../functions/core/invocation.ts';
 import { openKms } from '../../../functions/core/kms.ts';
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const digest = Buffer.alloc(32, 7);
 
+let kms: RunningKms;
+afterEach(() => kms.stop());
+
 /** KMS whose first answers are these, in place of its own. */
-async function startWith(...first: (WireAnswer | 'cut')[]) {
-  const kms = await startKms({
+async function startWith(...first: (WireAnswer | Promise<never> | 'cut')[]) {
+  kms = await startKms({
     disturb: (_, answer) => {
       const given = first.shift();
       if (given === 'cut') throw new Error('cut');
@@ -23,13 +26,12 @@ async function startWith(...first: (WireAnswer | 'cut')[]) {
 const answer = (status: number, type: string): WireAnswer => ({ status, body: { __type: `com.amazonaws.kms#${type}`, message: 'secret' } });
 
 test('signs with the key whose public half it reads', async () => {
-  const { client, keyId, stop } = await startWith();
+  const { client, keyId } = await startWith();
   const { arn, publicKey } = await client.getPublicKey(keyId);
   expect(arn).toBe(`arn:aws:kms:eu-west-1:000000000000:key/${keyId}`);
   const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
   const hashed = createHash('sha256').update('signed').digest();
   expect(verify('sha256', Buffer.from('signed'), key, await client.sign(arn, hashed))).toBe(true);
-  await stop();
 });
 
 test.each<[string, WireAnswer | 'cut']>([
@@ -37,32 +39,26 @@ test.each<[string, WireAnswer | 'cut']>([
   ['fails', answer(500, 'KMSInternalException')],
   ['is cut off', 'cut'],
 ])('a request that %s is sent again, three times in all', async (_, fault) => {
-  const { client, keyId, operations, stop } = await startWith(fault, fault);
+  const { client, keyId, operations } = await startWith(fault, fault);
   expect((await client.sign(keyId, digest)).length).toBeGreaterThan(60);
   expect(operations).toEqual(['Sign', 'Sign', 'Sign']);
-  await stop();
 });
 
 test('a refusal is final', async () => {
-  const { client, keyId, operations, stop } = await startWith(answer(400, 'DisabledException'));
+  const { client, keyId, operations } = await startWith(answer(400, 'DisabledException'));
   await expect(client.sign(keyId, digest)).rejects.toMatchObject({ name: 'DisabledException', message: 'KMS answered 400' });
   expect(operations).toEqual(['Sign']);
-  await stop();
 });
 
 test('gives up after the third failure, with its name', async () => {
   const fault = answer(400, 'ThrottlingException');
-  const { client, keyId, operations, stop } = await startWith(fault, fault, fault);
+  const { client, keyId, operations } = await startWith(fault, fault, fault);
   await expect(client.getPublicKey(keyId)).rejects.toMatchObject({ name: 'ThrottlingException' });
   expect(operations).toEqual(['GetPublicKey', 'GetPublicKey', 'GetPublicKey']);
-  await stop();
 });
 
 test('does not go on once the step has ended that it is part of', async () => {
-  const hanging = Promise.withResolvers<never>();
-  const kms = await startKms({ disturb: () => hanging.promise });
-  const client = openKms({ endpoint: kms.endpoint, region: 'eu-west-1', credentials });
-  await expect(bounded(50, () => client.sign(kms.keyIds[0] ?? '', digest))).rejects.toMatchObject({ name: 'AbortError' });
-  expect(kms.operations).toEqual(['Sign']);
-  await kms.stop();
+  const { client, keyId, operations } = await startWith(new Promise(() => {}));
+  await expect(bounded(50, () => client.sign(keyId, digest))).rejects.toMatchObject({ name: 'AbortError' });
+  expect(operations).toEqual(['Sign']);
 });

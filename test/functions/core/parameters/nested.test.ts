@@ -51,12 +51,7 @@ test.each<[string, NestedSchema, unknown, string[]]>([
   ['formats', { type: 'string', format: 'date-time' }, 'yesterday', []],
   ['a pattern that is not linear', { pattern: '^(a+)+\\1$' }, 'x', []],
   ['members of a map', { additionalProperties: { type: 'string' } }, { a: 1 }, ['/parameters/p/a must be a string']],
-  [
-    'a closed object',
-    { properties: { a: {} }, additionalProperties: false },
-    { b: 1 },
-    ['/parameters/p/b is not a known member; remove it'],
-  ],
+  ['a closed object', { additionalProperties: false }, { b: 1 }, ['/parameters/p/b is not a known member; remove it']],
   ['one of several', { anyOf: [{ type: 'string' }, { type: 'object', required: ['a'] }] }, { a: 1 }, []],
   [
     'none of several: the branch that fits best is told',
@@ -110,16 +105,14 @@ test('names a bounded number of places, and none by a long name', () => {
 
 test('what is wrong with a schema itself is told when it is registered', () => {
   const schema: NestedSchema = { properties: { 'a/b': { items: { pattern: '(?=x)' } } }, anyOf: [{ pattern: '(' }, { $ref: '#/$defs/b' }] };
-  expect(
-    checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema }], output_parameters: [] }).map(({ path }) => path),
-  ).toEqual([
+  const check = (schema: NestedSchema) =>
+    checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema }], output_parameters: [] }).map(({ path }) => path);
+  expect(check(schema)).toEqual([
     '/input_parameters/0/schema/properties/a~1b/items/pattern',
     '/input_parameters/0/schema/anyOf/0/pattern',
     '/input_parameters/0/schema/anyOf/1/$ref',
   ]);
-  expect(
-    checkDefinitions({ input_parameters: [{ name: 'p', type: 'object', schema: { properties: { $ref: {} } } }], output_parameters: [] }),
-  ).toEqual([]);
+  expect(check({ properties: { $ref: {} } })).toEqual([]);
   expect(checkDefinitions({ input_parameters: [], output_parameters: [{ name: 'p', type: 'object', schema: {} }] })).toEqual([
     { path: '/output_parameters/0/schema', problem: 'must be left out, because an output is part of the answer' },
   ]);
