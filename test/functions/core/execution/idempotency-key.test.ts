@@ -58,32 +58,17 @@ test('a fingerprint depends on what is requested, not on how it is spelt', () =>
 });
 
 describe('a request whose key has been used', () => {
-  test.each<[UsedKey, string, Record<string, string>, string]>([
-    [
-      { state: 'unkept' },
-      'unkept',
-      {},
-      'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.',
-    ],
-    [
-      { state: 'conflict' },
-      'other_request',
-      {},
-      'This Idempotency-Key was used for another request in the last 24 hours. Use a separate key for each request.',
-    ],
-    [
-      { state: 'running', retryAfterSeconds: 3 },
-      'running',
-      { 'Retry-After': '3' },
-      'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.',
-    ],
-    [
-      { state: 'unknown' },
-      'outcome_unknown',
-      {},
-      'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
-    ],
-  ])('is 409 if the first one is %j', (held, reason, headers, message) => {
+  const unkept = 'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.';
+  const other = 'This Idempotency-Key was used for another request in the last 24 hours. Use a separate key for each request.';
+  const running = 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.';
+  const unknown =
+    'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.';
+  test.each<[UsedKey, string, string, object]>([
+    [{ state: 'unkept' }, 'unkept', unkept, {}],
+    [{ state: 'conflict' }, 'other_request', other, {}],
+    [{ state: 'running', retryAfterSeconds: 3 }, 'running', running, { 'Retry-After': '3' }],
+    [{ state: 'unknown' }, 'outcome_unknown', unknown, {}],
+  ])('is 409 if the first one is %j', (held, reason, message, headers) => {
     const error = refusal(() => answerUsedKey(held, 'https://gate.example'));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ code: 'CONFLICT', status: 409, message, details: { reason }, headers });

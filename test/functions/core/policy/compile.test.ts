@@ -119,44 +119,30 @@ describe('compilePolicy', () => {
   const period = 'must be one of second, minute, hour, day, week';
   const list = 'must be a list of at least one text, number, true or false, all of one kind';
   const unconverted = 'must be left out: values are compared as they are';
+  const terms =
+    'must be one of rateLimit, count, dateTime, timeOfDay, dayOfWeek, agentKey, agentDomain, method, tag, service, or end in /parameters/<name>';
+  const ordered = 'must be a number, a date such as 2026-02-28, or a date and time with an offset, if the operator is an order';
+  const ofTarget = 'must be {base_url}/api/intents/<intent_uid>/parameters/<name>, or the target and /parameters/<name>';
+  const zone = 'must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC';
+  const domain = 'must be the domain of an agent directory in lower case, such as bot.example';
   test.each<[Constraint, member: string, string]>([
-    [
-      when('spatial', 'lte', 1),
-      'leftOperand',
-      'must be one of rateLimit, count, dateTime, timeOfDay, dayOfWeek, agentKey, agentDomain, method, tag, service, or end in /parameters/<name>',
-    ],
+    [when('spatial', 'lte', 1), 'leftOperand', terms],
     [rate(1, 'minute', 'lt'), 'operator', 'must be lte'],
     [rate('60', 'minute'), 'rightOperand', wholeNumber],
     [rate(1, 'fortnight'), 'unit', period],
     [rate(1, 'constructor'), 'unit', period],
     [when('count', 'lte', 5, 'day'), 'unit', 'must be left out: executions are counted'],
-    [
-      on('amount', 'lt', 'much'),
-      'rightOperand',
-      'must be a number, a date such as 2026-02-28, or a date and time with an offset, if the operator is an order',
-    ],
+    [on('amount', 'lt', 'much'), 'rightOperand', ordered],
     [on('amount', 'within', 5), 'rightOperand', list],
     [on('amount', 'eq', [5]), 'rightOperand', 'must be a text, a number, true or false'],
     [on('amount', 'use', 5), 'operator', 'must be one of eq, neq, gt, gte, lt, lte, within'],
     [{ ...on('amount', 'lt', 5), unit: 'v:EUR' }, 'unit', unconverted],
-    [
-      on('amount', 'lt', 5, 'https://elsewhere.example/intents'),
-      'leftOperand',
-      'must be {base_url}/api/intents/<intent_uid>/parameters/<name>, or the target and /parameters/<name>',
-    ],
+    [on('amount', 'lt', 5, 'https://elsewhere.example/intents'), 'leftOperand', ofTarget],
     [when('dateTime', 'lte', '2026-01-01'), 'rightOperand', 'must be a date and time with an offset, such as 2026-02-28T12:00:00Z'],
     [when('dateTime', 'eq', '2026-01-01T00:00:00Z'), 'operator', 'must be gt, gte, lt or lte'],
     [when('timeOfDay', 'lt', '24:00'), 'rightOperand', 'must be a time of day such as 09:00'],
-    [
-      when('timeOfDay', 'lt', '17:00', 'zone#Mars/Olympus'),
-      'unit',
-      'must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC',
-    ],
-    [
-      when('agentDomain', 'eq', 'https://Bot.example'),
-      'rightOperand',
-      'must be the domain of an agent directory in lower case, such as bot.example',
-    ],
+    [when('timeOfDay', 'lt', '17:00', 'zone#Mars/Olympus'), 'unit', zone],
+    [when('agentDomain', 'eq', 'https://Bot.example'), 'rightOperand', domain],
     [when('agentKey', 'eq', 'partner'), 'rightOperand', 'must be the RFC 7638 thumbprint of a key'],
     [when('method', 'eq', 'GTE'), 'rightOperand', 'must be one of GET, POST, PUT, DELETE, PATCH'],
     [when('service', 'eq', ' '), 'rightOperand', 'must be the service_id or the name of a service'],
@@ -198,40 +184,22 @@ describe('compilePolicy', () => {
     expect(problemsOf(permit({ duty: [duty] }))).toEqual([{ path: `/permission/0/duty/0/${member}`, problem }]);
   });
 
+  const sign = (constraint: Constraint) => ({ obligation: [{ action: 'sign', constraint: [constraint] }] });
+  const daily = (most: number, uid: string) =>
+    execute(`${intents}/${uid}`, [], [budget({ price: 1, budget: most }, { target: 'v:daily' })]);
+  const noRate = 'must not prohibit exceeding a rate limit that no permission states';
+  const notCovered = 'must name a parameter of an intent that the target covers';
+  const otherBudget = 'must state the same budget, currency and time as the other duties that name this target';
   test.each<[Partial<Policy>, string, string]>([
     [permit({ action: 'read' }), '/permission/0/action', 'must be execute'],
     [{ prohibition: [{ target: intents, action: 'sell' }] }, '/prohibition/0/action', 'must be execute or exceedRateLimit'],
     [{ prohibition: [execute(intents, [rate(5, 'hour')])] }, '/prohibition/0/constraint/0/operator', 'must be gt'],
-    [
-      { prohibition: [{ target: intents, action: 'exceedRateLimit' }] },
-      '/prohibition',
-      'must not prohibit exceeding a rate limit that no permission states',
-    ],
+    [{ prohibition: [{ target: intents, action: 'exceedRateLimit' }] }, '/prohibition', noRate],
     [{ obligation: [{ action: 'pray' }] }, '/obligation/0/action', 'must be sign or observeRateLimit'],
-    [
-      { obligation: [{ action: 'sign', constraint: [when('publicKey', 'eq', 'a:my-key')] }] },
-      '/obligation/0/constraint/0',
-      'must say that publicKey eq agent_public_key',
-    ],
-    [
-      { obligation: [{ action: 'sign', constraint: [when('publicKey', 'eq', 'agent_public_key', 'x')] }] },
-      '/obligation/0/constraint/0/unit',
-      'must be left out: a key has no unit',
-    ],
-    [
-      { permission: [execute(namespace('b.example'), [on('amount', 'lt', 5, one)])] },
-      '/permission/0/constraint/0/leftOperand',
-      'must name a parameter of an intent that the target covers',
-    ],
-    [
-      {
-        permission: [10, 20].map((most, at) =>
-          execute(`${intents}/a.example:x${at}:v1`, [], [budget({ price: 1, budget: most }, { target: 'v:daily' })]),
-        ),
-      },
-      '/permission/1/duty/0',
-      'must state the same budget, currency and time as the other duties that name this target',
-    ],
+    [sign(when('publicKey', 'eq', 'a:my-key')), '/obligation/0/constraint/0', 'must say that publicKey eq agent_public_key'],
+    [sign(when('publicKey', 'eq', 'agent_public_key', 'x')), '/obligation/0/constraint/0/unit', 'must be left out: a key has no unit'],
+    [{ permission: [execute(namespace('b.example'), [on('amount', 'lt', 5, one)])] }, '/permission/0/constraint/0/leftOperand', notCovered],
+    [{ permission: [daily(10, 'a.example:x:v1'), daily(20, 'a.example:y:v1')] }, '/permission/1/duty/0', otherBudget],
     [
       permit({ constraint: Array.from({ length: 9 }, (_, at) => rate(at + 1, 'minute')) }),
       '/permission/0/constraint/8',

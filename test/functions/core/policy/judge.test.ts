@@ -311,7 +311,7 @@ describe('contradictions', () => {
     ).toEqual([]);
   });
 
-  test('a price above its budget, what is prohibited, and conditions that are gone round', () => {
+  test('a price above its budget, what is prohibited, and conditions that another permission makes useless', () => {
     const duty = [{ action: 'pay', amount: { price: 3, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
     expect(warn({ permission: [{ ...execute(pay), duty }] })).toEqual([
       '/permission/0 allows nothing, because the price is more than the budget (/permission/0/duty/0): You may execute the intent a.example:pay:v1, for 3 EUR each time, at most 2 EUR in any day.',
