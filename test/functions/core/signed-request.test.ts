@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Sha256 } from '@smithy/core/checksum';
 import { HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
@@ -31,24 +31,18 @@ test('signs the example of the AWS reference as it does', async () => {
 });
 
 describe('with the credentials of the environment', () => {
-  const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
-  const given = names.map((name) => [name, process.env[name]] as const);
   afterEach(() => {
-    for (const [name, value] of given) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
+    jest.restoreAllMocks();
   });
 
-  const sign = () =>
-    signRequest(
-      { method: 'GET', url: new URL('https://search.example/'), headers: {}, body: '' },
-      { service: 'aoss', region: 'eu-west-1', time },
-    );
+  const sign = (env: NodeJS.ProcessEnv) => {
+    jest.replaceProperty(process, 'env', env);
+    const request = { method: 'GET', url: new URL('https://search.example/'), headers: {}, body: '' } as const;
+    return signRequest(request, { service: 'aoss', region: 'eu-west-1', time });
+  };
 
   test('signs their session token and the digest of the body', async () => {
-    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_SESSION_TOKEN: 'c' });
-    const headers = await sign();
+    const headers = await sign({ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b', AWS_SESSION_TOKEN: 'c' });
     expect(headers['x-amz-security-token']).toBe('c');
     expect(headers['x-amz-content-sha256']).toBe(createHash('sha256').update('').digest('hex'));
     expect(headers.authorization).toContain('Credential=a/20150830/eu-west-1/aoss/aws4_request');
@@ -56,8 +50,7 @@ describe('with the credentials of the environment', () => {
   });
 
   test('says when there are none', async () => {
-    for (const name of names) delete process.env[name];
-    await expect(sign()).rejects.toThrow('Unable to find environment variable credentials.');
+    await expect(sign({})).rejects.toThrow('Unable to find environment variable credentials.');
   });
 });
 

@@ -72,12 +72,8 @@ describe('several limits at once', () => {
     [32, 4_096],
   ])('%d of them, full, take less than %d bytes', async (count, bytes) => {
     const holder = `${'x'.repeat(41)}${count}`.slice(-43);
-    expect(
-      await fill(
-        holder,
-        Array.from({ length: count }, (_, at) => large(at)),
-      ),
-    ).toBeLessThan(bytes);
+    const charges = Array.from({ length: count }, (_, at) => large(at));
+    expect(await fill(holder, charges)).toBeLessThan(bytes);
   });
 
   test('are admitted or refused as a whole: a limit that refuses takes nothing of the others', async () => {

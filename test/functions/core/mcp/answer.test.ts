@@ -9,12 +9,11 @@ import type { Tool } from '../../../../functions/core/mcp/tool.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { invoke } from '../../../support/invoke.ts';
 
-const previous = process.env.LOG_LEVEL;
 beforeEach(() => {
-  process.env.LOG_LEVEL = 'INFO';
+  jest.replaceProperty(process, 'env', { ...process.env, LOG_LEVEL: 'INFO' });
 });
 afterEach(() => {
-  process.env.LOG_LEVEL = previous;
+  jest.restoreAllMocks();
 });
 
 const call = (run: Tool['run'], method: string, params: object, headers: Record<string, string> = {}) => {
@@ -41,18 +40,14 @@ test.each<[string, Error | undefined, object]>([
   ],
 ])('a tool %s leaves a line that alarms can tell apart, although all are answered with 200', async (_, failure, expected) => {
   const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
-  try {
-    const run = async () => {
-      if (failure) throw failure;
-      return { data: {} };
-    };
-    expect((await call(run, 'tools/call', { name: 'execute_intent' })).status).toBe(200);
-    const lines = written.mock.calls.map(([text]) => JSON.parse(String(text)));
-    const { level, code, fault, cause } = lines.find(({ message }) => message === 'tool');
-    expect({ level, code, fault, cause }).toEqual({ code: undefined, fault: undefined, cause: undefined, ...expected });
-  } finally {
-    written.mockRestore();
-  }
+  const run = async () => {
+    if (failure) throw failure;
+    return { data: {} };
+  };
+  expect((await call(run, 'tools/call', { name: 'execute_intent' })).status).toBe(200);
+  const lines = written.mock.calls.map(([text]) => JSON.parse(String(text)));
+  const { level, code, fault, cause } = lines.find(({ message }) => message === 'tool');
+  expect({ level, code, fault, cause }).toEqual({ code: undefined, fault: undefined, cause: undefined, ...expected });
 });
 
 test('how long to wait is said in seconds, not as the name of a header', async () => {

@@ -41,6 +41,8 @@ const constraint = [
 ];
 const at = (members: object) => ({ ...head, permission: [{ target: intents, action: 'execute', constraint, ...members }] });
 const canonical = at({});
+const { permission } = canonical;
+const odrl = { odrl: 'http://www.w3.org/ns/odrl/2/' };
 const bare = [
   when('count', 'lteq', 5),
   when('dateTime', 'lt', '2030-01-01T00:00:00Z'),
@@ -53,20 +55,9 @@ describe('one policy in many spellings is served in one', () => {
   test.each<[string, object]>([
     ['bare terms', at({ constraint: bare })],
     ['nothing but permissions', { permission: [{ target: intents, action: 'execute', constraint: bare }] }],
-    [
-      '$schema, @type and @id',
-      { $schema: 'x', '@context': head['@context'], '@type': 'Set', '@id': head.uid, permission: canonical.permission },
-    ],
+    ['$schema, @type and @id', { $schema: 'x', '@context': head['@context'], '@type': 'Set', '@id': head.uid, permission }],
     ['a policy', { ...canonical, type: 'Policy' }],
-    [
-      'prefixed names',
-      {
-        '@context': [head['@context'], { odrl: 'http://www.w3.org/ns/odrl/2/' }],
-        '@type': 'odrl:Set',
-        'odrl:uid': head.uid,
-        'odrl:permission': canonical.permission,
-      },
-    ],
+    ['prefixed names', { '@context': [head['@context'], odrl], '@type': 'odrl:Set', 'odrl:uid': head.uid, 'odrl:permission': permission }],
     [
       'prefixed and full terms',
       at({
@@ -80,7 +71,7 @@ describe('one policy in many spellings is served in one', () => {
       }),
     ],
     ['a full action', at({ action: { '@id': 'http://www.w3.org/ns/odrl/2/execute' } })],
-    ['single objects for lists', { ...head, permission: { ...canonical.permission[0], constraint } }],
+    ['single objects for lists', { ...head, permission: { ...permission[0], constraint } }],
     ['references', at({ target: { '@id': intents }, action: { '@id': 'execute' } })],
     ['kinds and ids of rules', at({ '@type': 'Permission', '@id': 'urn:rule:1', target: { '@type': 'Asset', '@id': intents } })],
     [

@@ -53,16 +53,8 @@ const old = intentRecord('sky.example:get-forecast:v0', 'sky', {
 });
 
 const index = openSearchIndex(':memory:');
-index.apply([
-  weather,
-  alerts,
-  convert,
-  repository,
-  old,
-  serviceRecord('sky', 'Himmel & Wétter'),
-  serviceRecord('bank', 'CoinBureau'),
-  serviceRecord('code', 'Hub of code'),
-]);
+const services = [serviceRecord('sky', 'Himmel & Wétter'), serviceRecord('bank', 'CoinBureau'), serviceRecord('code', 'Hub of code')];
+index.apply([weather, alerts, convert, repository, old, ...services]);
 afterAll(() => index.close());
 
 const search = (query: Record<string, string>, at = index) => at.search(searchQuery.parse(query));
@@ -128,24 +120,9 @@ describe('a question', () => {
   });
 
   test('never fails, whatever is asked', () => {
-    const text = fc.oneof(
-      fc.string({ unit: 'binary' }),
-      fc.string(),
-      fc.constantFrom(
-        '"""',
-        '*',
-        'NEAR(a b, 2)',
-        'AND',
-        '{name} :',
-        '(',
-        '^',
-        'wea\0ther',
-        '\u202e',
-        '\ud800',
-        'a'.repeat(1_500),
-        'a '.repeat(700),
-      ),
-    );
+    const operators = ['"""', '*', 'NEAR(a b, 2)', 'AND', '{name} :', '(', '^'];
+    const odd = ['wea\0ther', '\u202e', '\ud800', 'a'.repeat(1_500), 'a '.repeat(700)];
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.constantFrom(...operators, ...odd));
     fc.assert(
       fc.property(fc.array(text, { maxLength: 6 }), text, (parts, filter) => {
         const { hits, total } = search({ query: parts.join(' '), intent_name: filter, namespace: filter, tags: filter, uid: filter });
