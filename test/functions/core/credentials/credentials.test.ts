@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { startSecrets } from '../../../../bin/local/secrets.ts';
-import { ApiError } from '../../../../functions/core/api-error.ts';
 import { makeCredential, openCredentials } from '../../../../functions/core/credentials/credentials.ts';
 import { openSecretsClient, openSecretsManager } from '../../../../functions/core/credentials/vault.ts';
 import { credentialInput } from '../../../../schemas/credential.ts';
@@ -99,9 +98,8 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
     const credentials = openCredentials(newVault());
     const version = await credentials.add('service-1', made);
     faults = { GetSecretValue: fault };
-    const refusal = await credentials.read('service-1', version).catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(ApiError);
-    expect(refusal).toMatchObject({
+    await expect(credentials.read('service-1', version)).rejects.toMatchObject({
+      name: 'ApiError',
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
       message: 'The credentials of services cannot be reached. Try again after Retry-After.',

@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type CompiledPolicy, compilePolicy } from '../../../../functions/core/policy/compile.ts';
-import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
 import type { Constraint, Duty, Policy } from '../../../../schemas/policy.ts';
-import { execute, policyOf } from './policies.ts';
+import { execute, issuesIn, policyOf } from './policies.ts';
 
 const baseUrl = 'https://gate.example/v1';
 const intents = `${baseUrl}/api/intents`;
@@ -30,16 +29,7 @@ const budget = (amount: Duty['amount'], more: Partial<Duty> = {}) => pay({ amoun
 const permit = (more: object) => ({ permission: [{ ...execute(intents), ...more }] });
 
 const compile = (members: Partial<Policy>) => compilePolicy(policyOf(baseUrl, members), baseUrl, billing);
-
-function problemsOf(members: Partial<Policy>) {
-  try {
-    compile(members);
-  } catch (error) {
-    if (error instanceof PolicyError) return error.issues;
-    throw error;
-  }
-  return [];
-}
+const problemsOf = (members: Partial<Policy>) => issuesIn(() => compile(members));
 
 const all = { scope: ['*:*:*:execute'], prohibited: [] };
 

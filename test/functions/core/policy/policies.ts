@@ -1,3 +1,5 @@
+import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import type { Issue } from '../../../../schemas/errors.ts';
 import { type Constraint, type Duty, odrlContext, type Policy, type PolicyPermission } from '../../../../schemas/policy.ts';
 
 export const policyOf = (baseUrl: string, members: Partial<Policy>): Policy => ({
@@ -13,3 +15,14 @@ export const execute = (target: string, constraint: Constraint[] = [], duty?: Du
   constraint,
   ...(duty && { duty }),
 });
+
+/** What an action says is wrong with a policy: nothing if it accepts the policy. */
+export function issuesIn(act: () => unknown): readonly Issue[] {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof PolicyError) return error.issues;
+    throw error;
+  }
+  return [];
+}

@@ -2,22 +2,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import { describePolicy } from '../../../../functions/core/policy/describe.ts';
-import type { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { placeholder } from '../../../../schemas/policy.ts';
+import { issuesIn } from './policies.ts';
 
 const intents = '{base_url}/api/intents';
 const vocabulary = (term: string) => `{base_url}/vocabulary/${term}`;
 const head = { '@context': 'http://www.w3.org/ns/odrl.jsonld', uid: '{base_url}/api/policy', type: 'Set' };
 const parse = (value: object) => parsePolicyTemplate(JSON.stringify(value));
-const problemsOf = (value: object) => {
-  try {
-    compilePolicy(parse(value), placeholder);
-    return [];
-  } catch (error) {
-    return (error as PolicyError).issues;
-  }
-};
 
 test.each(['policy.json', 'bin/local/policy.json', ...globSync('samples/policies/*.json')])(
   '%s is served as it is written, byte for byte',
@@ -172,6 +164,6 @@ describe('what has no meaning here is refused by name', () => {
     ['a duty to do something else', at({ duty: { action: 'inform' } }), '/permission/0/duty/0/action'],
     ['an unknown refinement', at({ duty: { action: { value: 'pay', refinement: bare[0] } } }), '/permission/0/duty/0/action/refinement/0'],
   ])('%s', (_, written, path) => {
-    expect(problemsOf(written).map((issue) => issue.path)).toContain(path);
+    expect(issuesIn(() => compilePolicy(parse(written), placeholder)).map((issue) => issue.path)).toContain(path);
   });
 });

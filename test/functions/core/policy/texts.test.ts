@@ -8,22 +8,12 @@ import { loadPolicyTemplate } from '../../../../functions/core/policy/published-
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { signableTexts } from '../../../../functions/core/policy/signable-texts.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
-import type { Issue } from '../../../../schemas/errors.ts';
 import { type Constraint, type Duty, odrlContext, type Policy } from '../../../../schemas/policy.ts';
-import { execute, policyOf } from './policies.ts';
+import { execute, issuesIn, policyOf } from './policies.ts';
 
 const baseUrl = 'https://gate.example';
 const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
-
-function issuesOf(text: string): Issue[] {
-  try {
-    parsePolicyTemplate(text);
-  } catch (error) {
-    expect(error).toBeInstanceOf(PolicyError);
-    return (error as PolicyError).issues;
-  }
-  return [];
-}
+const issuesOf = (text: string) => issuesIn(() => parsePolicyTemplate(text));
 
 test('the shipped policy grants every intent 60 times a minute', () => {
   const { policy, text, digest, reference, compiled } = openPolicy(loadPolicyTemplate())(baseUrl);

@@ -11,8 +11,10 @@ import { startTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const database = await startTable();
+/** A table whose log has the entries of one test only. */
+const own = await startTable();
 const { table } = database;
-afterAll(() => database.stop());
+afterAll(() => Promise.all([database.stop(), own.stop()]));
 
 const anyRevision = () => true;
 const dayMs = 24 * 60 * 60_000;
@@ -87,34 +89,30 @@ test('entries are kept as long as the setting says', async () => {
 });
 
 test('pages lead back through the log, and read no more than they show', async () => {
-  const { table, readUnits, operations, stop } = await startTable();
-  try {
-    const log = openChangeLog(table);
-    for (let at = 0; at < 40; at++) await enter(log, at % 2 ? 'odd' : 'even', `id-${at}`);
-    const walk = async (query: Omit<LogQuery, 'before'>) => {
-      const pages: number[][] = [];
-      for (let before: number | undefined, isMore = true; isMore; ) {
-        const { entries, next } = await log.list({ ...query, before });
-        pages.push(entries.map(({ seq }) => seq));
-        before = next;
-        isMore = next !== undefined;
-      }
-      return pages;
-    };
-    const all = Array.from({ length: 40 }, (_, at) => 40 - at);
-    const pages = await walk({ count: 7 });
-    expect(pages.flat()).toEqual(all);
-    expect(pages.slice(0, 5).map(({ length }) => length)).toEqual([7, 7, 7, 7, 7]);
-    expect((await walk({ count: 3, isWanted: selectEntries({ actor: 'odd' }) })).flat()).toEqual(all.filter((seq) => seq % 2 === 0));
-    expect((await log.list({ count: 5, since: new Date(Date.now() + 60_000).toISOString() })).entries).toEqual([]);
-    expect((await log.list({ count: 5 }, Date.now() + 500 * dayMs)).entries).toEqual([]);
-    readUnits.length = operations.length = 0;
-    await log.list({ count: 3 });
-    expect({ operations, readUnits }).toEqual({ operations: ['Query'], readUnits: [1] });
-  } finally {
-    await stop();
-  }
-}, 30_000);
+  const { table, readUnits, operations } = own;
+  const log = openChangeLog(table);
+  for (let at = 0; at < 40; at++) await enter(log, at % 2 ? 'odd' : 'even', `id-${at}`);
+  const walk = async (query: Omit<LogQuery, 'before'>) => {
+    const pages: number[][] = [];
+    let before: number | undefined;
+    do {
+      const { entries, next } = await log.list({ ...query, before });
+      pages.push(entries.map(({ seq }) => seq));
+      before = next;
+    } while (before !== undefined);
+    return pages;
+  };
+  const all = Array.from({ length: 40 }, (_, at) => 40 - at);
+  const pages = await walk({ count: 7 });
+  expect(pages.flat()).toEqual(all);
+  expect(pages.slice(0, 5).map(({ length }) => length)).toEqual([7, 7, 7, 7, 7]);
+  expect((await walk({ count: 3, isWanted: selectEntries({ actor: 'odd' }) })).flat()).toEqual(all.filter((seq) => seq % 2 === 0));
+  expect((await log.list({ count: 5, since: new Date(Date.now() + 60_000).toISOString() })).entries).toEqual([]);
+  expect((await log.list({ count: 5 }, Date.now() + 500 * dayMs)).entries).toEqual([]);
+  readUnits.length = operations.length = 0;
+  await log.list({ count: 3 });
+  expect({ operations, readUnits }).toEqual({ operations: ['Query'], readUnits: [1] });
+});
 
 test('a page of a selection looks at 1,000 entries, and the next one goes on', async () => {
   const memory = openMemoryTable();

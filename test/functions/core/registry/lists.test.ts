@@ -10,8 +10,10 @@ import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable } from '../../../support/table.ts';
 
 const database = await startTable();
+/** A table of which one test reads everything. */
+const whole = await startTable();
 const services = openServices(database.table);
-afterAll(() => database.stop());
+afterAll(() => Promise.all([database.stop(), whole.stop()]));
 
 const anyRevision = () => true;
 const uidOf = (index: number) => `list.example:intent-${String(index).padStart(5, '0')}:v1`;
@@ -74,32 +76,28 @@ describe('a service with 2,000 intents', () => {
 });
 
 test('the whole registry is read by way of names, lists and batches, without a scan', async () => {
-  const { table, operations, stop } = await startTable();
-  try {
-    const store = openIntents(table);
-    const ids = await Promise.all(['One', 'Two'].map(async (name) => (await openServices(table).create(serviceNamed(name))).service_id));
-    const uids = Array.from({ length: 120 }, (_, index) => `whole.example:intent-${index}:v1`);
-    for (let start = 0; start < uids.length; start += 30) {
-      const some = uids.slice(start, start + 30);
-      await store.apply(
-        ids[(start / 30) % 2] ?? '',
-        some.map((uid) => ({ action: 'create', intent: intentOf(uid) })),
-      );
-    }
-    await store.remove('whole.example:intent-0:v1', anyRevision);
-    operations.length = 0;
-    const registry = openRegistry(table);
-    const idOf = (record: RegistryRecord) => (record.kind === 'intent' ? record.intent_uid : record.service_id);
-    const parts = (await Array.fromAsync(registry.readAll())).map(({ records, cursor }) => ({ ids: records.map(idOf), cursor }));
-    expect(parts.flatMap((part) => part.ids).sort()).toEqual([...ids, ...uids.slice(1)].sort());
-    expect(operations).toEqual(['Query', 'Query', 'Query', 'BatchGetItem', 'BatchGetItem']);
-
-    // a reading that was cut short goes on where it was, at most with that service once more
-    const rest = (await Array.fromAsync(registry.readAll(parts[0]?.cursor))).flatMap(({ records }) => records.map(idOf));
-    const later = parts.slice(1).flatMap((part) => part.ids);
-    expect(rest.slice(-later.length)).toEqual(later);
-    expect(rest.length - later.length).toBeLessThanOrEqual(1);
-  } finally {
-    await stop();
+  const { table, operations } = whole;
+  const store = openIntents(table);
+  const ids = await Promise.all(['One', 'Two'].map(async (name) => (await openServices(table).create(serviceNamed(name))).service_id));
+  const uids = Array.from({ length: 120 }, (_, index) => `whole.example:intent-${index}:v1`);
+  for (let start = 0; start < uids.length; start += 30) {
+    const some = uids.slice(start, start + 30);
+    await store.apply(
+      ids[(start / 30) % 2] ?? '',
+      some.map((uid) => ({ action: 'create', intent: intentOf(uid) })),
+    );
   }
+  await store.remove('whole.example:intent-0:v1', anyRevision);
+  operations.length = 0;
+  const registry = openRegistry(table);
+  const idOf = (record: RegistryRecord) => (record.kind === 'intent' ? record.intent_uid : record.service_id);
+  const parts = (await Array.fromAsync(registry.readAll())).map(({ records, cursor }) => ({ ids: records.map(idOf), cursor }));
+  expect(parts.flatMap((part) => part.ids).sort()).toEqual([...ids, ...uids.slice(1)].sort());
+  expect(operations).toEqual(['Query', 'Query', 'Query', 'BatchGetItem', 'BatchGetItem']);
+
+  // a reading that was cut short goes on where it was, at most with that service once more
+  const rest = (await Array.fromAsync(registry.readAll(parts[0]?.cursor))).flatMap(({ records }) => records.map(idOf));
+  const later = parts.slice(1).flatMap((part) => part.ids);
+  expect(rest.slice(-later.length)).toEqual(later);
+  expect(rest.length - later.length).toBeLessThanOrEqual(1);
 });

@@ -52,10 +52,20 @@ const old = intentRecord('sky.example:get-forecast:v0', 'sky', {
   deprecated: true,
 });
 
-const index = openSearchIndex(':memory:');
+const opened: SearchIndex[] = [];
+afterAll(() => {
+  for (const index of opened) index.close();
+});
+/** An index of these records. */
+function open(...records: Parameters<SearchIndex['apply']>[0]): SearchIndex {
+  const index = openSearchIndex(':memory:');
+  opened.push(index);
+  index.apply(records);
+  return index;
+}
+
 const services = [serviceRecord('sky', 'Himmel & Wétter'), serviceRecord('bank', 'CoinBureau'), serviceRecord('code', 'Hub of code')];
-index.apply([weather, alerts, convert, repository, old, ...services]);
-afterAll(() => index.close());
+const index = open(weather, alerts, convert, repository, old, ...services);
 
 const search = (query: Record<string, string>, at = index) => at.search(searchQuery.parse(query));
 const uids = (query: Record<string, string>, at = index) => search(query, at).hits.map(({ intent }) => intent.intent_uid);
@@ -134,11 +144,9 @@ describe('a question', () => {
 });
 
 describe('pages', () => {
-  const many = openSearchIndex(':memory:');
   const numbered = (n: number) =>
     intentRecord(`pages.example:number-${String(n).padStart(3, '0')}:v1`, 'sky', { description: 'one of the twins' });
-  many.apply([serviceRecord('sky', 'Sky'), ...Array.from({ length: 205 }, (_, n) => numbered((n * 83) % 205))]);
-  afterAll(() => many.close());
+  const many = open(serviceRecord('sky', 'Sky'), ...Array.from({ length: 205 }, (_, n) => numbered((n * 83) % 205)));
   const sorted = Array.from({ length: 205 }, (_, n) => numbered(n).intent_uid);
 
   test.each([
@@ -159,14 +167,9 @@ describe('pages', () => {
 });
 
 describe('records', () => {
-  const open = (...records: Parameters<typeof index.apply>[0]) => {
-    const fresh = openSearchIndex(':memory:');
-    fresh.apply(records);
-    return fresh;
-  };
   const sky = serviceRecord('sky', 'Sky');
 
-  test.each<[string, Parameters<typeof index.apply>]>([
+  test.each<[string, Parameters<SearchIndex['apply']>]>([
     ['the intent goes', [[], [{ kind: 'intent', id: weather.intent_uid }]]],
     ['its service goes, and it comes once more', [[weather], [{ kind: 'service', id: 'sky' }]]],
     ['it moves to a service that is gone', [[{ ...weather, service_id: 'none' }]]],
@@ -188,15 +191,13 @@ describe('records', () => {
 });
 
 describe('meaning', () => {
-  const films = openSearchIndex(':memory:');
-  films.apply([
+  const films = open(
     serviceRecord('reel', 'Reel'),
     intentRecord('reel.example:a:v1', 'reel', { intent_name: 'Book reviews', description: 'Reviews of new novels' }),
     intentRecord('reel.example:b:v1', 'reel', { intent_name: 'Movie reviews', description: 'Reviews of new movies' }),
     intentRecord('reel.example:c:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown', tags: ['Program'] }),
     intentRecord('reel.example:d:v1', 'reel', { intent_name: 'Reel', description: 'Winds a cable up' }),
-  ]);
-  afterAll(() => films.close());
+  );
   const tonight = 'Which romantic comedies run at the cinema tonight?';
 
   test('orders what a question found by its words', () => {
@@ -219,9 +220,8 @@ describe('meaning', () => {
   });
 
   test('follows changes, and stays what it was if records cannot be applied', () => {
-    const index = openSearchIndex(':memory:');
     const movie = intentRecord('reel.example:m:v1', 'reel', { intent_name: 'Movie times', description: 'When movies are shown' });
-    index.apply([serviceRecord('reel', 'Reel'), movie]);
+    const index = open(serviceRecord('reel', 'Reel'), movie);
     const unreadable = Object.defineProperty(intentRecord('reel.example:n:v1', 'reel', {}), 'tags', {
       enumerable: true,
       get: () => {
@@ -236,7 +236,6 @@ describe('meaning', () => {
     index.apply([{ ...movie, deprecated: true }]);
     expect(uids({ query: tonight }, index)).toEqual([]);
     expect(uids({ query: tonight, uid: movie.intent_uid }, index)).toEqual([movie.intent_uid]);
-    index.close();
   });
 });
 
@@ -270,10 +269,8 @@ describe('a question that is a name', () => {
     'list users (deprecated style)',
     `Long ${'and winding '.repeat(16)}`.slice(0, 200).trim(),
   ].map((name, at) => named(name, names.length + at));
-  const registry = openSearchIndex(':memory:');
-  registry.apply([...Array.from({ length: 9 }, (_, at) => serviceRecord(`api-${at}`, `API ${at}`)), ...real, ...odd]);
-  afterAll(() => registry.close());
-  const firstOf = (query: string, more: Record<string, string> = {}) => uids({ query, page_size: '1', ...more }, registry)[0];
+  const registry = open(...Array.from({ length: 9 }, (_, at) => serviceRecord(`api-${at}`, `API ${at}`)), ...real, ...odd);
+  const firstOf = (query: string) => uids({ query, page_size: '1' }, registry)[0];
 
   test.each<[string, (name: string) => string]>([
     ['as it is written', (name) => name],
@@ -290,23 +287,20 @@ describe('a question that is a name', () => {
   });
 
   test('passes the filters all the same, and never finds what is deprecated', () => {
-    const index = openSearchIndex(':memory:');
-    index.apply([
+    const index = open(
       serviceRecord('a', 'A'),
       intentRecord('a.example:one:v1', 'a', { intent_name: 'Create an issue', tags: ['one'] }),
       intentRecord('b.example:two:v1', 'a', { intent_name: 'Create reaction for an issue', description: 'Create an issue', tags: ['two'] }),
       intentRecord('a.example:old:v1', 'a', { intent_name: 'Create an issue!', deprecated: true }),
-    ]);
+    );
     const find = (more: Record<string, string>) => uids({ query: 'create an issue', ...more }, index);
     expect(find({})).toEqual(['a.example:one:v1', 'b.example:two:v1']);
     expect(find({ tags: 'two' })).toEqual(['b.example:two:v1']);
     expect(find({ namespace: 'b.example' })).toEqual(['b.example:two:v1']);
     expect(find({ uid: 'a.example:old:v1' })).toEqual(['a.example:old:v1']);
-    index.close();
   });
 
   test('orders several of one name as it orders others, those that are written alike first, and pages through all of them once', () => {
-    const index = openSearchIndex(':memory:');
     const many = Array.from({ length: 450 }, (_, at) =>
       intentRecord(`m.example:op-${String(at).padStart(3, '0')}:v1`, 'm', {
         intent_name: at === 449 ? 'listusers' : 'List users',
@@ -318,7 +312,7 @@ describe('a question that is a name', () => {
       description: 'List users '.repeat(9),
       tags: ['list', 'users'],
     });
-    index.apply([serviceRecord('m', 'M'), better, ...many]);
+    const index = open(serviceRecord('m', 'M'), better, ...many);
     expect(uids({ query: 'listusers', page_size: '2' }, index)).toEqual([
       'm.example:op-449:v1',
       expect.stringMatching(/op-\d\d[13579]:v1$/),
@@ -329,7 +323,6 @@ describe('a question that is a name', () => {
     expect(pages[0]).toEqual([...(pages[0] as string[])].sort());
     expect(pages[0]?.every((uid) => /op-\d\d[13579]/.test(uid))).toBe(true);
     expect(search({ query: 'list users', page: '3' }, index).total).toBe(451);
-    index.close();
   });
 
   test('is found by a name that holds none of its words', () => {
