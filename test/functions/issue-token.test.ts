@@ -15,10 +15,9 @@ import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { createAction } from '../../functions/issue-token.ts';
-import { agentId } from '../../schemas/agent.ts';
 import { type PatClaims, patClaims, personPatClaims } from '../../schemas/pat.ts';
 import { tokenRefusal, tokenResponse } from '../../schemas/sign-in.ts';
-import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
+import { baseUrl, startGate } from '../support/gate.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
 import { makeVerifier } from '../support/sign-in.ts';
 
@@ -338,18 +337,6 @@ describe('agents', () => {
     await gate.agents.approve(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });
     expect((await send(formOf(await keepCode()), {}, steps)).status).toBe(200);
   });
-
-  test.each(['signed-in:someone', ' Signed-In:someone', 'SIGNED-IN:someone', '\u017figned-in:someone', '\u00a0signed-in:x'])(
-    'with a key may not be called %j',
-    async (name) => {
-      expect(agentId.safeParse(name).success).toBe(false);
-      const { status, body } = await requestPat(gate.openIssue(), await newAgent(name));
-      expect([status, body.error.details.issues]).toEqual([
-        400,
-        [{ path: '/agent_id', problem: 'must not begin with signed-in:, as the ids of signed-in people do' }],
-      ]);
-    },
-  );
 
   test('an id that a key came to have before is not given to a person', async () => {
     const id = signedInAgentId(grant.person.subject, grant.clientId);
