@@ -4,6 +4,7 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
+import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { intentTag, type LiveIntent } from '../../functions/core/registry/live-intents.ts';
 import { type IntentInput, intentInput } from '../../schemas/intent.ts';
 import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
@@ -37,13 +38,7 @@ const unreachable = unavailable(
 );
 const uid = (version = 1) => `test.example:execute-${slug}:v${version}`;
 const register = (more: Partial<IntentInput> = {}, version = 1) =>
-  gate.intents.create(
-    serviceId,
-    intentOf(uid(version), {
-      endpoint: endpointAt(),
-      ...more,
-    }),
-  );
+  gate.intents.create(serviceId, intentOf(uid(version), { endpoint: endpointAt(), ...more }));
 const digest = async () => digestIntent((await gate.intents.find(uid()))?.intent as IntentInput);
 const change = async (more: Partial<IntentInput>) => {
   const seen = await gate.intents.find(uid());
@@ -277,31 +272,28 @@ describe('refuses, and calls no upstream:', () => {
     expect(refused.body.error.details.changes.join(' ')).toContain('5');
   });
 
-  test('a prohibited intent', async () => {
+  test.each<[title: string, rules: () => Partial<PolicyTemplate>, reason: string, message: string]>([
+    [
+      'a prohibited intent',
+      () => ({ prohibition: [{ target: `{base_url}/api/intents/${uid()}`, action: 'execute' }] }),
+      'prohibited',
+      'The usage policy prohibits this intent. GET /api/policy says which are permitted.',
+    ],
+    [
+      'an intent when a slug of which it is the beginning is permitted',
+      () => ({
+        permission: [{ target: `{base_url}/api/intents/test.example:execute-${slug}-more:v1`, action: 'execute' }],
+        prohibition: [],
+      }),
+      'not_permitted',
+      'The PAT does not permit this intent. GET /api/policy says which are permitted.',
+    ],
+  ])('%s', async (_, rules, reason, message) => {
     await register();
-    const template = { ...loadPolicyTemplate(), prohibition: [{ target: `{base_url}/api/intents/${uid()}`, action: 'execute' }] };
+    const template = { ...loadPolicyTemplate(), ...rules() };
     pat = await obtainPat(gate, agent, template);
     steps = gate.openExecute({ template });
-    expectRefusal(await run(), {
-      status: 403,
-      code: 'FORBIDDEN',
-      message: 'The usage policy prohibits this intent. GET /api/policy says which are permitted.',
-      details: { reason: 'prohibited' },
-    });
-  });
-
-  test('an intent when a slug of which it is the beginning is permitted', async () => {
-    await register();
-    const target = `{base_url}/api/intents/test.example:execute-${slug}-more:v1`;
-    const template = { ...loadPolicyTemplate(), permission: [{ target, action: 'execute' }], prohibition: [] };
-    pat = await obtainPat(gate, agent, template);
-    steps = gate.openExecute({ template });
-    expectRefusal(await run(), {
-      status: 403,
-      code: 'FORBIDDEN',
-      message: 'The PAT does not permit this intent. GET /api/policy says which are permitted.',
-      details: { reason: 'not_permitted' },
-    });
+    expectRefusal(await run(), { status: 403, code: 'FORBIDDEN', message, details: { reason } });
   });
 
   test('a request without a token', async () => {
@@ -341,12 +333,8 @@ describe('the limit', () => {
   test('is never passed for free when the counter cannot be reached', async () => {
     await register();
     const { table } = gate.database;
-    const broken = {
-      ...table,
-      update: () => Promise.reject(unreachable),
-      put: () => Promise.reject(unreachable),
-    };
-    steps = gate.openExecute({ over: broken });
+    const fail = () => Promise.reject(unreachable);
+    steps = gate.openExecute({ over: { ...table, update: fail, put: fail } });
     expect(await run()).toMatchObject({ status: 503, headers: { 'Retry-After': '1' }, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
     expect(upstream.seen).toEqual([]);
   });
@@ -416,16 +404,12 @@ describe('an Idempotency-Key', () => {
     expect(second).toMatchObject({ status: 422, body: first.body, headers: { 'Idempotent-Replayed': 'true' } });
     expect(upstream.seen).toHaveLength(1);
 
-    await gate.intents.replace(
-      uid(),
-      intentOf(uid(), { endpoint: { url: 'http://127.0.0.1:1/closed', method: 'POST', content_type: 'application/json' } }),
-      anyRevision,
-    );
+    await change({ endpoint: { ...endpointAt(), url: 'http://127.0.0.1:1/closed' } });
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({
       status: 503,
       body: { error: { details: { outcome: 'not_sent' } } },
     });
-    await gate.intents.replace(uid(), intentOf(uid(), { endpoint: endpointAt() }), anyRevision);
+    await change({ endpoint: endpointAt() });
     answer = { status: 200, body: '{"name":"France"}', headers: {} };
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({ status: 200 });
   });
