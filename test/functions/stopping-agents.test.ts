@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { JWK } from 'jose';
-import { calculateJwkThumbprint } from 'jose';
+import { calculateJwkThumbprint, decodeJwt, type JWK } from 'jose';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { createAction as createClear } from '../../functions/clear-waiting-agents.ts';
@@ -43,24 +42,20 @@ const unblock = (agent_id: string, query = {}) =>
   invoke(byAdmin(createUnblock(gate)), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
 const approve = (agent_id: string, body: object = {}, query: Record<string, string> = {}) =>
   invoke(byAdmin(createApprove(gate)), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
+const findPolicy = openPolicy(loadPolicyTemplate());
 const show = (agent_id: string) =>
-  invoke(
-    byAdmin(
-      createGet({
-        agents: gate.agents,
-        findPolicy: openPolicy(loadPolicyTemplate()),
-        limits: openRateLimiter(gate.database.table),
-      }),
-    ),
-    'GET /api/agents/{agent_id}',
-    { path: { agent_id } },
-  );
+  invoke(byAdmin(createGet({ ...gate, findPolicy, limits: openRateLimiter(gate.database.table) })), 'GET /api/agents/{agent_id}', {
+    path: { agent_id },
+  });
 const list = (query: Record<string, string>) => invoke(byAdmin(createList(gate)), 'GET /api/agents', { query });
 const nextQuery = (headers: Answer['headers']): Record<string, string> | undefined => {
   const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
   return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
 };
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
+/** The policy of these tests with a limit that is soon reached. */
+const twiceAnHour = () =>
+  JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'));
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
 
 const blockedMessage =
@@ -387,13 +382,13 @@ describe('an agent_id that looks like another', () => {
     await obtainPat(gate, agent);
     expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(bound);
     const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
-    expect(JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).sub).toBe(agent.agentId);
+    expect(decodeJwt(pat).sub).toBe(agent.agentId);
     expect((await run(pat)).status).toBe(200);
   });
 });
 
 describe('a proof of possession', () => {
-  const { text } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const { text } = findPolicy(baseUrl);
   const missing = {
     status: 400,
     code: 'INVALID_SIGNATURE',
@@ -420,9 +415,7 @@ describe('a proof of possession', () => {
   test('is not written down for a call that is known to be beyond the limit', async () => {
     const agent = await makeAgent();
     const key = { agentId: agent.thumbprint, privateKey: agent.privateKey as never, publicJwk: JSON.stringify(agent.jwk as JWK) };
-    const template = JSON.parse(
-      JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'),
-    );
+    const template = twiceAnHour();
     const pat = await obtainPat(gate, key, template);
     const steps = gate.openExecute({ template });
     const proofOf = () => signProof(agent, { url: `${baseUrl}/api/intents/execute`, token: pat });
@@ -439,7 +432,7 @@ describe('a proof of possession', () => {
 test('a request for a PAT beyond the limit writes nothing once that is known', async () => {
   const agent = await makeAgent();
   const issue = gate.openIssue();
-  const { text } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const { text } = findPolicy(baseUrl);
   const ask = async (jti: string) => {
     const claims = { jti, exp: Math.floor(Date.now() / 1000) + 60 };
     const signed_policy = await signJws(agent, text, claims);
@@ -453,7 +446,7 @@ test('a request for a PAT beyond the limit writes nothing once that is known', a
 
 describe('an agent_id that several keys use', () => {
   const share = (isApprovalRequired = false) => gate.openIssue(loadPolicyTemplate(), isApprovalRequired, true);
-  const subjectOf = (pat: string) => JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString()).sub;
+  const subjectOf = (pat = '') => String(decodeJwt(pat).sub);
   const issued = async (agent: Agent, steps = share()): Promise<string> => {
     const { status, body } = await requestPat(steps, agent);
     expect({ status, body }).toEqual({ status: 200, body: { 'proto-pat': expect.any(String), expires_at: expect.any(String) } });
@@ -471,7 +464,7 @@ describe('an agent_id that several keys use', () => {
     const [first, second] = sharers;
     const pats: string[] = [];
     for (const agent of [...sharers, ...sharers]) pats.push(await issued(agent));
-    const names = pats.slice(0, 3).map(subjectOf);
+    const names = pats.slice(0, 3).map(subjectOf) as [string, string, string];
     expect(names).toEqual([
       first.agentId,
       `${first.agentId}~${await thumbprintOf(names[1])}`,
@@ -496,11 +489,11 @@ describe('an agent_id that several keys use', () => {
     const steps = gate.openExecute();
     const statuses = () => Promise.all(pats.map(async (pat) => (await run(pat, steps)).status));
 
-    await block(subjectOf(pats[1] ?? ''));
+    await block(subjectOf(pats[1]));
     expect(await statuses()).toEqual([200, 403, 200]);
     expect(refusalOf(await requestPat(share(), second))).toEqual(blockedAtIssue);
     expect(refusalOf(await requestPat(share(), { ...second, agentId: 'another name' }))).toEqual(blockedAtIssue);
-    await unblock(subjectOf(pats[1] ?? ''));
+    await unblock(subjectOf(pats[1]));
     expect(await statuses()).toEqual([200, 200, 200]);
 
     await block(first.agentId);
@@ -533,9 +526,7 @@ describe('an agent_id that several keys use', () => {
 describe('replays', () => {
   test('read before they write, and end at ten for each call of the rate', async () => {
     const agent = await newAgent();
-    const template = JSON.parse(
-      JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'),
-    );
+    const template = twiceAnHour();
     const pat = await obtainPat(gate, agent, template);
     const steps = gate.openExecute({ template });
     const replay = () => run(pat, steps, { 'Idempotency-Key': 'again' });
@@ -565,7 +556,7 @@ test('each PAT that is issued leaves a line that says to whom, and holds no secr
   try {
     const agent = await newAgent();
     const pat = await obtainPat(gate, agent);
-    const claims = JSON.parse(Buffer.from(pat.split('.')[1] ?? '', 'base64url').toString());
+    const { cnf, jti } = decodeJwt<{ cnf: { jkt: string } }>(pat);
     const lines = written.mock.calls.filter(([message]) => message === 'issued');
     expect(lines).toEqual([
       [
@@ -573,9 +564,9 @@ test('each PAT that is issued leaves a line that says to whom, and holds no secr
         {
           request_id: 'request-1',
           agent_id: agent.agentId,
-          thumbprint: claims.cnf.jkt,
-          jti: claims.jti,
-          policy_digest: openPolicy(loadPolicyTemplate())(baseUrl).digest,
+          thumbprint: cnf.jkt,
+          jti,
+          policy_digest: findPolicy(baseUrl).digest,
         },
       ],
     ]);
