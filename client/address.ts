@@ -10,6 +10,6 @@ export function readAddress(text: string): string {
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('the address of the gate must be an http or https URL');
   if (url.username !== '' || url.password !== '') throw new TypeError('the address of the gate must not contain user information');
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname))
-    throw new TypeError('the address of the gate must begin with https://: only to this machine may tokens be sent over http');
+    throw new TypeError('the address of the gate must begin with https://; tokens may be sent over http only to this machine');
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }

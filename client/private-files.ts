@@ -18,7 +18,7 @@ export async function readPrivateJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new IntentGateError('DAMAGED_FILE', `The file ${path} is damaged. Remove it, and it is made anew.`, { cause });
+    throw new IntentGateError('DAMAGED_FILE', `The file ${path} is damaged. Remove it; a new one is created.`, { cause });
   }
 }
 

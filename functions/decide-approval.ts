@@ -25,7 +25,7 @@ export interface Deps {
 }
 
 const digestMismatch = (digest: string) =>
-  new ApiError('CONFLICT', 'If-Match does not name the call as it is. Read it again, and send its digest.', {
+  new ApiError('CONFLICT', 'If-Match is not the current digest of the call. Read the call again, and send its digest.', {
     details: { reason: 'other_digest', digest },
   });
 

@@ -95,7 +95,7 @@ export const agentPage = z
     displaced: z
       .int()
       .optional()
-      .describe('of those who wait: how many requests had to make room for later ones since the queue was last cleared'),
+      .describe('for pending agents: how many requests were displaced by later ones since the queue was last cleared'),
   })
   .meta({ id: 'AgentPage' });
 
@@ -122,7 +122,7 @@ export function agentAddress(agentId: string | undefined, keyThumbprint?: string
 }
 
 export const blockInput = z
-  .strictObject({ reason: name(1_000).describe('for admins; the agent is not told') })
+  .strictObject({ reason: name(1_000).describe('shown to admins, not to the agent') })
   .meta({ id: 'BlockInput', description: 'Why an agent is blocked.' });
 
 export const approvalInput = z

@@ -35,8 +35,7 @@ const nextValues = z
   .refine((next) => countOf(next) > 0, 'must have headers or query')
   .refine((next) => countOf(next) <= maxValues, tooMany)
   .meta({
-    description:
-      'values that the upstream is about to take instead: if it answers 401 to the others, the call is made once more, with these',
+    description: 'the next values, for a rotation: if the upstream answers 401 to the current ones, the call is repeated once with these',
   });
 
 /** The body that gives a service a credential: `header_name` and `header_value` are short for `headers` with one field. */

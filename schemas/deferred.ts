@@ -10,7 +10,7 @@ export const longestCallSeconds = 600;
 export const longestRunSeconds = longestCallSeconds + 60;
 
 const execution = z.url().describe('where its state is read with the PAT of the same holder');
-const expires = z.iso.datetime().describe('when it is given up, if nobody has decided by then');
+const expires = z.iso.datetime().describe('when it expires if nobody has decided');
 
 /** An accepted call that has no outcome yet: the body of a 202. */
 export const pendingExecution = z
@@ -68,13 +68,13 @@ export const approvalContent = z.strictObject({
   prices: z.array(z.strictObject({ amount: z.number(), currency: z.string() })).describe('what the policy charges for the call'),
   policy_digest: z.string(),
   since: z.iso.datetime(),
-  expires_at: z.iso.datetime().describe('when the call is given up'),
+  expires_at: z.iso.datetime().describe('when the call expires'),
 });
 
 export type ApprovalContent = z.infer<typeof approvalContent>;
 
 export const approval = approvalContent
-  .extend({ digest: z.string().describe('of everything else here (SHA-256 of RFC 8785), for `If-Match`') })
+  .extend({ digest: z.string().describe('digest of all other members (SHA-256 of RFC 8785), for `If-Match`') })
   .meta({ id: 'Approval', description: 'A call that waits for approval, as it will be made.' });
 
 export type Approval = z.infer<typeof approval>;
@@ -93,7 +93,7 @@ export const approvalQuery = z.object({
 export const decisionInput = z
   .strictObject({
     decision: z.enum(['approve', 'deny']),
-    reason: name(1_000).optional().describe('of a denial: the agent is told'),
+    reason: name(1_000).optional().describe('reason for a denial; shown to the agent'),
   })
   .meta({ id: 'DecisionInput', description: 'Whether a call is made.' });
 

@@ -29,7 +29,7 @@ export const recordedExecution = z
     sent: z.boolean().optional().describe('true: the call was sent; false: it was counted, and then nothing was sent; absent: neither'),
     is_replayed: z.boolean().optional().describe('answered with what an earlier request under its key got'),
     is_deferred: z.literal(true).optional().describe('made later, after an approval if the policy demanded one'),
-    call_key: z.string().optional().describe('stands for the holder and the Idempotency-Key'),
+    call_key: z.string().optional().describe('identifies the holder and the Idempotency-Key'),
     trial: trialVerdict.optional(),
     upstream_host: z.string().optional(),
     upstream_status: z.int().optional(),
@@ -94,12 +94,12 @@ export const policyTrial = z
     would_wait: z.array(trialRow).describe(`calls that would have waited for a person's approval; ${most}`),
     unknown: z
       .array(z.strictObject({ calls: z.int().min(1), because: z.string() }))
-      .describe('calls of which it is unknown, because something was not recorded'),
+      .describe('calls whose outcome is unknown, because something was not recorded'),
     gaps: z
       .array(z.strictObject({ from: z.iso.datetime(), to: z.iso.datetime() }))
       .describe('hours of which nothing is recorded: there were no calls, or they are missing'),
   })
-  .meta({ id: 'PolicyTrial', description: 'What another policy would have done to the calls of a time.' });
+  .meta({ id: 'PolicyTrial', description: 'What another policy would have done to the calls of a period.' });
 
 export type PolicyTrial = z.infer<typeof policyTrial>;
 
@@ -110,7 +110,7 @@ export const namedPolicyTrial = policyTrial
       .array(z.strictObject({ rule: z.string().describe('JSON pointer'), words: z.string() }))
       .describe('the rules of the policy on trial, in words'),
   })
-  .meta({ id: 'NamedPolicyTrial', description: 'What the policy on trial says, and would have done to the calls of a time.' });
+  .meta({ id: 'NamedPolicyTrial', description: 'What the policy on trial says, and would have done to the calls of a period.' });
 
 export type NamedPolicyTrial = z.infer<typeof namedPolicyTrial>;
 

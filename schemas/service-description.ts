@@ -35,7 +35,7 @@ export const ownDescription = (protocol: string) =>
       mcp: z.url().describe('this gate as a server of the Model Context Protocol'),
       'mcp-sign-in': z.url().optional().describe('the same for hosts that sign people in'),
     })
-    .meta({ id: 'OwnDescription', description: 'This gate, its intents, and where everything is that agents need.' });
+    .meta({ id: 'OwnDescription', description: 'This gate, its intents, and the addresses that agents need.' });
 
 export interface DescriptionContext {
   protocol: string;

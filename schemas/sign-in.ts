@@ -130,4 +130,4 @@ export const registrationResponse = z
     response_types: z.array(z.string()),
     token_endpoint_auth_method: z.literal('none'),
   })
-  .meta({ id: 'RegisteredClient', description: 'The registration, and the id that stands for it.' });
+  .meta({ id: 'RegisteredClient', description: 'The registration and its client_id.' });

@@ -474,7 +474,7 @@ test.each<[string, string, Partial<ConnectOptions>, string]>([
     'http to another machine',
     'http://gate.example',
     {},
-    'the address of the gate must begin with https://: only to this machine may tokens be sent over http',
+    'the address of the gate must begin with https://; tokens may be sent over http only to this machine',
   ],
   ['a password in the address', 'https://a:b@gate.example', {}, 'the address of the gate must not contain user information'],
   ['no agentId', baseUrl, { agentId: '' }, 'connect needs an agentId'],

@@ -62,7 +62,7 @@ test('a file that others can read is refused, and so is one that is damaged', as
   writeFileSync(path, '{');
   await expect(store.load('one')).rejects.toMatchObject({
     code: 'DAMAGED_FILE',
-    message: `The file ${path} is damaged. Remove it, and it is made anew.`,
+    message: `The file ${path} is damaged. Remove it; a new one is created.`,
   });
 });
 

@@ -170,7 +170,7 @@ test.each(Object.values(programs))('nothing is accepted without consent: %s', as
   expect(listAgreements()).toEqual([]);
 });
 
-const insecure = 'he address of the gate must begin with https://: only to this machine may tokens be sent over http';
+const insecure = 'he address of the gate must begin with https://; tokens may be sent over http only to this machine';
 
 test.each<[keyof typeof programs, string[], string]>([
   ['intent-gate mcp', ['http://gate.example'], insecure],

@@ -206,7 +206,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
     await chmod(key, 0o600);
     expect(await execute('--url', 'http://gate.example')).toMatchObject({
       code: 2,
-      stderr: 'the address of the gate must begin with https://: only to this machine may tokens be sent over http\n',
+      stderr: 'the address of the gate must begin with https://; tokens may be sent over http only to this machine\n',
     });
   });
 

@@ -83,7 +83,7 @@ test('the command line shows, approves and denies', async () => {
   expect(await stateAfter(second.execution)).toMatchObject({ status: 'denied', reason: 'Too much' });
   expect(await run(['approvals', 'approve', two, '--yes'])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('No call with this id waits for your approval'),
+    stderr: expect.stringContaining('No call with this id is waiting for your approval'),
   });
   expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No call waits for your approval.\n' });
 });

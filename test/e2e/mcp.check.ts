@@ -239,7 +239,7 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
   const mistakes: [string, unknown, Record<string, string>, number, object][] = [
     ['a batch', [request('ping')], {}, 400, invalid('The body must be one JSON-RPC 2.0 request or notification.')],
     ['another JSON-RPC', { ...request('ping'), jsonrpc: '1.0' }, {}, 400, invalid(expect.any(String))],
-    ['a null id', { ...request('ping'), id: null }, {}, 400, invalid('The id of a request must be a text or a whole number.')],
+    ['a null id', { ...request('ping'), id: null }, {}, 400, invalid('The id of a request must be a string or an integer.')],
     ['params in a list', { ...request('ping'), params: [] }, {}, 400, invalid('The params of a message must be an object.')],
     ['an unknown method', request('resources/list'), {}, 200, oldMethods],
     ['a method of the handshake', modernRequest('ping'), named('ping'), 404, newMethods],

@@ -117,7 +117,7 @@ describe('what admins may change', () => {
       status: 403,
       code: 'FORBIDDEN',
       message:
-        'This is outside your namespaces, which details.namespaces lists. Ask an admin of its namespace, or a member of the group admins.',
+        'Your namespaces (details.namespaces) do not include this one. Ask an admin of its namespace, or a member of the group admins.',
       details: { reason: 'namespace', namespaces: ['pay'] },
     });
   });

@@ -302,7 +302,7 @@ describe('refuses, and calls no upstream:', () => {
       status: 401,
       code: 'UNAUTHORIZED',
       message:
-        'Executing an intent needs a PAT. Sign what GET /api/policy answers, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
+        'Executing an intent needs a PAT. Sign the policy that GET /api/policy returns, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
     });
     expect(refused.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
   });

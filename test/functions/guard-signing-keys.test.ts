@@ -7,7 +7,7 @@ import type { CloudFormationCustomResourceEvent } from 'aws-lambda';
 import { findObjection } from '../../functions/core/deployment/change-objection.ts';
 import { handler } from '../../functions/guard-signing-keys.ts';
 
-const onPurpose = 'If every PAT is to become invalid at once, as after a compromise, set voidPats for this deployment.';
+const onPurpose = 'If every PAT is to become invalid immediately, as after a compromise, set voidPats for this deployment.';
 
 const update = (standing: string[], wanted: string[], voidPats = false) =>
   ({

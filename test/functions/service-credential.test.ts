@@ -593,7 +593,7 @@ describe('a credential is refused', () => {
   test('without origins if the address of the service may not be called', async () => {
     const service_url = 'https://api.example.com:444/v1';
     const { service_id } = await services.create({ ...serviceNamed(`Elsewhere ${++count}`), service_url });
-    const problem = 'must be given, because the service_url of this service is no address that may be called over https';
+    const problem = 'is required, because the service_url of this service cannot be called over https';
     expect(refusalOf(await call('PUT', input, service_id, {}, credentials, strict))).toEqual(refusals.invalid(['/origins', problem]));
   });
 

@@ -188,8 +188,7 @@ test('an agent that a domain let in cannot shed the rules for that domain', asyn
   await gate.domains.approve(someAdmin, domain);
   const issued = await ask(member, { agent_directory }, true);
   expect(issued.status).toBe(200);
-  const message =
-    'This agent was let in as one of an approved domain. Send agent_directory again, or ask again once the agent itself is approved.';
+  const message = 'This agent was approved through its domain. Send agent_directory again, or ask again once the agent itself is approved.';
   const shed = { status: 403, body: { error: { message, details: { reason: 'approval_pending' } } } };
   for (let count = 0; count < 2; count++) expect(await ask(member, {}, true)).toMatchObject(shed);
   await gate.domains.remove(someAdmin, domain);

@@ -17,7 +17,7 @@ async function requireApproval(api: Api, id: string): Promise<Approval> {
   if (found) return found;
   throw new CliFailure(
     'failure',
-    'No call with this id waits for your approval: it may have been decided, or expired. List those that wait.',
+    'No call with this id is waiting for your approval; it may have been decided or have expired. List the calls that are waiting.',
   );
 }
 

@@ -35,7 +35,7 @@ def read_address(text: str) -> str:
     if parts.scheme not in ("http", "https") or host == "" or "@" in parts.netloc:
         raise ValueError("the address of the gate must be an http or https URL without user information")
     if parts.scheme == "http" and not re.fullmatch(r"localhost|127\.\d+\.\d+\.\d+|::1", host):
-        raise ValueError("the address of the gate must begin with https://: only to this machine may tokens be sent over http")
+        raise ValueError("the address of the gate must begin with https://; tokens may be sent over http only to this machine")
     return urllib.parse.urlunsplit((parts.scheme, parts.netloc.lower(), parts.path, "", "")).rstrip("/")
 
 

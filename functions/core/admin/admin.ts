@@ -38,7 +38,7 @@ export function requireNamespace(admin: Admin, namespace: string | undefined): v
   if (mayChange(admin, namespace)) return;
   throw notYours(
     admin,
-    'This is outside your namespaces, which details.namespaces lists. Ask an admin of its namespace, or a member of the group admins.',
+    'Your namespaces (details.namespaces) do not include this one. Ask an admin of its namespace, or a member of the group admins.',
   );
 }
 

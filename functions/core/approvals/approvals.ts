@@ -94,17 +94,17 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
 export type Decisions = ReturnType<typeof openDecisions>;
 
 export const noSuchApproval = () =>
-  new ApiError('NOT_FOUND', 'No call with this id waits for approval, or did in the last 24 hours. List those that wait.');
+  new ApiError('NOT_FOUND', 'No call with this id is waiting for approval, or was in the last 24 hours. List the calls that are waiting.');
 
 const expired = () =>
-  new ApiError('CONFLICT', 'The time in which this call could be approved is over, so it is not made. The agent may ask again.', {
+  new ApiError('CONFLICT', 'The deadline for approving this call has passed, so it is not made. The agent can request it again.', {
     details: { reason: 'expired' },
   });
 
 /** @param item - the call's record, which says who decided, or why the call is void */
 function decidedAlready({ state, reason, decision, decided_by, decided_at }: Partial<DeferredCall['item']> = {}): ApiError {
   if (state === 'void') return new ApiError('CONFLICT', `${reason}`, { details: { reason: 'no_longer_holds', outcome: 'not_sent' } });
-  return new ApiError('CONFLICT', 'This call has been decided already; details say by whom. Nothing was changed.', {
+  return new ApiError('CONFLICT', 'This call has already been decided; details says by whom. Nothing was changed.', {
     details: { reason: 'decided', ...(decision !== undefined && { decision, decided_by, decided_at }) },
   });
 }

@@ -88,6 +88,6 @@ async function reach<T>(operation: () => Promise<T>): Promise<T> {
     return await bounded(operationTimeoutMs, operation);
   } catch (error) {
     if (error instanceof Error && ['AccessDeniedException', 'InvalidParameterException'].includes(error.name)) throw error;
-    throw unavailable('The credentials of services cannot be reached. Try again after Retry-After.', error);
+    throw unavailable('The store of service credentials cannot be reached. Try again after Retry-After.', error);
   }
 }

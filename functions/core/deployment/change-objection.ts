@@ -41,5 +41,5 @@ export function findObjection(event: Pick<CloudFormationCustomResourceEvent, 'Re
   const exchangedData = findExchangedData(then, now);
   if (exchangedData || now.VoidPats === 'true') return exchangedData;
   const voiding = findVoidingChange(then, now);
-  return voiding && `${voiding} If every PAT is to become invalid at once, as after a compromise, set voidPats for this deployment.`;
+  return voiding && `${voiding} If every PAT is to become invalid immediately, as after a compromise, set voidPats for this deployment.`;
 }

@@ -100,7 +100,7 @@ export function openIdempotentCalls(table: Table) {
         if (stored?.execution_id === request.executionId) return { state: 'started' };
         if (stored) return describeUsedKey(stored, request);
       }
-      throw unavailable('The idempotency key is being used by many requests at once. Try again after Retry-After.');
+      throw unavailable('Too many concurrent requests use this Idempotency-Key. Try again after Retry-After.');
     },
 
     /** Reads the state of the key. Call it before `begin` to avoid a write that would fail. */

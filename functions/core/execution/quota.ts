@@ -5,7 +5,7 @@ import type { LimitDecision, RateLimiter } from '../limit/rate-limiter.ts';
 
 const serviceWords: RefusalWords = {
   reason: 'service_limit',
-  message: 'The limit of this service for all agents together is used up. Send the request again after Retry-After seconds.',
+  message: 'The limit of this service, which all agents share, is used up. Send the request again after Retry-After seconds.',
 };
 
 /** An attempt fails only if writing one counter takes so long that the other count is outdated. */

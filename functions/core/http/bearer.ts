@@ -9,7 +9,7 @@ const credentials = {
 
 const missing = {
   Bearer: 'Send the header Authorization: Bearer <token>.',
-  DPoP: 'Executing an intent needs a PAT. Sign what GET /api/policy answers, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
+  DPoP: 'Executing an intent needs a PAT. Sign the policy that GET /api/policy returns, get a PAT with POST /api/pat/issue, and send it in the header Authorization: Bearer <PAT>.',
 };
 
 /**

@@ -23,7 +23,7 @@ const capabilities: Record<Era, object> = {
   legacy: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
 };
 const instructions =
-  'Find an operation with search_intents, read what it takes with get_intent, run it with execute_intent. Running needs a PAT: accept_policy says how to get one.';
+  'Find an operation with search_intents, read its parameters with get_intent, run it with execute_intent. Running needs a PAT: accept_policy says how to get one.';
 
 /** Tools change only with deployments. */
 const cacheable = { ttlMs: 3_600_000, cacheScope: 'public' };
@@ -162,7 +162,8 @@ const withMeta = (result: object, more: object) => ({
   _meta: { ...('_meta' in result && (result._meta as object)), ...more },
 });
 
-const notEnded = 'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.';
+const notEnded =
+  'The call has not ended yet. Poll tasks/get every few seconds; once the task is no longer working, call tasks/result again.';
 
 /** The requested revision if it is supported, else the newest (2025-11-25, "Version Negotiation"). */
 const negotiate = (asked: unknown): string | undefined => legacyRevisions.find((revision) => revision === asked) ?? legacyRevisions[0];

@@ -55,7 +55,7 @@ export function readMessage(body: JsonValue): RpcMessage {
   const { method, params = {} } = body;
   const id = isRawNumber(body.id) ? (toDouble(body.id) ?? null) : body.id;
   if (id !== undefined && typeof id !== 'string' && !Number.isSafeInteger(id)) {
-    throw new RpcError('invalidRequest', 'The id of a request must be a text or a whole number.');
+    throw new RpcError('invalidRequest', 'The id of a request must be a string or an integer.');
   }
   if (!isObject(params)) throw new RpcError('invalidRequest', 'The params of a message must be an object.');
   return { ...(id !== undefined && { id: id as string | number }), method, params };

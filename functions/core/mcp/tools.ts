@@ -77,17 +77,14 @@ const executeArguments = executionRequest.extend({
     .unwrap()
     .default(20_000)
     .describe('maximum size of the answer in bytes: a longer one is cut at an item or member, and cut says where'),
-  idempotency_key: z
-    .string()
-    .optional()
-    .describe('any text, new for each call that you want made: repeated with the same text, a call is made only once'),
+  idempotency_key: z.string().optional().describe('any string, new for each call: a call repeated with the same string is made only once'),
   respond_async: z
     .boolean()
     .optional()
-    .describe('answers at once instead of waiting, for an operation that may take minutes: the result says how to ask for its outcome'),
+    .describe('returns immediately instead of waiting, for an operation that may take minutes; the result says how to get the outcome'),
   digest: intentDigest
     .optional()
-    .describe('the digest that get_intent returned: with it, the intent is executed only if it is still what you have read'),
+    .describe('the digest that get_intent returned: with it, the intent is executed only if it has not changed since'),
   pat: z
     .string()
     .regex(/^[A-Za-z0-9._-]+$/, 'must be the PAT that accept_policy returned, and nothing else')
@@ -111,7 +108,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       name: 'search_intents',
       title: 'Find an operation',
       description:
-        'Finds intents: operations of web services that can be executed here. Ask in plain words for what you want done; the best matches come first, in brief: get_intent has the details. Needs no PAT.',
+        'Finds intents: operations of web services that can be executed here. Describe in plain words what you want done. The best matches come first, as summaries; get_intent returns the details. Needs no PAT.',
       annotations: readOnlyHints,
       input: searchArguments,
       run: async (args, request) => {
@@ -127,7 +124,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
     defineTool({
       name: 'get_intent',
       title: 'Read an operation',
-      description: 'Describes one intent in full: every input parameter with its constraints, and what it answers. Needs no PAT.',
+      description: 'Describes one intent in full: every input parameter with its constraints, and its output. Needs no PAT.',
       annotations: readOnlyHints,
       input: z.strictObject({ intent_uid: uidArgument }),
       run: async ({ intent_uid }, request) => {
@@ -154,7 +151,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       name: 'execute_intent',
       title: 'Execute an operation',
       description:
-        'Executes an intent with values for its parameters, and returns what its service answers. What it does and whether that can be undone is up to that service. Needs a PAT: see accept_policy.',
+        'Executes an intent with values for its parameters, and returns the response of its service. What the call does, and whether it can be undone, depends on that service. Needs a PAT: see accept_policy.',
       annotations: cautiousHints,
       input: executeArguments,
       isDeferrable: true,

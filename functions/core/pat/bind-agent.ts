@@ -54,7 +54,7 @@ export async function bindAgent(agents: Applicants, application: Application, se
     const bound = await agents.bind({ ...found, mustBeApproved: isApprovalRequired }, records);
     if (bound) return bound;
   }
-  throw unavailable('Several requests change this agent at the same time. Try again after Retry-After.');
+  throw unavailable('Several requests are changing this agent at the same time. Try again after Retry-After.');
 }
 
 /** Attempts fail only if the agent has changed in the meantime. */
@@ -70,6 +70,6 @@ const approvalPending = ({ agent }: AgentRecords) =>
     'POLICY_REJECTED',
     agent?.admitted_by === undefined
       ? 'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.'
-      : 'This agent was let in as one of an approved domain. Send agent_directory again, or ask again once the agent itself is approved.',
+      : 'This agent was approved through its domain. Send agent_directory again, or ask again once the agent itself is approved.',
     { details: { reason: 'approval_pending' } },
   );

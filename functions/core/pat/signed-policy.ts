@@ -94,7 +94,7 @@ function checkHeader(header: Jws['header']): string {
   }
   const isB64Critical = Array.isArray(crit) && crit.length === 1 && crit[0] === 'b64';
   if ((crit !== undefined && !isB64Critical) || (b64 !== undefined && typeof b64 !== 'boolean') || (b64 === false && !isB64Critical)) {
-    throw invalidSignature('The header of the signed policy may only make b64 critical, and must do so if b64 is false.');
+    throw invalidSignature('The crit header of the signed policy may list only b64, and must list it if b64 is false.');
   }
   return alg;
 }

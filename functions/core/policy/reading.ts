@@ -75,7 +75,8 @@ export function interpretPolicy(policy: Policy, baseUrl: string): PolicyReading 
   const reading: PolicyReading = { rules: [], isExceedingProhibited: false, signings: [] };
   const context = { baseUrl, policyUid: policy.uid, reading };
 
-  if (policy.uid.includes('#')) root.at('uid').refuse('must not contain a fragment: the digest of the policy takes that place');
+  if (policy.uid.includes('#'))
+    root.at('uid').refuse('must not contain a fragment, because the gate appends the digest of the policy as the fragment');
   for (const [at, permission] of (policy.permission ?? []).entries()) readPermission(permission, context, root.at('permission', at));
   for (const [at, prohibition] of (policy.prohibition ?? []).entries()) readProhibition(prohibition, context, root.at('prohibition', at));
   for (const [at, obligation] of (policy.obligation ?? []).entries()) readObligation(obligation, context, root.at('obligation', at));

@@ -6,7 +6,7 @@ import { inclusionNote } from './note.ts';
 import type { HeadItem, LoggedItem } from './sequencer.ts';
 import { type ReadObject, readInclusion } from './tiles.ts';
 
-export const noReceipts = () => new ApiError('NOT_FOUND', 'This gate gives no receipts, so it has no log of them.');
+export const noReceipts = () => new ApiError('NOT_FOUND', 'This gate does not issue receipts, so it has no log of them.');
 
 const soon = { details: { reason: 'waiting' }, headers: { 'Retry-After': '60' } };
 

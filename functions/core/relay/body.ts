@@ -27,7 +27,7 @@ export const decodeFiles = (members: readonly Member[], issues: Issue[]): Member
     const decode = (given: unknown, ...at: number[]): unknown => {
       const bytes = Buffer.from(String(given), 'base64');
       if (bytes.toString('base64url') === String(given).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')) return bytes;
-      issues.push({ path: pointer(['parameters', member.name, ...at]), problem: 'must be base64, because it stands for bytes' });
+      issues.push({ path: pointer(['parameters', member.name, ...at]), problem: 'must be base64, because it encodes bytes' });
       return given;
     };
     const { style: _, value, ...others } = member;

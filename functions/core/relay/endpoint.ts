@@ -70,18 +70,18 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
   if (input.in !== undefined && input.in !== 'header' && isPlaced)
     issues.push(refuse('in', 'must be left out, because the parameter has a place in the URL'));
   else if (input.in === 'body' && endpoint.body !== undefined) {
-    issues.push(refuse('in', 'must not be body, because the endpoint says what its body is'));
+    issues.push(refuse('in', 'must not be body, because the endpoint already defines its body'));
   }
   const isField = carrier === 'query' || (carrier === 'body' && endpoint.body !== input.name && !isJsonType(endpoint.content_type));
   const isPart = carrier === 'body' && endpoint.body !== input.name && isMultipartType(endpoint.content_type);
   if (input.content_type !== undefined && !isPart)
-    issues.push(refuse('content_type', 'must be left out, because the parameter is no part of a multipart form'));
+    issues.push(refuse('content_type', 'must be left out, because the parameter is not part of a multipart form'));
   if (input.style === 'base64') {
     const isWhole = endpoint.body === input.name && !isJsonType(endpoint.content_type) && !isFormType(endpoint.content_type);
     if ((!isPart && !isWhole) || (input.type !== 'string' && !(isPart && input.type === 'array')))
-      issues.push(refuse('style', 'must be base64 only for a text that is a body other than JSON, or that is part of a multipart form'));
+      issues.push(refuse('style', 'may be base64 only for a string that is a body other than JSON, or part of a multipart form'));
   } else if (input.style !== undefined && !isField) {
-    issues.push(refuse('style', 'must be left out, because the parameter is in no query or form'));
+    issues.push(refuse('style', 'must be left out, because the parameter is not in a query or form'));
   }
   return issues;
 }

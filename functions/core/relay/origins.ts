@@ -29,6 +29,6 @@ export function chooseOrigins(
   }
   const origins = [new URL(service.service_url).origin];
   if (checkOrigins(origins, rules, baseUrl).length === 0) return origins;
-  const problem = 'must be given, because the service_url of this service is no address that may be called over https';
+  const problem = 'is required, because the service_url of this service cannot be called over https';
   throw invalidParameter([{ path: '/origins', problem }]);
 }

@@ -929,7 +929,7 @@ describe('everything else', () => {
       'http to another machine',
       ['--url', 'http://gate.example', 'services', 'list'],
       3,
-      'The address of the gate must begin with https://: only to this machine may tokens be sent over http.',
+      'The address of the gate must begin with https://; tokens may be sent over http only to this machine.',
     ],
     [
       'a password over http',

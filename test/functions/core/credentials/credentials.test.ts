@@ -102,7 +102,7 @@ test.each(['InternalServiceError', 'ThrottlingException', 'InvalidRequestExcepti
       name: 'ApiError',
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
-      message: 'The credentials of services cannot be reached. Try again after Retry-After.',
+      message: 'The store of service credentials cannot be reached. Try again after Retry-After.',
       headers: { 'Retry-After': '1' },
     });
     faults = {};

@@ -60,7 +60,7 @@ test('who asks too early for the result of a task is told how to ask again', asy
   const { body } = await call(async () => ({ data: {} }), 'tasks/result', { taskId: '1' }, { Authorization: 'Bearer x' });
   expect(body.error).toEqual({
     code: -32603,
-    message: 'The call has not ended yet. Ask tasks/get every few seconds; when the task is no longer working, ask tasks/result again.',
+    message: 'The call has not ended yet. Poll tasks/get every few seconds; once the task is no longer working, call tasks/result again.',
   });
 });
 

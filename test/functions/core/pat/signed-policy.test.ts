@@ -107,7 +107,7 @@ describe('a signed policy', () => {
   const alg = 'The alg of the signed policy must be one of RS256, PS256, ES256, ES384, EdDSA, Ed25519.';
   const bringsKey =
     'The header of the signed policy must not contain a key (jwk, jku, x5u, x5c, x5t, x5t#S256): the key is agent_public_key.';
-  const critical = 'The header of the signed policy may only make b64 critical, and must do so if b64 is false.';
+  const critical = 'The crit header of the signed policy may list only b64, and must list it if b64 is false.';
   const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const payload = Buffer.from(current.text).toString('base64url');
   const genuine = () => signJws(p256, current.text);

@@ -200,7 +200,11 @@ describe('compilePolicy', () => {
       '/permission/1/constraint/0',
       'restricts nothing, because /permission/0 permits the same without it: state the opposite as a prohibition, or narrow /permission/0',
     ],
-    [{ uid: 'https://a.example/policy#1' }, '/uid', 'must not contain a fragment: the digest of the policy takes that place'],
+    [
+      { uid: 'https://a.example/policy#1' },
+      '/uid',
+      'must not contain a fragment, because the gate appends the digest of the policy as the fragment',
+    ],
     [
       { permission: Array.from({ length: 100 }, (_, at) => execute(`${intents}/namespace-${at}.example:do-something:v1`)) },
       '/permission',

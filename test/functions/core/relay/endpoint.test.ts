@@ -233,11 +233,11 @@ describe('what carries the parameters', () => {
   const csv = { ...post, content_type: 'text/csv' } as const;
   const file: Parameter = { ...text, style: 'base64' };
   const notNamed = 'must name an input parameter that has no place in the URL and no member "in", or be null';
-  const noBytes = 'must be base64 only for a text that is a body other than JSON, or that is part of a multipart form';
-  const noField = 'must be left out, because the parameter is in no query or form';
-  const noPart = 'must be left out, because the parameter is no part of a multipart form';
+  const noBytes = 'may be base64 only for a string that is a body other than JSON, or part of a multipart form';
+  const noField = 'must be left out, because the parameter is not in a query or form';
+  const noPart = 'must be left out, because the parameter is not part of a multipart form';
   const inUrl = 'must be left out, because the parameter has a place in the URL';
-  const hasBody = 'must not be body, because the endpoint says what its body is';
+  const hasBody = 'must not be body, because the endpoint already defines its body';
   const mustBe = (type: string) => `must name a parameter of type ${type} for this content type`;
 
   test.each<[string, IntentEndpoint, Parameter[]]>([

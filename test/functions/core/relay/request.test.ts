@@ -241,7 +241,7 @@ describe('a text in base64 stands for bytes', () => {
     ['one of several files', { content_type: 'multipart/form-data' }, ['AAAA', '?'], '/parameters/a/1'],
     ['a file that is no text', { content_type: 'multipart/form-data' }, [{ a: 1 }], '/parameters/a/0'],
   ])('and is refused if it is none: %s', (_, endpoint, value, path) => {
-    const issues = [{ path, problem: 'must be base64, because it stands for bytes' }];
+    const issues = [{ path, problem: 'must be base64, because it encodes bytes' }];
     expect(() => buildCall(endpoint, { a: file }, { a: value })).toThrow(
       expect.objectContaining({ code: 'INVALID_PARAMETER', details: { issues } }),
     );
