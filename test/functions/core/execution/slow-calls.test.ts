@@ -33,6 +33,13 @@ async function begin(intent = slow, own = slowCalls): Promise<() => Promise<void
 
 const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 
+/** So many calls that all have become slow. @returns what ends them */
+async function beginSlow(count = bound): Promise<(() => Promise<void>)[]> {
+  const ends = await Promise.all(Array.from({ length: count }, () => begin()));
+  await pass(3_000);
+  return ends;
+}
+
 const crowded = expect.objectContaining({
   code: 'SERVICE_UNAVAILABLE',
   status: 503,
@@ -69,8 +76,7 @@ describe('a call', () => {
     'whose environment crashes is over after %s seconds, and is taken off the list by the next slow one',
     async (seconds, leaseSeconds) => {
       slowCalls = openSlowCalls(table, 'execute-intent', bound, leaseSeconds);
-      for (let count = 0; count < bound; count++) await begin();
-      await pass(3_000);
+      await beginSlow();
       await pass(seconds * 1_000 - 1);
       await expect(begin()).rejects.toEqual(crowded);
       await pass(1_000);
@@ -85,8 +91,7 @@ describe('a call', () => {
 
 describe('an origin', () => {
   test('with as many slow calls as it may have gets no more, until one ends', async () => {
-    const ends = await Promise.all(Array.from({ length: bound }, () => begin()));
-    await pass(3_000);
+    const ends = await beginSlow();
     await expect(begin()).rejects.toEqual(crowded);
     await ends[0]?.();
     await begin();
@@ -96,8 +101,7 @@ describe('an origin', () => {
     ['another origin', intentAt('https://other.example'), 'execute-intent'],
     ['another function', slow, 'mcp'],
   ])('does not keep calls from %s', async (_, intent, name) => {
-    for (let count = 0; count < bound; count++) await begin();
-    await pass(3_000);
+    await beginSlow();
     await begin(intent, openSlowCalls(table, name, bound));
   });
 
@@ -106,8 +110,7 @@ describe('an origin', () => {
   });
 
   test('lists at most twice as many calls, however many become slow at the same time', async () => {
-    const ends = await Promise.all(Array.from({ length: 10 * bound }, () => begin()));
-    await pass(3_000);
+    const ends = await beginSlow(10 * bound);
     expect(await listed()).toBe(2 * bound);
     await Promise.all(ends.slice(0, 9 * bound).map((end) => end()));
     const left = await listed();
@@ -116,8 +119,7 @@ describe('an origin', () => {
   });
 
   test('that was crowded has its calls listed after 300 ms for the next minute', async () => {
-    const ends = await Promise.all(Array.from({ length: bound }, () => begin()));
-    await pass(3_000);
+    const ends = await beginSlow();
     await Promise.all(ends.map((end) => end()));
     const soon = await begin();
     await pass(300);
@@ -139,12 +141,10 @@ describe('a list that cannot be written', () => {
     jest.spyOn(table, 'update').mockImplementation(update);
     const end = await begin();
     await pass(20_000);
-    let isOver = false;
-    void end().then(() => {
-      isOver = true;
-    });
+    const over = jest.fn();
+    void end().then(over);
     await pass(500);
-    expect(isOver).toBe(true);
+    expect(over).toHaveBeenCalled();
   });
 });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import * as z from 'zod';
 import { startInvocations } from '../../../../bin/local/invocations.ts';
@@ -32,9 +32,7 @@ const started = await startInvocations(async (name, event) => {
   const context = { getRemainingTimeInMillis: () => 1_000 } as Context;
   return JSON.stringify(await serve(action, { protocol: 'proto' })(event as APIGatewayProxyEvent, context));
 });
-beforeAll(() => {
-  process.env.AWS_ENDPOINT_URL_LAMBDA = started.endpoint;
-});
+process.env.AWS_ENDPOINT_URL_LAMBDA = started.endpoint;
 afterAll(async () => {
   slow.resolve(ok({}));
   delete process.env.AWS_ENDPOINT_URL_LAMBDA;

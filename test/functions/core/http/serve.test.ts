@@ -118,39 +118,25 @@ describe('query parameters', () => {
   const list = (query: Call['query']) => invoke(steps, 'GET /', { ...(query && { query }) });
   const page = 'must be a whole number from 1 to 1000000000';
 
-  test.each<[Call['query'], object]>([
-    [undefined, { page: 1, page_size: 10 }],
-    [
-      { page: '3', page_size: '100', unknown: 'x' },
-      { page: 3, page_size: 100 },
-    ],
-    [
-      { page: '', page_size: '', skip: '', limit: '', unknown: ['a', 'b'] },
-      { page: 1, page_size: 10 },
-    ],
-  ])('%j', async (query, expected) => {
+  const pageSize = 'must be a whole number from 1 to 100';
+  const use = (name: string) => `is not a parameter of this endpoint: use ${name}, or follow the Link header`;
+
+  test.each<[string, Call['query'], object]>([
+    ['none', undefined, { page: 1, page_size: 10 }],
+    ['known and unknown ones', { page: '3', page_size: '100', unknown: 'x' }, { page: 3, page_size: 100 }],
+    ['empty ones', { page: '', page_size: '', skip: '', limit: '', unknown: ['a', 'b'] }, { page: 1, page_size: 10 }],
+  ])('are read: %s', async (_, query, expected) => {
     expect((await list(query)).body).toEqual(expected);
   });
 
-  test.each<[Call['query'], { path: string; problem: string }[]]>([
-    [{ page: '0' }, [{ path: '/page', problem: page }]],
-    [{ page: '10abc' }, [{ path: '/page', problem: page }]],
-    [
-      { page: '1000000001', page_size: '101' },
-      [
-        { path: '/page', problem: page },
-        { path: '/page_size', problem: 'must be a whole number from 1 to 100' },
-      ],
-    ],
-    [{ page: ['1', '2'] }, [{ path: '/page', problem: 'must be given once' }]],
-    [
-      { limit: '10', skip: ['10', '20'] },
-      [
-        { path: '/skip', problem: 'is not a parameter of this endpoint: use page, or follow the Link header' },
-        { path: '/limit', problem: 'is not a parameter of this endpoint: use page_size, or follow the Link header' },
-      ],
-    ],
-  ])('%j is refused', async (query, issues) => {
+  test.each<[string, Call['query'], Record<string, string>]>([
+    ['zero', { page: '0' }, { '/page': page }],
+    ['a number with more', { page: '10abc' }, { '/page': page }],
+    ['numbers that are too large', { page: '1000000001', page_size: '101' }, { '/page': page, '/page_size': pageSize }],
+    ['one that is sent twice', { page: ['1', '2'] }, { '/page': 'must be given once' }],
+    ['names of other APIs', { limit: '10', skip: ['10', '20'] }, { '/skip': use('page'), '/limit': use('page_size') }],
+  ])('are refused: %s', async (_, query, problems) => {
+    const issues = Object.entries(problems).map(([path, problem]) => ({ path, problem }));
     expect(await list(query)).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER', details: { issues } } } });
   });
 });
@@ -202,25 +188,23 @@ describe('an error', () => {
 });
 
 describe('the log attributes a failure', () => {
+  const code = 'SERVICE_UNAVAILABLE';
+  const answered = (status: number) => ({ details: { upstream_status: status } });
   test.each<[string, Error, object]>([
-    ['to the gate', unavailable('No.'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
-    ['to the gate, which made no call', new CallFailed('late'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
-    [
-      'to an upstream',
-      new CallFailed('resting', new Error('x')).withHeaders({ 'Execution-Id': '1' }),
-      { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' },
-    ],
+    ['to the gate', unavailable('No.'), { level: 'ERROR', code }],
+    ['to the gate, which made no call', new CallFailed('late'), { level: 'ERROR', code }],
+    ['to an upstream', new CallFailed('resting').withHeaders({ 'Execution-Id': '1' }), { level: 'INFO', code, fault: 'upstream' }],
     [
       'to an upstream that answered',
-      new ApiError('SERVICE_UNAVAILABLE', 'No.', { details: { upstream_status: 429 } }).withDetails({ nearest: [] }),
-      { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' },
+      new ApiError(code, 'No.', answered(429)).withDetails({ nearest: [] }),
+      { level: 'INFO', code, fault: 'upstream' },
     ],
-    ['to nobody, if the caller can mend it', new ApiError('NOT_FOUND', 'No.', { details: { upstream_status: 404 } }), { level: 'INFO' }],
+    ['to nobody, if the caller can mend it', new ApiError('NOT_FOUND', 'No.', answered(404)), { level: 'INFO', code: 'NOT_FOUND' }],
   ])('%s', async (_, error, expected) => {
     const lines = captureLog();
     await invoke(() => Promise.reject(error), 'GET /');
     const { level, code, fault } = JSON.parse(lines[0] ?? '');
-    expect({ level, code, fault }).toEqual({ code: 'NOT_FOUND', fault: undefined, ...expected });
+    expect({ level, code, fault }).toEqual({ fault: undefined, ...expected });
   });
 });
 

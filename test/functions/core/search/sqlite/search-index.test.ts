@@ -326,10 +326,8 @@ describe('a question that is a name', () => {
   });
 
   test('is found by a name that holds none of its words', () => {
-    const index = openSearchIndex(':memory:');
-    index.apply([serviceRecord('a', 'A'), intentRecord('a.example:one:v1', 'a', { intent_name: 'Chatroomlists' })]);
+    const index = open(serviceRecord('a', 'A'), intentRecord('a.example:one:v1', 'a', { intent_name: 'Chatroomlists' }));
     expect(search({ query: 'chat room lists', explain: 'true' }, index)).toMatchObject({ total: 1, hits: [{ match: { words: [] } }] });
-    index.close();
   });
 });
 
