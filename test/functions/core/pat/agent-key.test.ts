@@ -12,6 +12,9 @@ const agents = await Promise.all(kinds.map((kind) => makeAgent(kind)));
 const p256 = await makeAgent('P-256');
 const rsa = agents[0] as (typeof agents)[number];
 
+/** The number with a zero byte before it. */
+const longer = (text = '') => Buffer.concat([Buffer.alloc(1), Buffer.from(text, 'base64url')]).toString('base64url');
+
 describe('readAgentKey', () => {
   test.each(agents.flatMap((agent) => keyForms(agent).map(([form, text]) => [agent.kind, form, text, agent] as const)))(
     'reads %s as %s',
@@ -22,9 +25,7 @@ describe('readAgentKey', () => {
   );
 
   test('one key has one thumbprint, however it is encoded', async () => {
-    const { n = '' } = rsa.jwk;
-    const withLeadingZero = Buffer.concat([Buffer.alloc(1), Buffer.from(n, 'base64url')]).toString('base64url');
-    expect((await read(JSON.stringify({ ...rsa.jwk, n: withLeadingZero }))).thumbprint).toBe(rsa.thumbprint);
+    expect((await read(JSON.stringify({ ...rsa.jwk, n: longer(rsa.jwk.n) }))).thumbprint).toBe(rsa.thumbprint);
 
     const { x = '', y = '' } = p256.jwk;
     const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
@@ -40,6 +41,8 @@ describe('readAgentKey', () => {
   const secret = 'must be the public key, but a private key was sent: treat it as leaked, and create a new pair';
   const exponent = 'must be an RSA key with an odd public exponent of 3 to 4294967295';
   const size = 'must be an RSA key of 2048 to 8192 bits';
+  const use = 'must be a key for signatures: its use must be sig or left out';
+  const keyOps = 'must be a key for signatures: its key_ops must contain verify or be left out';
   const json = (edit: object, of = p256.jwk) => JSON.stringify({ ...of, ...edit });
   const shorter = (text = '') => Buffer.from(text, 'base64url').subarray(1).toString('base64url');
   const other = (publicKey: { export(options: { format: 'pem'; type: 'spki' }): string | Buffer }) =>
@@ -74,20 +77,12 @@ describe('readAgentKey', () => {
     ['a symmetric JWK', JSON.stringify({ kty: 'oct', k: 'AAAA' }), secret],
     ['a symmetric JWK without its key', JSON.stringify({ kty: 'oct' }), forms],
     ['a JWK that is an array', '[1]', forms],
-    ['a JWK for encryption', json({ use: 'enc' }), 'must be a key for signatures: its use must be sig or left out'],
-    [
-      'a JWK for deriving',
-      json({ key_ops: ['deriveKey'] }),
-      'must be a key for signatures: its key_ops must contain verify or be left out',
-    ],
+    ['a JWK for encryption', json({ use: 'enc' }), use],
+    ['a JWK for deriving', json({ key_ops: ['deriveKey'] }), keyOps],
     ['a JWK with two kty', `{"kty":"EC",${JSON.stringify(p256.jwk).slice(1)}`, forms],
     ['a point off the curve', json({ y: p256.jwk.x }), forms],
     ['an x of 31 bytes', json({ x: shorter(p256.jwk.x) }), forms],
-    [
-      'an x of 33 bytes',
-      json({ x: Buffer.concat([Buffer.alloc(1), Buffer.from(p256.jwk.x ?? '', 'base64url')]).toString('base64url') }),
-      forms,
-    ],
+    ['an x of 33 bytes', json({ x: longer(p256.jwk.x) }), forms],
     ['an x in another alphabet', json({ x: '!'.repeat(43) }), forms],
     ['an x that is a number', json({ x: 7 }), forms],
     ['P-256 coordinates as P-384', json({ crv: 'P-384' }), forms],

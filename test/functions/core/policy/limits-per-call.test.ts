@@ -20,51 +20,30 @@ const compile = (permission: object[]) =>
   compilePolicy(fillTemplate(parsePolicyTemplate(JSON.stringify({ permission }), address), address), address);
 const ninth = ['/permission/8/constraint/0'];
 
+const ofAll = (count: number) => many(count, (at) => permit(intents, limit(at + 1)));
+const inNamespace = (name: string) => permit(`${intents}?namespace=${name}.example`, limit(60));
+const ofAmount = (...bounds: object[]) => permit(`${intents}/a.example:b:v1`, limit(60), ...bounds);
+const hour = (operator: string, at: number) => on('timeOfDay', `${String(at).padStart(2, '0')}:00`, operator, 'Europe/Berlin');
+const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
+const from = (amount: number) => on('parameters/amount', amount, 'gteq');
+const below = (amount: number) => on('parameters/amount', amount, 'lt');
+
 test.each<[string, object[], string[]]>([
-  ['64 of them', many(64, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), []],
-  ['65 of them', many(65, (at) => permit(`${intents}?namespace=n${at}.example`, limit(60))), ['/permission/64/constraint/0']],
+  ['64 of them', many(64, (at) => inNamespace(`n${at}`)), []],
+  ['65 of them', many(65, (at) => inNamespace(`n${at}`)), ['/permission/64/constraint/0']],
+  ['eight for everything, and one for a namespace', [...ofAll(8), inNamespace('n')], ninth],
   [
-    'eight for everything, and one for a namespace',
-    [...many(8, (at) => permit(intents, limit(at + 1))), permit(`${intents}?namespace=n.example`, limit(60))],
-    ninth,
-  ],
-  [
-    'seven for everything, and one for each of 25 intents',
-    [...many(7, (at) => permit(intents, limit(at + 1))), ...many(25, (at) => permit(`${intents}/a.example:i${at}:v1`, limit(60)))],
+    'seven for everything, one for each of 25 intents',
+    [...ofAll(7), ...many(25, (at) => permit(`${intents}/a.example:i${at}:v1`, limit(60)))],
     [],
   ],
   ['nine tags, which one intent may have', many(9, (at) => permit(intents, limit(60), on('tag', `tag ${at}`))), ninth],
   ['12 tags, too many to try all', many(12, (at) => permit(intents, limit(60), on('tag', `tag ${at}`))), ['/permission/11/constraint/0']],
-  [
-    'five methods, twice',
-    many(10, (at) => permit(intents, limit(at + 1), on('method', ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'][at % 5]))),
-    [],
-  ],
+  ['five methods, twice', many(10, (at) => permit(intents, limit(at + 1), on('method', methods[at % 5]))), []],
   ['32 keys', many(32, (at) => permit(intents, limit(60), on('agentKey', String(at).padStart(43, 'k')))), []],
-  [
-    'bands of an amount that do not meet',
-    many(16, (at) =>
-      permit(`${intents}/a.example:b:v1`, limit(60), on('parameters/amount', at * 10, 'gteq'), on('parameters/amount', at * 10 + 10, 'lt')),
-    ),
-    [],
-  ],
-  [
-    'bands of an amount that all hold',
-    many(9, (at) => permit(`${intents}/a.example:b:v1`, limit(60), on('parameters/amount', at, 'gteq'))),
-    ninth,
-  ],
-  [
-    'hours of a day in a zone',
-    many(12, (at) =>
-      permit(
-        intents,
-        limit(60),
-        on('timeOfDay', `${String(at).padStart(2, '0')}:00`, 'gteq', 'Europe/Berlin'),
-        on('timeOfDay', `${String(at + 1).padStart(2, '0')}:00`, 'lt', 'Europe/Berlin'),
-      ),
-    ),
-    [],
-  ],
+  ['bands of an amount that do not meet', many(16, (at) => ofAmount(from(at * 10), below(at * 10 + 10))), []],
+  ['bands of an amount that all hold', many(9, (at) => ofAmount(from(at))), ninth],
+  ['hours of a day in a zone', many(12, (at) => permit(intents, limit(60), hour('gteq', at), hour('lt', at + 1))), []],
   ['days of the week with two limits each', many(14, (at) => permit(intents, limit(at + 1), on('dayOfWeek', days[at % 7]))), []],
   ['nine of one day', many(9, (at) => permit(intents, limit(at + 1), on('dayOfWeek', 'monday'))), ninth],
 ])('%s', (_, permission, expected) => {

@@ -142,7 +142,10 @@ test.each(['commas', 'spaces', 'pipes', 'brackets'] as const)('an empty list or 
 });
 
 describe('what carries a parameter', () => {
-  const post = { method: 'POST', url: `${origin}/a`, contentType: 'application/json' };
+  const url = `${origin}/a`;
+  const post = { method: 'POST', url, contentType: 'application/json' };
+  const whole = { body: 'all' };
+  const csv = 'a,b\n1,"ä"\n';
   const merge = 'application/merge-patch+json';
   test.each<[string, Partial<IntentEndpoint>, Record<string, Partial<Parameter>>, Record<string, unknown>, object]>([
     [
@@ -150,15 +153,9 @@ describe('what carries a parameter', () => {
       {},
       { $top: { in: 'query' }, ids: { in: 'query' }, name: {} },
       { $top: 1, ids: [1, 2], name: 'x' },
-      { ...post, url: `${origin}/a?%24top=1&ids=1&ids=2`, body: '{"name":"x"}' },
+      { ...post, url: `${url}?%24top=1&ids=1&ids=2`, body: '{"name":"x"}' },
     ],
-    [
-      'a list as the whole body',
-      { body: 'all' },
-      { all: {}, page: {} },
-      { all: [1], page: 2 },
-      { ...post, url: `${origin}/a?page=2`, body: '[1]' },
-    ],
+    ['a list as the whole body', whole, { all: {}, page: {} }, { all: [1], page: 2 }, { ...post, url: `${url}?page=2`, body: '[1]' }],
     [
       'an object as the whole body of a PATCH',
       { method: 'PATCH', content_type: merge, body: 'all' },
@@ -166,15 +163,9 @@ describe('what carries a parameter', () => {
       { all: { a: null } },
       { ...post, method: 'PATCH', contentType: merge, body: '{"a":null}' },
     ],
-    ['null as the whole body', { body: 'all' }, { all: {} }, { all: null }, { ...post, body: 'null' }],
-    ['a whole body that is not given', { body: 'all' }, { all: {} }, {}, { method: 'POST', url: `${origin}/a` }],
-    [
-      'a text as the whole body',
-      { content_type: 'text/csv', body: 'all' },
-      { all: {} },
-      { all: 'a,b\n1,"ä"\n' },
-      { ...post, contentType: 'text/csv', body: 'a,b\n1,"ä"\n' },
-    ],
+    ['null as the whole body', whole, { all: {} }, { all: null }, { ...post, body: 'null' }],
+    ['a whole body that is not given', whole, { all: {} }, {}, { method: 'POST', url }],
+    ['a text', { ...whole, content_type: 'text/csv' }, { all: {} }, { all: csv }, { ...post, contentType: 'text/csv', body: csv }],
     [
       'an object as a whole form',
       { content_type: form, body: 'all' },
@@ -189,8 +180,8 @@ describe('what carries a parameter', () => {
       { ids: [1], force: true },
       { ...post, method: 'DELETE', url: `${origin}/a?force=true`, body: '{"ids":[1]}' },
     ],
-    ['the body of a DELETE that has none', { method: 'DELETE' }, { ids: { in: 'body' } }, {}, { method: 'DELETE', url: `${origin}/a` }],
-    ['no body', { body: null }, {}, {}, { method: 'POST', url: `${origin}/a` }],
+    ['the body of a DELETE that has none', { method: 'DELETE' }, { ids: { in: 'body' } }, {}, { method: 'DELETE', url }],
+    ['no body', { body: null }, {}, {}, { method: 'POST', url }],
   ])('%s', (_, endpoint, declared, values, request) => {
     expect(buildCall(endpoint, declared, values)).toEqual(request);
   });
