@@ -31,6 +31,8 @@ const permit = (more: object) => ({ permission: [{ ...execute(intents), ...more 
 const compile = (members: Partial<Policy>) => compilePolicy(policyOf(baseUrl, members), baseUrl, billing);
 const problemsOf = (members: Partial<Policy>) => issuesIn(() => compile(members));
 
+const inA = namespace('a.example');
+const limitedTo = (rate: number, period: number) => ({ ...all, lmt: { rate, period } });
 const all = { scope: ['*:*:*:execute'], prohibited: [] };
 
 describe('compilePolicy', () => {
@@ -55,7 +57,7 @@ describe('compilePolicy', () => {
     ],
     [
       'what another permission covers once',
-      { permission: [execute(one), execute(namespace('a.example')), execute(namespace('a.example'))] },
+      { permission: [execute(one), execute(inA), execute(inA)] },
       { scope: ['a.example:*:*:execute'], prohibited: [] },
     ],
     [
@@ -63,20 +65,12 @@ describe('compilePolicy', () => {
       { permission: [execute(one), execute(`${intents}/b.example:x:v1`)], prohibition: [execute(namespace('A.example'))] },
       { scope: ['b.example:x:v1:execute'], prohibited: ['A.example:*:*:execute'] },
     ],
-    [
-      'a limit that is stated as a prohibition of more',
-      { ...permit({}), prohibition: [execute(intents, [rate(5, 'hour', 'gt')])] },
-      { ...all, lmt: { rate: 5, period: 3600 } },
-    ],
-    [
-      'no limit of everything if only a part is limited',
-      { permission: [execute(intents), execute(namespace('a.example'), [rate(5, 'day')])] },
-      all,
-    ],
+    ['a prohibition of more as a limit', { ...permit({}), prohibition: [execute(intents, [rate(5, 'hour', 'gt')])] }, limitedTo(5, 3_600)],
+    ['no limit of everything if only a part is limited', { permission: [execute(intents), execute(inA, [rate(5, 'day')])] }, all],
     [
       'the limit of everything, not the tighter one of a part',
-      { permission: [execute(intents, [rate(60, 'minute')]), execute(namespace('a.example'), [rate(5, 'day')])] },
-      { ...all, lmt: { rate: 60, period: 60 } },
+      { permission: [execute(intents, [rate(60, 'minute')]), execute(inA, [rate(5, 'day')])] },
+      limitedTo(60, 60),
     ],
     ['a prohibition with a condition in the rules alone', { ...permit({}), prohibition: [execute(intents, [on('amount', 'gt', 5)])] }, all],
     ['billing of a duty to pay', permit({ duty: [pay({ timeInterval: 'P1M' })] }), { ...all, bil: billing }],
@@ -85,7 +79,7 @@ describe('compilePolicy', () => {
       ([unit, period]): [string, Partial<Policy>, Omit<CompiledPolicy, 'rules'>] => [
         `the unit ${unit}`,
         permit({ constraint: [rate(7, unit)] }),
-        { ...all, lmt: { rate: 7, period } },
+        limitedTo(7, period),
       ],
     ),
   ])('grants %s', (_, members, expected) => {

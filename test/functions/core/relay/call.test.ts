@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { type ConnectedCall, openRelay, type RelayOptions, type Resend } from '../../../../functions/core/relay/call.ts';
 import type { UnusableBody } from '../../../../functions/core/relay/content-coding.ts';
@@ -29,14 +29,13 @@ const execution = (url: string, more: Partial<UpstreamCall> = {}): UpstreamCall 
 });
 
 /** Credentials that cannot be read. */
-const unreadable: RelayOptions['credentials'] = {
-  read: () => Promise.reject(unavailable('The credentials cannot be reached.')),
-};
+const unreadable: RelayOptions['credentials'] = { read: () => Promise.reject(unavailable('The credentials cannot be reached.')) };
 const credential = { headers: [], query: [], origins: ['https://api.world.example'], version: '1', set_at: 1 };
 const withCredential = { service_id: 'service-1', service_url: 'https://api.world.example', credential };
 
-const opened: { stop?: () => unknown; close?: () => unknown }[] = [];
-const keep = <T extends { stop?: () => unknown; close?: () => unknown }>(part: T): T => {
+type Part = { stop?: () => unknown; close?: () => unknown };
+const opened: Part[] = [];
+const keep = <T extends Part>(part: T): T => {
   opened.push(part);
   return part;
 };
@@ -137,11 +136,10 @@ describe('a call', () => {
   });
 
   test('is not made without the credential that it needs', async () => {
-    const sockets = watchSockets();
+    const sockets = keep(watchSockets());
     const call = execution('https://api.world.example/countries', { service: withCredential });
     await expectFailure(relay({ rules: production }).call(call), 'no_credential');
     expect(sockets.opened()).toBe(0);
-    sockets.stop();
   });
 
   test('is not made if it is dropped once the upstream is connected', async () => {
@@ -171,18 +169,13 @@ describe('a call', () => {
     const values = { headers: {}, query: { key: '1' } };
     const credentials = { read: async () => ({ ...values, origins: [new URL(url).origin], next: { ...values, query: { key: '2' } } }) };
     const service = { ...withCredential, credential: { ...credential, origins: [new URL(url).origin] } };
-    const learnt: boolean[] = [];
-    const breaker = {
-      secondsToWait: () => 0,
-      record: (_: string, hasAnswered: boolean) => void learnt.push(hasAnswered),
-      release: () => {},
-    };
+    const breaker = { secondsToWait: () => 0, record: jest.fn(), release: () => {} };
     const { connect } = relay({ credentials, breaker, trustedCertificate: certificate.cert });
     const connected = await connect(execution(url, { service, deadlineMs: 700 }));
     const resend = await resendOf(connected);
     await pause(800);
     await expectFailure(resend.send(), 'late');
-    expect([upstream.seen.length, learnt]).toEqual([1, []]);
+    expect([upstream.seen.length, breaker.record.mock.calls]).toEqual([1, []]);
     expect(resend.giveUp()).toMatchObject({ status: 401 });
   });
 
@@ -297,13 +290,9 @@ describe('egress', () => {
   const refused = ['http://upstream.example/', 'https://upstream.example:8443/', 'https://127.0.0.1/', 'ftp://upstream.example/'];
   test.each([...refused, 'https://gate.example/api/intents/execute'])('%s is not even resolved', async (url) => {
     const sockets = keep(watchSockets());
-    let resolved = 0;
-    const resolve = async () => {
-      resolved++;
-      return [];
-    };
+    const resolve = jest.fn(async () => []);
     await expectFailure(relay({ rules: production, resolve }).call(execution(url)), 'refused_address');
-    expect([resolved, sockets.opened()]).toEqual([0, 0]);
+    expect([resolve.mock.calls.length, sockets.opened()]).toEqual([0, 0]);
   });
 
   test('a refused address is refused the sixth time too', async () => {
@@ -318,14 +307,11 @@ describe('egress', () => {
 
   test('a name is resolved once for each connection, which uses the checked addresses', async () => {
     const upstream = keep(await startOk());
-    const answers = ['127.0.0.1', '127.0.0.2'];
-    const asked: string[] = [];
-    const resolve = async (hostname: string) => {
-      asked.push(hostname);
-      return [{ address: answers[asked.length - 1] ?? '', family: 4 }];
-    };
+    const resolve = jest.fn(async (_: string) => [{ address: '127.0.0.2', family: 4 }]);
+    resolve.mockResolvedValueOnce([{ address: '127.0.0.1', family: 4 }]);
     await relay({ resolve }).call(execution(`http://rebinding.example:${upstream.port}/`));
-    expect([asked, upstream.seen.length]).toEqual([['rebinding.example'], 1]);
+    expect(resolve.mock.calls.map(([hostname]) => hostname)).toEqual(['rebinding.example']);
+    expect(upstream.seen).toHaveLength(1);
   });
 });
 

@@ -12,7 +12,9 @@ const listing = { ...common, query: { bool: { filter: [standing] } }, sort: [{ u
 const begins = (field: string, word: string) => ({ prefix: { [`exact_${field}`]: word } });
 const every = (...filter: object[]) => ({ bool: { filter } });
 
-const gitHub = [begins('service_name', 'github'), every(begins('service_name', 'git'), begins('service_name', 'hub'))];
+const weather = [named('whatistheweatherinlodz'), word('weather'), word('lodz')];
+const splitName = every(begins('service_name', 'git'), begins('service_name', 'hub'));
+const gitHub = { bool: { should: [begins('service_name', 'github'), splitName], minimum_should_match: 1 } };
 
 test.each<[string, Record<string, string>, object]>([
   ['nothing asked', {}, listing],
@@ -21,9 +23,7 @@ test.each<[string, Record<string, string>, object]>([
     { query: 'What is the weather in Łódź?' },
     {
       ...common,
-      query: {
-        bool: { filter: [standing], should: [named('whatistheweatherinlodz'), word('weather'), word('lodz')], minimum_should_match: 1 },
-      },
+      query: { bool: { filter: [standing], should: weather, minimum_should_match: 1 } },
       sort: [{ _score: 'desc' }, { uid: 'asc' }],
     },
   ],
@@ -42,11 +42,7 @@ test.each<[string, Record<string, string>, object]>([
       ),
     },
   ],
-  [
-    'camelCase in a filter',
-    { service_name: 'GitHub' },
-    { ...listing, query: every(every({ bool: { should: gitHub, minimum_should_match: 1 } }), standing) },
-  ],
+  ['camelCase in a filter', { service_name: 'GitHub' }, { ...listing, query: every(every(gitHub), standing) }],
   ['a page', { page: '3', page_size: '20' }, { ...listing, size: 20, from: 40 }],
   ['what follows a uid', { page: '2000', after: 'a.example:b:v1' }, { ...listing, from: undefined, search_after: ['a.example:b:v1'] }],
 ])('%s', (_, query, body) => {
