@@ -11,7 +11,7 @@ import { digestedMembers, digestIntent } from '../../schemas/intent-digest.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, execute, newAgent, obtainPat, post } from '../support/gate.ts';
 import type { Answer } from '../support/invoke.ts';
-import { intentOf, serviceNamed } from '../support/records.ts';
+import { intentOf } from '../support/records.ts';
 
 let steps: Action;
 let agent: Agent;
@@ -224,16 +224,6 @@ describe('refuses, and calls no upstream:', () => {
       message: 'The intent is deprecated and no longer executed. Execute details.successor instead.',
       details: { successor: uid(10) },
     });
-  });
-
-  test('an intent whose service has just been deleted, on an instance that had cached it', async () => {
-    const doomed = await gate.services.create(serviceNamed(`Doomed ${slug}`));
-    await gate.intents.create(doomed.service_id, intentOf(uid(), { endpoint: endpointAt() }));
-    expect(await run()).toMatchObject({ status: 200 });
-    await gate.services.remove(doomed.service_id, anyRevision);
-    upstream.seen.length = 0;
-    expect(await run()).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
-    expect(upstream.seen).toEqual([]);
   });
 
   test('a revoked PAT, while one that is issued afterwards passes', async () => {
