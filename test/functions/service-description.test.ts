@@ -1,9 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openIntents } from '../../functions/core/registry/intents.ts';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
-import { openServices } from '../../functions/core/registry/services.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction as createOwn } from '../../functions/get-own-description.ts';
@@ -12,16 +10,16 @@ import { type IntentInput, toIntentDetails } from '../../schemas/intent.ts';
 import { ownDescription, serviceDescription } from '../../schemas/service-description.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { startTable, type TestTable } from '../support/table.ts';
+import { refusals, startRegistry } from '../support/registry.ts';
+
+type Registry = Awaited<ReturnType<typeof startRegistry>>;
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const signingKeys = { current: async () => ({ kid: 'first', key: publicKey }) };
 const pem = publicKey.export({ format: 'pem', type: 'spki' });
 
 describe('the description of a service', () => {
-  let started: TestTable;
-  let services: ReturnType<typeof openServices>;
-  let intents: ReturnType<typeof openIntents>;
+  let registry: Registry;
   let serviceId: string;
   const registered: IntentInput[] = [
     intentOf('tides.example:high:v1', { deprecated: true }),
@@ -36,17 +34,16 @@ describe('the description of a service', () => {
   const shown = registered.map((intent) => ({ ...toIntentDetails(intent, 'Tides'), ...(intent.deprecated && { deprecated: true }) }));
 
   beforeAll(async () => {
-    started = await startTable();
-    services = openServices(started.table);
-    intents = openIntents(started.table);
-    serviceId = (await services.create({ ...serviceNamed('Tides'), ...addresses, policy_url: 'https://sea.example/policy' })).service_id;
-    for (const intent of registered) await intents.create(serviceId, intent);
+    registry = await startRegistry();
+    serviceId = (await registry.services.create({ ...serviceNamed('Tides'), ...addresses, policy_url: 'https://sea.example/policy' }))
+      .service_id;
+    for (const intent of registered) await registry.intents.create(serviceId, intent);
   });
-  afterAll(() => started.stop());
+  afterAll(() => registry.stop());
 
   const ask = (query: Record<string, string> = {}, service_id = serviceId): Promise<Answer> =>
     invoke(
-      createAction({ services, intents, listIntents: (...page) => listIntents(started.table, ...page), signingKeys, protocol: 'proto' }),
+      createAction({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page), signingKeys, protocol: 'proto' }),
       'GET /api/services/{service_id}/description',
       { path: { service_id }, query },
     );
@@ -79,17 +76,12 @@ describe('the description of a service', () => {
   });
 
   test('exists only for registered services', async () => {
-    expect(refusalOf(await ask({}, '01ARZ3NDEKTSV4RRFFQ69G5FAV'))).toEqual({
-      status: 404,
-      code: 'NOT_FOUND',
-      message: 'No service has this service_id. Register it with POST /api/services, or check the id.',
-      details: {},
-    });
+    expect(refusalOf(await ask({}, '01ARZ3NDEKTSV4RRFFQ69G5FAV'))).toEqual(refusals.noSuchService);
   });
 });
 
 describe('the description of the gate', () => {
-  let started: TestTable;
+  let registry: Registry;
   let engine: SearchEngine;
   const registered = ['b.example:two:v1', 'a.example:three:v1', 'a.example:one:v1'].map((uid) => intentOf(uid, { tags: ['sea'] }));
   const shown = (['a.example:one:v1', 'a.example:three:v1', 'b.example:two:v1'] as const).map((uid) =>
@@ -97,10 +89,9 @@ describe('the description of the gate', () => {
   );
 
   beforeAll(async () => {
-    started = await startTable();
-    engine = openSqliteEngine(openRegistry(started.table));
-    const services = openServices(started.table);
-    const intents = openIntents(started.table);
+    registry = await startRegistry();
+    engine = openSqliteEngine(openRegistry(registry.table));
+    const { services, intents } = registry;
     for (const name of ['A', 'B', 'Gone']) {
       const { service_id } = await services.create(serviceNamed(name));
       for (const intent of registered.filter(({ intent_uid }) => intent_uid.startsWith(name.toLowerCase()))) {
@@ -118,7 +109,7 @@ describe('the description of the gate', () => {
   });
   afterAll(async () => {
     await engine.close();
-    await started.stop();
+    await registry.stop();
   });
 
   const ask = (query: Record<string, string> = {}, protocol = 'proto') =>
