@@ -2,37 +2,27 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
-import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
-import { openServices } from '../../functions/core/registry/services.ts';
 import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction } from '../../functions/search-intents.ts';
 import { briefPage, cataloguePage, intentPage, toIntentDetails } from '../../schemas/intent.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { startTable, type TestTable } from '../support/table.ts';
+import { startRegistry } from '../support/registry.ts';
+import { startTable } from '../support/table.ts';
 
 const anyway = () => true;
 const path = '/api/intents/search';
 const findPolicy = openPolicy(loadPolicyTemplate());
 
-let started: TestTable;
-let engines: SearchEngine[];
-let services: ReturnType<typeof openServices>;
-let intents: ReturnType<typeof openIntents>;
-
-beforeAll(async () => {
-  started = await startTable();
-  const registry = openRegistry(started.table);
-  engines = [openSqliteEngine(registry), openSqliteEngine(registry)];
-  services = openServices(started.table);
-  intents = openIntents(started.table);
-});
+const registry = await startRegistry();
+const { services, intents } = registry;
+const engines: SearchEngine[] = [1, 2].map(() => openSqliteEngine(openRegistry(registry.table)));
 
 afterAll(async () => {
   await Promise.all(engines.map((engine) => engine.close()));
-  await started.stop();
+  await registry.stop();
 });
 
 const ask = (query: Record<string, string | string[]> = {}, engine = engines[0] as SearchEngine, headers = {}): Promise<Answer> =>
@@ -142,9 +132,9 @@ describe('the next search, from any instance,', () => {
 
   test('sends one query to the table if nothing has changed', async () => {
     await find({});
-    started.operations.length = 0;
+    registry.operations.length = 0;
     await ask();
-    expect(started.operations).toEqual(['Query']);
+    expect(registry.operations).toEqual(['Query']);
   });
 });
 
