@@ -59,7 +59,7 @@ const racedMessages = (again: string) => ({
  */
 export async function applyChanges(context: RegistryContext, changes: ServiceChanges, isPruning: boolean): Promise<Applied> {
   const { api, terminal } = context;
-  const serviceId = await saveService(context, changes);
+  const { serviceId, isNew } = await saveService(context, changes);
   const failed: Failed[] = changes.foreign.map((uid) => ({ intent_uid: uid, message: foreignMessage, issues: [] }));
   const applied: Applied = { service_id: serviceId, created: 0, updated: 0, removed: 0, failed };
   if (changes.service.kind === 'update') applied.service_changed = changedMembers(changes);
@@ -105,36 +105,51 @@ export async function applyChanges(context: RegistryContext, changes: ServiceCha
     const done = `${made} of ${steps.length} changes to ${changes.name} were made${failures > 0 ? `, ${failures} failed` : ''}`;
     throw new CliFailure('interrupted', `Stopped: ${done}, ${left} remain. Run the same command again to finish.`);
   }
-  if (changes.serviceId === undefined && failed.length > 0 && applied.created === 0) {
-    await api.call('DELETE', servicePath(serviceId), { isAdmin: true });
-    applied.service_id = undefined;
-  }
+  if (isNew && failed.length > 0 && applied.created === 0 && (await removeIfEmpty(context, serviceId))) applied.service_id = undefined;
   failed.sort((left, right) => (left.intent_uid < right.intent_uid ? -1 : 1));
   return applied;
 }
 
-async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges): Promise<string> {
+/** @returns whether the service is gone. It stays if someone else has added intents, or if it cannot be deleted. */
+async function removeIfEmpty({ api }: RegistryContext, serviceId: string): Promise<boolean> {
+  try {
+    if ((await listAllIntents(api, serviceId)).length > 0) return false;
+    await api.call('DELETE', servicePath(serviceId), { isAdmin: true });
+    return true;
+  } catch (error) {
+    return error instanceof Refusal && error.status === 404;
+  }
+}
+
+interface Saved {
+  serviceId: string;
+  /** created by this very request */
+  isNew: boolean;
+}
+
+async function saveService(context: RegistryContext, { serviceId, service }: ServiceChanges): Promise<Saved> {
   const { api } = context;
   const { kind, input, etag } = service;
   if (serviceId === undefined) return createService(context, input);
   if (kind === 'update')
     await api.call('PUT', servicePath(serviceId), { body: input, isAdmin: true, headers: { 'If-Match': etag ?? '*' } });
-  return serviceId;
+  return { serviceId, isNew: false };
 }
 
 /**
  * Never changes a service that the plan has not shown. A service without intents that equals the input counts as created by an earlier attempt whose
  * response was lost.
  */
-async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput): Promise<string> {
+async function createService({ api, again = runAgain }: RegistryContext, input: ServiceInput): Promise<Saved> {
   try {
-    return readAnswer(savedService, await api.call('POST', '/api/services', { body: input, isAdmin: true })).service_id;
+    const answer = await api.call('POST', '/api/services', { body: input, isAdmin: true });
+    return { serviceId: readAnswer(savedService, answer).service_id, isNew: true };
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;
     const found = await findServiceByName(api, input.service_name);
     if (found && findDifferences(normalizeService(found.record), normalizeService(input)).length === 0) {
       const intents = await listAllIntents(api, found.record.service_id);
-      if (intents.length === 0) return found.record.service_id;
+      if (intents.length === 0) return { serviceId: found.record.service_id, isNew: false };
     }
     throw new Refusal({ ...error, message: takenMessage(again) });
   }

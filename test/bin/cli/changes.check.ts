@@ -12,6 +12,7 @@ import { keys } from '../../../functions/core/table/keys.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
 import { applyChanges } from '../../../registry/apply.ts';
 import { compareService } from '../../../registry/compare.ts';
+import { findServiceByName, servicePath } from '../../../registry/read.ts';
 import type { LogEntry } from '../../../schemas/changes.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
 import { intentOf } from '../../support/records.ts';
@@ -139,6 +140,44 @@ describe('intents are changed in batches', () => {
       status: 409,
       message: expect.stringMatching(/^Another service has taken/),
     });
+  });
+
+  test('and a new service goes again if all its intents fail, unless it is of someone else or has other intents by then', async () => {
+    await make(wantedOf('first', [intentAt('first', 1)]));
+    const foreign = (name: string) => wantedOf(name, [intentAt(name, 1, { intent_uid: 'first.example:act-001:v1' })]);
+    const isThere = async (name: string) => (await findServiceByName(context().api, name)) !== undefined;
+    const interposing = (verb: string, path: RegExp, act: () => Promise<unknown>): Api => {
+      const { api } = context();
+      let hasActed = false;
+      const call: Api['call'] = async (method, sentTo, options) => {
+        if (!hasActed && method === verb && path.test(sentTo)) {
+          hasActed = true;
+          await act();
+        }
+        return api.call(method, sentTo, options);
+      };
+      return { ...api, call };
+    };
+    const applyWith = async (api: Api, name: string) => applyChanges(contextOf(api), await compare(foreign(name)), false);
+
+    expect(await applyWith(context().api, 'none')).toMatchObject({ service_id: undefined, created: 0, failed: [{}] });
+    expect(await isThere('none')).toBe(false);
+
+    const { api } = context();
+    const create = () => api.call('POST', '/api/services', { body: foreign('theirs').service, isAdmin: true });
+    expect(await applyWith(interposing('POST', /services$/, create), 'theirs')).toMatchObject({
+      service_id: expect.any(String),
+      failed: [{}],
+    });
+    expect(await isThere('theirs')).toBe(true);
+
+    const add = async () => make(wantedOf('shared', [intentAt('shared', 2)]));
+    expect(await applyWith(interposing('POST', /changes$/, add), 'shared')).toMatchObject({ service_id: expect.any(String), failed: [{}] });
+    expect(await isThere('shared')).toBe(true);
+
+    const remove = async () =>
+      api.call('DELETE', servicePath((await findServiceByName(api, 'gone'))?.record.service_id ?? ''), { isAdmin: true });
+    expect(await applyWith(interposing('DELETE', /services/, remove), 'gone')).toMatchObject({ service_id: undefined, failed: [{}] });
   });
 
   test('and nothing is overwritten or removed that somebody has changed since it was compared', async () => {
