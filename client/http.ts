@@ -184,7 +184,7 @@ export function openHttp(options: HttpOptions): Http {
       const reason = failure instanceof Refusal ? failure.details.reason : undefined;
       const isUnavailable = status === 503 && reason !== 'paused';
       if (status === 429) {
-        const ms = requestedMs ?? pauseMs(++refusals);
+        const ms = Math.max(requestedMs ?? pauseMs(++refusals), firstPauseMs);
         // a full queue of deferred calls does not block other calls
         if (intentUid !== undefined && reason !== 'waiting_calls') noteWait(intentUid, ms);
         await wait(ms, new RateLimited(ms, failure));

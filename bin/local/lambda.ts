@@ -55,6 +55,7 @@ interface Run {
 interface Waiting {
   definition: FunctionDefinition;
   resolve(environment: Environment): void;
+  reject(error: unknown): void;
 }
 
 /**
@@ -76,7 +77,6 @@ export function openLambdas(options: LambdaOptions = {}) {
     idleSinceMs.delete(environment);
   };
   const start = (definition: FunctionDefinition): Environment => {
-    threads++;
     const environment = startEnvironment(definition, options, {
       onEnd: () => forget(environment),
       onExit: () => {
@@ -84,6 +84,7 @@ export function openLambdas(options: LambdaOptions = {}) {
         dispatch();
       },
     });
+    threads++;
     all.add(environment);
     return environment;
   };
@@ -101,20 +102,24 @@ export function openLambdas(options: LambdaOptions = {}) {
     let exiting = threads - all.size;
     const withoutEnvironment = new Set<string>();
     for (const entry of waiting) {
-      const { definition, resolve } = entry;
+      const { definition, resolve, reject } = entry;
       if (withoutEnvironment.has(definition.name)) continue;
       const own = environmentsOf(definition.name);
       const canStart = own.length < maxOfOne && threads < maxOfAll;
-      const environment = own.findLast((one) => idleSinceMs.delete(one)) ?? (canStart ? start(definition) : undefined);
-      if (environment) {
+      const idle = own.findLast((environment) => idleSinceMs.delete(environment));
+      if (idle || canStart) {
         waiting.delete(entry);
-        resolve(environment);
+        try {
+          resolve(idle ?? start(definition));
+        } catch (error) {
+          reject(error);
+        }
         continue;
       }
       withoutEnvironment.add(definition.name);
       if (own.length >= maxOfOne || exiting-- > 0) continue;
       // A second environment must not evict one that is about to be used, or functions would keep evicting each other's.
-      const oldest = idleSinceMs.keys().find((idle) => own.length === 0 || !isWanted(idle));
+      const oldest = idleSinceMs.keys().find((environment) => own.length === 0 || !isWanted(environment));
       if (oldest) retire(oldest);
     }
   };
@@ -122,7 +127,7 @@ export function openLambdas(options: LambdaOptions = {}) {
   /** @throws LambdaThrottled */
   const acquire = (definition: FunctionDefinition): Promise<Environment> => {
     const { promise, resolve, reject } = Promise.withResolvers<Environment>();
-    const entry: Waiting = { definition, resolve };
+    const entry: Waiting = { definition, resolve, reject };
     waiting.add(entry);
     dispatch();
     if (!waiting.has(entry)) return promise;

@@ -144,7 +144,8 @@ function fitFormMember(input: Input, form: Form, contentType: IntentEndpoint['co
 /** Leaves out types that parts have or mean anyway, and notes those that cannot be chosen from. */
 function withContentType(input: Input, { contentType }: Node, path: string, addNote: AddNote): Input {
   const type = mainType(contentType);
-  if (['', 'text/plain', octets, json].includes(type)) return input;
+  const implied = isBinary(input.facts, { contentType }) ? ['', octets] : ['', 'text/plain', octets, json];
+  if (implied.includes(type)) return input;
   const isOne = parameter.shape.content_type.safeParse(type).success && !text(contentType)?.includes(',');
   if (isOne && (isJsonType(type) || !hasObjects(input.facts))) return { ...input, contentType: type };
   addNote(path, `the parameter ${input.name} is not sent as ${text(contentType)}, because its part has one type, and an object is JSON`);

@@ -14,7 +14,8 @@ export function makeService(given: ServiceText, headers: Record<string, string>,
   for (const member of addresses) {
     const address = given[member];
     if (address === undefined) continue;
-    if (serviceInput.shape[member].safeParse(address).success) service[member] = address;
+    const parsed = serviceInput.shape[member].safeParse(address);
+    if (parsed.success) service[member] = parsed.data;
     else addNote(path, `${member} was left out: the document gives no absolute http or https address for it`);
   }
   if (Object.keys(headers).length > 0) service.headers = headers;

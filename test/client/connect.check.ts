@@ -370,6 +370,14 @@ describe('the rate limit', () => {
     expect(service.count(`POST ${executePath}`)).toBe(1);
   });
 
+  test('is waited for in pauses that add up, even if Retry-After is always 0', async () => {
+    const refuse = () =>
+      Response.json({ error: { code: 'TOO_MANY_REQUESTS', message: 'm', details: {} } }, { status: 429, headers: { 'Retry-After': '0' } });
+    service.faults[executePath] = Array.from({ length: 9 }, refuse);
+    await expect(run(await open({ maxWaitMs: 1_000 }))).rejects.toThrow(RateLimited);
+    expect(service.count(`POST ${executePath}`)).toBe(5);
+  });
+
   test('of one intent keeps nobody from executing another', async () => {
     const template = policyWithRate(60);
     const target = `{base_url}/api/intents/${uid}`;

@@ -136,6 +136,13 @@ def agent(**options):
 
 
 words["lag"] = 0
+script[:] = ["used up"] * 9
+sent = len(seen)
+try:
+    agent(on_policy=lambda *_: True, max_wait=1).execute("a:b:v1", {})
+except intent_gate.RateLimited:
+    print("always used up:", len(seen) - sent)
+
 for name, impatient in {
     "declined": agent(on_policy=lambda *_: False),
     "used up": agent(on_policy=lambda *_: True, max_wait=-1),

@@ -233,6 +233,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'a date: True',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',
+      'always used up: 5',
       'declined: PolicyDeclined POLICY_DECLINED None',
       'used up: RateLimited TOO_MANY_REQUESTS 0',
       'refused: Refusal FORBIDDEN None',

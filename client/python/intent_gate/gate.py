@@ -317,7 +317,7 @@ class IntentGate:
             seconds, reason = error.retry_after_seconds, error.details.get("reason")
             if status == 429:
                 seconds = 1 if seconds is None else seconds
-                wait(seconds, RateLimited(seconds, error.details))
+                wait(max(seconds, 0.25), RateLimited(seconds, error.details))
             elif (status == 503 and reason != "paused") or (status == 504 and intent_uid is None) or reason == "running":
                 failures += 1
                 if failures >= self._max_attempts:

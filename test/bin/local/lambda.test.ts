@@ -111,6 +111,14 @@ describe('openLambdas', () => {
     expect(new Set(threads).size).toBeGreaterThan(1);
   });
 
+  test('an environment that cannot be started fails its invocation alone', async () => {
+    const lambda = open('return 1', { maxOfAll: 1, maxOfOne: 1 });
+    rmSync(lambda.scratch, { recursive: true });
+    for (let attempt = 0; attempt < 2; attempt++) await expect(lambda.invoke({})).rejects.toMatchObject({ code: 'ENOENT' });
+    mkdirSync(lambda.scratch);
+    expect(await lambda.invoke({})).toBe(1);
+  });
+
   test('invocations are served in the order of their arrival, whichever function they are of', async () => {
     const lambda = open('await new Promise((resolve) => setTimeout(resolve, 20)); return ++count', { maxOfAll: 1 });
     const counts = await Promise.all(['a', 'a', 'b', 'a'].map((name) => lambda.invoke({}, name)));

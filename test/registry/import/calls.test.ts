@@ -158,7 +158,7 @@ describe('a call is what the document prescribes', () => {
 
   test('a multipart form as a reader of forms reads it', async () => {
     const file = Buffer.from('é\0\r\n').toString('base64');
-    const typed = { photo: file, pages: ['<a/>', '<b/>'], shape: { lat: 2 } };
+    const typed = { photo: file, notes: file, pages: ['<a/>', '<b/>'], shape: { lat: 2 } };
     const { headers, body } = await execute('multipart', { title: 'a "b"\r\n--c', tags: ['x', 'y'], meta: { lat: 1 }, file, ...typed });
     const read = await new Response(body, { headers: { 'content-type': headers['content-type'] ?? '' } }).formData();
     const entries = await Promise.all(
@@ -171,6 +171,7 @@ describe('a call is what the document prescribes', () => {
       ['meta', '{"lat":1}'],
       ['file', 'é\0\r\n'],
       ['photo', 'é\0\r\n'],
+      ['notes', 'é\0\r\n'],
       ['pages', '<a/>'],
       ['pages', '<b/>'],
       ['shape', '{"lat":2}'],
@@ -180,6 +181,7 @@ describe('a call is what the document prescribes', () => {
       'meta application/json',
       'file application/octet-stream',
       'photo image/png',
+      'notes text/plain',
       'pages application/xml',
       'pages application/xml',
       'shape application/geo+json',
