@@ -15,6 +15,15 @@ export function parseJson(text: string): unknown {
   );
 }
 
+const { rawJSON } = JSON as { rawJSON?(text: string): unknown };
+
+/** Parses JSON so that `JSON.stringify` writes every number as it was. Before Node 22, numbers beyond double precision are rounded. */
+export const parseForwarded = (text: string): unknown => {
+  const keep = (_: string, value: unknown, { source }: { source?: string } = {}) =>
+    typeof value === 'number' && source !== undefined && rawJSON && String(value) !== source ? rawJSON(source) : value;
+  return JSON.parse(text, keep as (name: string, value: unknown) => unknown);
+};
+
 /**
  * Writes JSON like `JSON.stringify`, but bigints as integers.
  * @throws TypeError for NaN and Infinity, which would become null

@@ -1,7 +1,7 @@
 import { IntentGateError, PolicyDeclined, RateLimited, Refusal, UnexpectedAnswer } from './errors.ts';
 import type { Http } from './http.ts';
 import { openMcpConsent } from './mcp-consent.ts';
-import { type Message, readMessage, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
+import { type Message, readObject, refusalResult, revisionOf, toolResult } from './mcp-messages.ts';
 import { type AgreementStore, type OnPolicy, openPats, type Signer } from './pats.ts';
 import { fetchPolicyInWords } from './policy.ts';
 
@@ -64,7 +64,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
     };
     const answer = await http.exchange('POST', '/mcp', { headers, bearer, raw: { text: line, mediaType: 'application/json' } });
     if (method === 'initialize') session = answer.headers.get('mcp-session-id') ?? undefined;
-    return answer;
+    return { status: answer.status, body: readObject(answer.text) };
   }
 
   async function execute(line: string, message: Message): Promise<Answer> {
@@ -121,7 +121,7 @@ export function openMcpBridge({ http, publicUrl, signer, store, acceptCommand, s
   return {
     answer: async (line) => {
       if (line.trim() === '') return undefined;
-      const message = readMessage(line);
+      const message = readObject<Message>(line);
       if (!message) return { jsonrpc: '2.0', error: { code: -32700, message: 'A line must contain one JSON-RPC message.' } };
       if (consent.read(message)) return undefined;
       const { id, method } = message;

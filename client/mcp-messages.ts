@@ -1,4 +1,5 @@
 import type { IntentGateError } from './errors.ts';
+import { parseForwarded } from './json.ts';
 
 export interface Message {
   id?: string | number;
@@ -41,10 +42,11 @@ export function canAsk({ elicitation }: Capabilities = {}): boolean {
   return typeof elicitation === 'object' && elicitation !== null && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-export function readMessage(line: string): Message | undefined {
+/** Reads a JSON object to forward; undefined if the text is something else. */
+export function readObject<T extends object>(text: string): T | undefined {
   try {
-    const message = JSON.parse(line);
-    return typeof message === 'object' && message !== null && !Array.isArray(message) ? message : undefined;
+    const value = parseForwarded(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as T) : undefined;
   } catch {
     return undefined;
   }

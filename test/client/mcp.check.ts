@@ -322,6 +322,8 @@ describe('the bridge', () => {
     const bridge = await openBridge();
     const unknown = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'sing' } };
     expect(await bridge.answer(JSON.stringify(unknown))).toMatchObject({ id: 3, error: { code: -32602 } });
+    const exact = '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}';
+    expect(JSON.stringify(await bridge.answer(exact))).toContain('"id":9007199254740993,');
     expect(await bridge.answer('[]')).toMatchObject({ error: { code: -32700 } });
     expect(await bridge.answer(' \r')).toBeUndefined();
     expect(await bridge.answer('{}')).toBeUndefined();

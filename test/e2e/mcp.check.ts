@@ -281,7 +281,17 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
 
   test.each(mistakes)('%s', async (_, body, headers, status, error) => {
     const answer = await post(body, headers);
-    expect({ status: answer.status, error: answer.body.error, jsonrpc: answer.body.jsonrpc }).toEqual({ status, error, jsonrpc: '2.0' });
+    const id = (body as { id?: number | null }).id ?? undefined;
+    expect({ status: answer.status, ...answer.body }).toEqual({ status, error, id, jsonrpc: '2.0' });
+  });
+
+  test.each(['9007199254740993', '-1', '"p"', '""'])('the id %s comes back as it was sent, and null are no params', async (id) => {
+    const sent = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: `{"jsonrpc":"2.0","id":${id},"method":"ping","params":null}`,
+    });
+    expect(await sent.text()).toBe(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
   });
 
   test.each(['', '{', '{"a":1,"a":2}', 'null\u0000'])('%j is not JSON', async (body) => {

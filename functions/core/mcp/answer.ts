@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
-import { describeRpcError, RpcError, type RpcMessage, readMessage } from './json-rpc.ts';
+import { describeRpcError, RpcError, type RpcId, type RpcMessage, readId, readMessage } from './json-rpc.ts';
 import { answerPending } from './later.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
@@ -143,10 +143,11 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
   }
 
   return async (request) => {
-    let id: RpcMessage['id'];
+    let id: RpcId | undefined;
     try {
-      const message = readMessage(readBody(request));
-      id = message.id;
+      const body = readBody(request);
+      id = readId(body);
+      const message = readMessage(body);
       if (id === undefined) return { status: 202 };
       const result = await answer(message, request);
       return ok({ jsonrpc: '2.0', id, result }, message.method === 'initialize' ? sessionHeaders(message.params) : {});

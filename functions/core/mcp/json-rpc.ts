@@ -1,9 +1,12 @@
-import { isRawNumber, toDouble } from '../../../schemas/number.ts';
+import { isRawNumber, type RawNumber, toDouble } from '../../../schemas/number.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+
+/** Returned as it was sent, with every digit. */
+export type RpcId = string | number | RawNumber;
 
 /** A request, or, without `id`, a notification (JSON-RPC 2.0 section 4). */
 export interface RpcMessage {
-  id?: string | number;
+  id?: RpcId;
   method: string;
   params: JsonObject;
 }
@@ -44,6 +47,15 @@ export class RpcError extends Error {
   }
 }
 
+/** @returns the id of a message, which may be invalid in other respects; undefined if it has none, or none that is valid */
+export function readId(body: JsonValue): RpcId | undefined {
+  const id = isObject(body) ? body.id : undefined;
+  if (isRawNumber(id)) return /^-?\d+$/.test(id.rawJSON) ? id : toInteger(toDouble(id));
+  return typeof id === 'string' ? id : toInteger(id);
+}
+
+const toInteger = (value: unknown): number | undefined => (Number.isSafeInteger(value) ? (value as number) : undefined);
+
 /**
  * Reads one message. Batches are refused: current revisions have none.
  * @throws RpcError
@@ -52,17 +64,18 @@ export function readMessage(body: JsonValue): RpcMessage {
   if (!isObject(body) || body.jsonrpc !== '2.0' || typeof body.method !== 'string') {
     throw new RpcError('invalidRequest', 'The body must be one JSON-RPC 2.0 request or notification.');
   }
-  const { method, params = {} } = body;
-  const id = isRawNumber(body.id) ? (toDouble(body.id) ?? null) : body.id;
-  if (id !== undefined && typeof id !== 'string' && !Number.isSafeInteger(id)) {
+  const { method } = body;
+  const params = body.params ?? {};
+  const id = readId(body);
+  if (id === undefined && body.id !== undefined) {
     throw new RpcError('invalidRequest', 'The id of a request must be a string or an integer.');
   }
   if (!isObject(params)) throw new RpcError('invalidRequest', 'The params of a message must be an object.');
-  return { ...(id !== undefined && { id: id as string | number }), method, params };
+  return { ...(id !== undefined && { id }), method, params };
 }
 
 /** @param id - undefined if it could not be read */
-export const describeRpcError = ({ code, message, data }: RpcError, id?: string | number) => ({
+export const describeRpcError = ({ code, message, data }: RpcError, id?: RpcId) => ({
   jsonrpc: '2.0',
   ...(id !== undefined && { id }),
   error: { code, message, ...(data && { data }) },
