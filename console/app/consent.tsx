@@ -31,7 +31,7 @@ export function Consent() {
     <Dialog title="Do you accept the policy?" onCancel={() => asked.answer(false)}>
       <Items title="It has changed since you accepted it:" texts={asked.changes} />
       <Items title={asked.changes.length > 0 ? 'It now says:' : ''} texts={asked.sentences} />
-      <p class="quiet">Your browser signs it with a key of this page, which never leaves it. Nothing is signed unless you accept.</p>
+      <p class="quiet">Your browser signs it with a key that never leaves this page. Nothing is signed unless you accept.</p>
       <p class="buttons">
         <Button title="Decline" onClick={() => asked.answer(false)} />
         <Button title="Accept" kind="main" onClick={() => asked.answer(true)} />

@@ -88,7 +88,7 @@ function Verified({ file }: { file: ReceiptFile }) {
         </p>
         {isWaiting && (
           <p>
-            The gate adds it within five minutes. <Button title="Look again" onClick={reload} />
+            The gate adds it within five minutes. <Button title="Check again" onClick={reload} />
           </p>
         )}
       </div>
@@ -109,8 +109,8 @@ function Verified({ file }: { file: ReceiptFile }) {
           </details>
         </Part>
         {claims && (
-          <Part title="What it says">
-            <Value value={nameClaims(claims)} label="What it says" />
+          <Part title="Contents">
+            <Value value={nameClaims(claims)} label="Contents" />
           </Part>
         )}
       </div>

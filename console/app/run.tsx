@@ -107,7 +107,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
       </Part>
       <section ref={result} class="outcome" aria-label="Result">
         <div aria-live="polite">
-          {issues.length > 0 && <p class="problem">Correct what is marked above, then run it again.</p>}
+          {issues.length > 0 && <p class="problem">Correct the marked fields above, then run it again.</p>}
           {isRunning && outcome.pending && <Pending state={outcome.pending} />}
           {isRunning && <Skeleton rows={3} label="Running" />}
           {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing has run.</p>}

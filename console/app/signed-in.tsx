@@ -50,7 +50,7 @@ export function ForAdmins(route: Route) {
   if (!isSignedIn) {
     return (
       <>
-        <Heading title="For admins">This is for admins</Heading>
+        <Heading title="For admins">Admins only</Heading>
         <p>
           {deployment.signIn
             ? 'Sign in with the account that an admin of this gate has made for you.'
@@ -58,7 +58,7 @@ export function ForAdmins(route: Route) {
         </p>
         {deployment.signIn && (
           <p>
-            <SignIn title="Sign in to go on" kind="main" />
+            <SignIn title="Sign in to continue" kind="main" />
           </p>
         )}
       </>

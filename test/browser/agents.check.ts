@@ -44,7 +44,7 @@ given('the agents in the console, where admins approve them', () => {
     await go('#/agents');
     await page.getByLabel('Agent', { exact: true }).fill(id);
     await page.getByLabel('Key', { exact: true }).fill(thumbprint);
-    await page.getByRole('button', { name: 'Look it up' }).click();
+    await page.getByRole('button', { name: 'Look up' }).click();
   }
 
   async function block(reason: string): Promise<void> {

@@ -47,7 +47,7 @@ given('a call that waits for approval', () => {
   };
 
   test('is shown to admins with every argument; the keyboard alone approves it', async () => {
-    await page.getByText('No call waits for your approval.').waitFor();
+    await page.getByText('No calls are waiting for your approval.').waitFor();
     const id = await refund(501, '<b>bold</b>\u202e');
     await open('');
     await open('approvals');
@@ -85,9 +85,9 @@ given('a call that waits for approval', () => {
     await press('Yes');
     await page.getByText('admin denied this call: it is not made').waitFor();
     await open('approvals');
-    await page.getByText('No call waits for your approval.').waitFor();
+    await page.getByText('No calls are waiting for your approval.').waitFor();
     await open(`approvals/${id}`);
-    await page.getByText('No call with this id waits for your approval').waitFor();
+    await page.getByText('No call with this id is waiting for your approval').waitFor();
   });
 
   test.each([

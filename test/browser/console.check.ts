@@ -116,7 +116,7 @@ given('the console', () => {
 
   test('nothing for admins is shown before somebody signs in, and nobody but an admin may', async () => {
     await page.goto(`${base}/console#/services`);
-    await page.getByText('This is for admins').waitFor();
+    await page.getByText('Admins only').waitFor();
     expect(browser.requests.filter((url) => url.includes('/api/'))).toEqual([]);
     await signIn('user', userPassword);
     await go('#/agents');
@@ -230,7 +230,7 @@ given('the console', () => {
     await row.getByText(hostileTexts.markup.replaceAll('"', '\\"')).waitFor();
     await row.getByText('"Mine"').waitFor();
     await expectAccessible(page);
-    await press('Take what it is now');
+    await press('Use the current version');
     expect(await page.getByLabel('Description').inputValue()).toBe(hostileTexts.markup);
     await page.getByLabel('Description').fill('Typed, and not saved yet');
     await openTab('Credential');
@@ -278,7 +278,7 @@ given('the console', () => {
     await page.getByLabel('Description').fill('Typed while it was being saved');
     await saved;
     expect((await api.call('GET', `/api/services/${id}`))?.body.description).toBe('Typed, and not saved yet');
-    await page.getByRole('button', { name: 'Discard what I have typed' }).waitFor();
+    await page.getByRole('button', { name: 'Discard my changes' }).waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed while it was being saved');
 
     // what was typed is there after a reload, also if somebody has changed the record, and is not saved over that unseen
@@ -294,8 +294,8 @@ given('the console', () => {
       .getByRole('row', { name: /\/description/ })
       .getByText('"Changed during the reload"')
       .waitFor();
-    await press('Take what it is now');
-    expect(await page.getByRole('button', { name: 'Discard what I have typed' }).count()).toBe(0);
+    await press('Use the current version');
+    expect(await page.getByRole('button', { name: 'Discard my changes' }).count()).toBe(0);
   });
 
   test('goes on from what was saved until that is read again, without taking the field from whoever is typing', async () => {
@@ -322,14 +322,14 @@ given('the console', () => {
     await page.keyboard.type(', four');
     expect(await description.inputValue()).toBe('Two, three, four');
     await press('Save');
-    await page.getByRole('button', { name: 'Discard what I have typed' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Discard my changes' }).waitFor({ state: 'detached' });
     expect((await api.call('GET', `/api/services/${id}`))?.body).toMatchObject({ ...saved, description: 'Two, three, four' });
     // a credential that another admin has set meanwhile is a change of theirs, not a mistake in what is typed
     await description.fill('Mine');
     await api.asAdmin('PUT', `/api/services/${id}/credential`, { headers: { 'X-Api-Key': 'secret-of-another' } });
     await press('Save');
     await page.getByRole('row', { name: /\/credential/ }).waitFor();
-    await press('Save mine over it');
+    await press('Overwrite with mine');
     await openTab('Credential');
     await page.getByText('X-Api-Key, sent to https://typed.example only.').waitFor();
     expect((await api.call('GET', `/api/services/${id}`))?.body.description).toBe('Mine');
@@ -448,7 +448,7 @@ paths:
       writeFileSync(join(folder, 'openapi.yaml'), main);
       writeFileSync(join(folder, 'paths', 'parts.yaml'), part);
       writeFileSync(join(folder, 'README.md'), 'not read');
-      await page.getByLabel('Or drop or choose its folder').setInputFiles(folder);
+      await page.getByLabel('Or drop its folder here, or choose it').setInputFiles(folder);
       await page.getByText('2 intents are created').waitFor();
       expect(await page.getByText('The document refers to files that you have not dropped.').count()).toBe(0);
       await press('Import 2 intents');
@@ -551,7 +551,7 @@ paths:
     await fillIn(page, 'admin', password);
     await page.waitForURL(`${base}/console#/services/new`);
     expect(await page.getByLabel('Name (required)').inputValue()).toBe('Typed without a window');
-    await press('Discard what I have typed');
+    await press('Discard my changes');
     await go('#/history?kind=service');
     await page.reload();
     await signIn();

@@ -196,9 +196,9 @@ given('tasks in the console', () => {
       async () => {
         await click(link('Receipts'));
         await click(link('world.example:get-country:v1'));
-        await page.getByText(/Look again|The receipt is genuine/).waitFor();
+        await page.getByText(/Check again|The receipt is genuine/).waitFor();
         await sequenceReceipts(api.stack);
-        if (await button('Look again').isVisible()) await button('Look again').click();
+        if (await button('Check again').isVisible()) await button('Check again').click();
         await page.getByText('The receipt is genuine.').waitFor();
         expect(await page.getByRole('row', { name: /fits$/ }).count()).toBe(4);
       },

@@ -85,7 +85,7 @@ test('the command line shows, approves and denies', async () => {
     code: 1,
     stderr: expect.stringContaining('No call with this id is waiting for your approval'),
   });
-  expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No call waits for your approval.\n' });
+  expect(await run(['approvals', 'list'])).toMatchObject({ code: 0, stderr: 'No calls are waiting for your approval.\n' });
 });
 
 describe('the client in TypeScript', () => {

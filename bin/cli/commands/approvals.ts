@@ -68,7 +68,7 @@ export function addApprovals(program: CommandUnknownOpts): void {
           `until ${approval.expires_at}`,
         ]),
       );
-      if (found.length === 0) terminal.remark('No call waits for your approval.');
+      if (found.length === 0) terminal.remark('No calls are waiting for your approval.');
       terminal.json(found);
     });
   approvals

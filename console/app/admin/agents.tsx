@@ -109,7 +109,7 @@ function LookUp() {
     <Part title="Find an agent">
       <p>By id, key or both. You can also block or approve an agent that has not sent any request yet.</p>
       <SubmitForm
-        title="Look it up"
+        title="Look up"
         isBusy={false}
         isDisabled={id === '' && key === ''}
         onSubmit={() => go(linkTo(['agents', id || noAgentId], { key }))}
@@ -175,7 +175,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       )}
       {(isUnknown || (agent && agent.state !== 'blocked')) && (
         <Part title="Block the agent">
-          <p>A block covers the id and the key of the agent until somebody lifts it. No further call is admitted.</p>
+          <p>A block covers the agent's id and key until someone lifts it. No further call is admitted.</p>
           <FormField
             field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Optional, and shown to admins only' }}
             text={reason}

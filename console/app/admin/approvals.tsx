@@ -35,7 +35,7 @@ export function Approvals({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="Approvals" />
       <Awaited reading={reading} rows={6} />
-      {answer && approvals.length === 0 && <EmptyState title="No call waits for your approval." />}
+      {answer && approvals.length === 0 && <EmptyState title="No calls are waiting for your approval." />}
       <Table
         label="Approvals"
         heads={['Operation', 'Arguments', 'Agent', 'Price', 'Since']}
@@ -102,7 +102,7 @@ export function ApprovalView({ id }: { id: string }) {
       <Heading title={approval?.intent_name ?? 'Approval'} />
       <Failure error={error} retry={reload} />
       {answer && !approval && (
-        <p role="status">No call with this id waits for your approval: it may have been decided, or its time is up.</p>
+        <p role="status">No call with this id is waiting for your approval. It may already have been decided, or it has expired.</p>
       )}
       {decided && (
         <p class="notice" role="status">

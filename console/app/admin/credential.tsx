@@ -136,7 +136,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
 
 function Known({ facts }: Pick<CredentialProps, 'facts'>) {
   if (facts === undefined) return null;
-  if (facts === null) return <p>It has none: calls go out without one.</p>;
+  if (facts === null) return <p>No credential is set, so calls are sent without one.</p>;
   return (
     <p>
       Set{' '}

@@ -118,8 +118,8 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
       <FoldedTable title="Left out" label="Left out" rows={plan.skipped.map(({ operation, reason }) => [operation, reason])} />
       {files.length > 1 && <FoldedTable title="Files read" label="Files read" rows={files.map((file): [string, string] => [file, ''])} />}
       <FoldedTable
-        title="Done differently from what the document says"
-        label="Done differently from what the document says"
+        title="Differences from the document"
+        label="Differences from the document"
         rows={plan.notes.map(({ path, note }) => [path, note])}
       />
     </Part>

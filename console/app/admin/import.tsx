@@ -121,7 +121,7 @@ export function Import() {
         </p>
         <div class="columns">
           <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
-          <DropField label="Or drop or choose its folder" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
+          <DropField label="Or drop its folder here, or choose it" isDisabled={isBusy} onFiles={take} {...{ webkitdirectory: true }} />
         </div>
         <Fields fields={fields} typed={choices} issues={[]} onTyped={(typed) => setChoices({ ...choices, ...typed })} />
       </details>

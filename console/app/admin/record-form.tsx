@@ -112,11 +112,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
         isBusy={isSaving}
         issues={issues}
         onSubmit={() => void save()}
-        note={
-          !isSame(typed, typeRecord(fields, base.record)) && (
-            <Button title="Discard what I have typed" onClick={() => setDraft(undefined)} />
-          )
-        }
+        note={!isSame(typed, typeRecord(fields, base.record)) && <Button title="Discard my changes" onClick={() => setDraft(undefined)} />}
       >
         <div class="fields">
           <Fields fields={fields} typed={typed} issues={issues} onTyped={(next) => setDraft({ base, typed: next })} />
@@ -150,15 +146,15 @@ export const Command = ({ text }: { text: string }) => (
 /** Shows what somebody else has changed since the record was read. */
 const Conflict = ({ differences, onMine, onTheirs }: { differences: Difference[]; onMine(): void; onTheirs(): void }) => (
   <div class="failure" role="alert">
-    <p>Someone else has changed this since you opened it. Nothing of yours is saved yet. You differ in:</p>
+    <p>Someone else has changed this since you opened it. Your changes are not saved yet. They differ in:</p>
     <Table
       label="Differences"
       heads={['Where', 'It is now', 'Yours']}
       rows={differences.map(({ path, before, after }) => [path, JSON.stringify(before), JSON.stringify(after)])}
     />
     <p class="buttons">
-      <Button title="Save mine over it" kind="danger" onClick={onMine} />
-      <Button title="Take what it is now" onClick={onTheirs} />
+      <Button title="Overwrite with mine" kind="danger" onClick={onMine} />
+      <Button title="Use the current version" onClick={onTheirs} />
     </p>
   </div>
 );

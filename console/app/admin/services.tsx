@@ -77,7 +77,7 @@ export function Services() {
           }
           empty={
             <EmptyState title="No services yet">
-              <p>Import the OpenAPI document of one: its operations become what agents can run.</p>
+              <p>Import a service's OpenAPI document so that agents can run its operations.</p>
             </EmptyState>
           }
         />

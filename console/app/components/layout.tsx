@@ -36,7 +36,7 @@ export function Layout({ places, current, account, footer, children }: LayoutPro
         <button type="button" class="menu plain" aria-expanded={isOpen} aria-controls="places" onClick={() => setOpen(!isOpen)}>
           <Icon name="menu" /> Menu
         </button>
-        <nav id="places" aria-label="Places">
+        <nav id="places" aria-label="Sections">
           {Object.entries(places).map(([group, those]) => (
             <Fragment key={group}>
               {group && <p>{group}</p>}

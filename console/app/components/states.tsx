@@ -63,7 +63,7 @@ const Reason = ({ details }: { details: Record<string, unknown> }) => {
       </blockquote>
       {sentence !== undefined && (
         <details>
-          <summary>Its whole response</summary>
+          <summary>Full response</summary>
           <code>
             <Shown text={whole} />
           </code>
@@ -112,7 +112,7 @@ function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) 
 export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined }) =>
   texts.length === 0 ? null : (
     <div class="notice" role="status">
-      <Items title="It is saved, but:" texts={texts} />
+      <Items title="Saved, with a warning:" texts={texts} />
     </div>
   );
 
