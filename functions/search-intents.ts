@@ -37,7 +37,8 @@ const show = {
 export const createAction =
   ({ engine, findPolicy, verifyPat }: Deps): Action =>
   async (request) => {
-    const query = request.query(searchQuery);
+    const given = request.query(searchQuery);
+    const query = { ...given, query: given.query?.trim() || undefined };
     const { compiled } = await openCallerPolicy(findPolicy, verifyPat)(request);
     const asksAboutIntents = compiled.rules.some(({ conditions }) => conditions.some(({ subject }) => isIntentSubject(subject)));
     const isForbidden: SearchOptions['isForbidden'] = (intent_uid, read) => {

@@ -132,7 +132,7 @@ test.each(['/mcp', '/mcp/sign-in'])('a PAT of the connection, or of the argument
   }
 });
 
-test.each(['a\nb', '', 'Bearer a.b.c'])('an argument pat %j is no PAT at all', async (pat) => {
+test.each(['a\nb', 'Bearer a.b.c'])('an argument pat %j is no PAT at all', async (pat) => {
   const { body } = await execute({ pat });
   expect(body.result.structuredContent.error.details.issues).toEqual([
     { path: '/pat', problem: 'must be the PAT that accept_policy returned, and nothing else' },
@@ -157,14 +157,14 @@ test.each<[object | null, object]>([
   expect(queries).toEqual([{ page_size: '5', view: 'brief', ...searched }]);
 });
 
-test('null for an optional argument leaves it out; a required one is missing', async () => {
+test.each([null, ''])('%j for an optional argument leaves it out; a required one is missing', async (empty) => {
   const execute = async (given: object) => {
     const args = {
       intent_uid: 'a.example:none:v1',
       fields: null,
       max_bytes: null,
-      idempotency_key: null,
-      digest: null,
+      idempotency_key: empty,
+      digest: empty,
       pat: issued,
       ...given,
     };
@@ -173,7 +173,8 @@ test('null for an optional argument leaves it out; a required one is missing', a
       .structuredContent;
   };
   expect(await execute({ parameters: {} })).toMatchObject({ error: { code: 'NOT_FOUND' } });
-  expect(await execute({ parameters: null })).toMatchObject({
+  expect(await execute({ parameters: {}, pat: empty })).toMatchObject({ error: { details: { reason: 'pat_missing' } } });
+  expect(await execute({ parameters: empty })).toMatchObject({
     error: { details: { issues: [{ path: '/parameters', problem: 'is required' }] } },
   });
 });

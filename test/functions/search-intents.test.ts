@@ -109,6 +109,10 @@ describe('an answer', () => {
   ])('takes %s', async (_, query) => {
     expect((await ask(query)).status).toBe(200);
   });
+
+  test('takes a query of white space as none', async () => {
+    expect((await ask({ query: '  ' })).body).toEqual((await ask({})).body);
+  });
 });
 
 describe('the next search, from any instance,', () => {

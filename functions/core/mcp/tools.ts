@@ -30,8 +30,9 @@ export interface Endpoints {
   getExecution: Action;
 }
 
-/** Hosts with strict schemas send null for every omitted argument. */
-const withoutNull = (args: JsonObject): JsonObject => Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null));
+/** Models fill in every argument, with '' or, if schemas are strict, with null. */
+const withoutEmpty = (args: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
 
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
   input: T;
@@ -40,7 +41,7 @@ interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'ru
 
 const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
   ...tool,
-  run: async (args, request, client) => run(parse(tool.input, withoutNull(args), 'The arguments are not valid.'), request, client),
+  run: async (args, request, client) => run(parse(tool.input, withoutEmpty(args), 'The arguments are not valid.'), request, client),
 });
 
 const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -112,8 +113,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       annotations: readOnlyHints,
       input: searchArguments,
       run: async (args, request) => {
-        // empty arguments are ignored, as in an HTTP query, because models fill in every argument
-        const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== '');
+        const given = Object.entries(args).filter(([, value]) => value !== undefined);
         const inner = innerRequest(request, {
           method: 'GET',
           query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
