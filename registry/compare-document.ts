@@ -3,7 +3,7 @@ import type { RegistryContext } from './api.ts';
 import { compareService, readRegistered, type ServiceChanges } from './compare.ts';
 import { openHeaders } from './document-rule.ts';
 import type { ImportPlan } from './import/plan.ts';
-import { keepOlder, keepSkipped, keepUids } from './keep-uids.ts';
+import { keepNamespace, keepOlder, keepSkipped, keepUids } from './keep-uids.ts';
 
 export interface DocumentChoices {
   /** import into this service without changing its record */
@@ -11,6 +11,8 @@ export interface DocumentChoices {
   headers?: Record<string, string>;
   /** as requested; see {@link keepUids} */
   version?: string | undefined;
+  /** as requested; see {@link keepNamespace} */
+  namespace?: string | undefined;
   /** whether the admin gave the name, which then overrides the registered one */
   isNamed?: boolean;
   isDraft?: boolean | undefined;
@@ -27,13 +29,14 @@ export interface DocumentChoices {
 export async function compareDocument<Plan extends ImportPlan>(
   context: RegistryContext,
   planWith: (headers: Record<string, string>) => Plan | Promise<Plan>,
-  { into, headers = {}, version, isNamed = false, isDraft, isDeprecating = false, isThorough, concurrency }: DocumentChoices,
+  { into, headers = {}, version, namespace, isNamed = false, isDraft, isDeprecating = false, isThorough, concurrency }: DocumentChoices,
 ): Promise<{ planned: Plan; plan: ImportPlan; changes: ServiceChanges }> {
   const first = await planWith(into?.headers ?? headers);
   const registered = await readRegistered(context, { ...first, into, isOfDocument: true }, concurrency);
   const headersKept = openHeaders(first.service, registered.service?.record);
   const planned = into === undefined && Object.keys(headersKept).length > 0 ? await planWith({ ...headersKept, ...headers }) : first;
-  const plan = keepUids(planned, registered.intents, version);
+  const placed = namespace === undefined ? keepNamespace(planned, registered.intents) : planned;
+  const plan = keepUids(placed, registered.intents, version);
   const intents = isDraft ? plan.intents.map((intent) => ({ ...intent, draft: true })) : plan.intents;
   const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed };
   const compared = await compareService(context, wanted, concurrency, isThorough, registered);

@@ -18,6 +18,22 @@ type Intents = Registered['intents'];
 type Candidate = Pick<FullIntent, 'intent_uid' | 'endpoint'>;
 
 /**
+ * The plan in the namespace in which most of its operations are registered, if none is in the plan's own. For imports whose admin gave no namespace:
+ * the default, the host of the API, would register every operation a second time.
+ */
+export function keepNamespace(planned: ImportPlan, registered: Intents): ImportPlan {
+  if (planned.version === undefined) return planned;
+  const calls = new Set(planned.intents.map(callOf));
+  const uids = [...registered.values()].flatMap(({ record }) => (calls.has(callOf(record)) ? [record.intent_uid] : []));
+  const byNamespace = [...Map.groupBy(uids, (uid) => splitIntentUid(uid).namespace)];
+  const [[kept] = []] = byNamespace.sort(([, left], [, right]) => right.length - left.length);
+  const isOwn = planned.intents.some(({ intent_uid }) => byNamespace.some(([one]) => one === splitIntentUid(intent_uid).namespace));
+  if (kept === undefined || isOwn) return planned;
+  const rename = (uid: string) => kept + uid.slice(uid.indexOf(':'));
+  return { ...planned, intents: planned.intents.map((intent) => ({ ...intent, intent_uid: rename(intent.intent_uid) })) };
+}
+
+/**
  * The plan with uids of existing intents: an operation keeps the uid of the intent with the same method and address, even if its operationId has changed.
  * @param version - requested by the admin; by default, a new release of an API updates its intents instead of creating others
  */

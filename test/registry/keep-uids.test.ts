@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { ServiceChanges } from '../../registry/compare.ts';
 import { planImport } from '../../registry/import/plan-import.ts';
-import { keepOlder, keepSkipped, keepUids } from '../../registry/keep-uids.ts';
+import { keepNamespace, keepOlder, keepSkipped, keepUids } from '../../registry/keep-uids.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
@@ -139,4 +139,17 @@ test.each([
   const changes = { unwanted: [...known.keys()] } as unknown as ServiceChanges;
   const { unwanted } = keepSkipped(changes, { ...plan({}), skipped: [{ operation, path: '', reason: '' }] }, known);
   expect(unwanted).toEqual(removed.map((slug) => `things.example:${slug}`));
+});
+
+test('an import without a namespace keeps that of the registered operations', () => {
+  const now = plan({ 'GET /a': 'a', 'GET /b': 'b' });
+  const elsewhere = plan({ 'GET /a': 'a', 'GET /c': 'c' });
+  const records = {
+    ...elsewhere,
+    intents: elsewhere.intents.map((one) => ({ ...one, intent_uid: one.intent_uid.replace(/^[^:]+/, 'own') })),
+  };
+  const uidsOf = ({ intents }: { intents: { intent_uid: string }[] }) => intents.map(({ intent_uid }) => intent_uid);
+  expect(uidsOf(keepNamespace(now, registered(records)))).toEqual(['own:a:v1', 'own:b:v1']);
+  for (const others of [registered(), registered(records, elsewhere), registered(plan({ 'GET /c': 'c' }))])
+    expect(keepNamespace(now, others)).toBe(now);
 });

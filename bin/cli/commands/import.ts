@@ -73,6 +73,7 @@ export function addImport(program: CommandUnknownOpts): void {
         into,
         headers: readHeaders(options.header),
         version,
+        namespace,
         isNamed: serviceName !== undefined,
         isDraft: options.draft,
         isDeprecating: options.deprecateOlder,
