@@ -207,8 +207,8 @@ describe('refusals', () => {
     ['an id that is none', () => actions.proof, 'x'.repeat(300), 404, /^No execution with this id/],
     ['a tile that is not there', () => actions.log, '/log/tile/0/009', 404, /^The log has no such tile/],
     ['a path out of the tiles', () => actions.log, '/log/tile/../checkpoint', 404, /^The log has no such tile/],
-    ['a gate without receipts', () => createGetLog(off), '/log/key', 404, /^This gate gives no receipts/],
-    ['a gate without receipts, a proof', () => createGetProof(off), id, 404, /^This gate gives no receipts/],
+    ['a gate without receipts', () => createGetLog(off), '/log/key', 404, /^This gate does not issue receipts/],
+    ['a gate without receipts, a proof', () => createGetProof(off), id, 404, /^This gate does not issue receipts/],
     [
       'a log that has not begun',
       () => createGetLog({ log: other.log, table: gate.database.table }),

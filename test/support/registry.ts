@@ -94,6 +94,7 @@ export function testIfMatch(status: number, make: () => Promise<Guarded>): void 
     test.each([
       ['the tag of the record', (etag: string) => etag],
       ['that tag among others', (etag: string) => `"other", ${etag}`],
+      ['that tag without quotes', (etag: string) => etag.slice(1, -1)],
       ['any tag', () => '*'],
     ])('changes a record for %s', async (_, fieldOf) => {
       const { etag, call } = await make();
@@ -104,7 +105,6 @@ export function testIfMatch(status: number, make: () => Promise<Guarded>): void 
     test.each([
       ['another tag', () => '"stale"'],
       ['a weak tag', (etag: string) => `W/${etag}`],
-      ['a tag without quotes', (etag: string) => etag.slice(1, -1)],
     ])('leaves the record for %s', async (_, fieldOf) => {
       const { etag, call, read } = await make();
       const before = await read();

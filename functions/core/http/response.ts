@@ -39,10 +39,14 @@ export const withPolicy = (etag: string, policyDigest: string): string => `${eta
 
 /**
  * Whether an `If-Match` field has one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and an absent field match every tag. The suffix of
- * {@link withPolicy} is ignored, because a change of the policy does not change the record.
+ * {@link withPolicy} is ignored, because a change of the policy does not change the record. Tags without quotation marks are accepted.
  */
 export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
-  field === undefined || field.split(',').some((candidate) => ['*', ...etags].includes(candidate.trim().replace(/~[\w-]{8}"$/, '"')));
+  field === undefined ||
+  field.split(',').some((candidate) => {
+    const tag = candidate.trim().replace(/~[\w-]{8}("?)$/, '$1');
+    return tag === '*' || etags.includes(tag) || etags.includes(`"${tag}"`);
+  });
 
 export const serialize = ({ status, body, text, bytes, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({
   statusCode: status,
