@@ -146,6 +146,14 @@ describe('a refusal says the next call', () => {
       'Call get_intent to see what each parameter',
     ],
     [
+      'an odd argument',
+      'execute_intent',
+      executing({ max_bytes: 1 }),
+      'INVALID_PARAMETER',
+      'Correct the arguments, and call execute_intent',
+    ],
+    ['an odd key', 'execute_intent', executing({ idempotency_key: 'a b' }), 'INVALID_PARAMETER', 'Correct the arguments'],
+    [
       'another version',
       'execute_intent',
       executing({ intent_uid: 'world.example:get-country:v9' }),

@@ -40,6 +40,7 @@ const execute = ({ path = '/mcp', authorization, pat }: Sent, action = open(), i
   });
 
 const acceptFirst = /^Call accept_policy without arguments to see what to sign; .* pass the PAT that it returns as pat\./;
+const signingIn = 'Let the person you work for sign in: this host can ask them to.';
 const signIn = `${baseUrl}/mcp/sign-in`;
 const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp/sign-in"`;
 
@@ -70,7 +71,10 @@ describe('a call that needs a PAT', () => {
         id: 'call-7',
         error: {
           code: -32041,
-          message: `${error.message} Let the person you work for sign in: this host can ask them to. Otherwise: ${next}`,
+          message:
+            reason === 'pat_missing'
+              ? `${error.message} ${signingIn} Otherwise: ${next}`
+              : expect.stringMatching(`^The PAT (has expired|was not issued by this gate for this address)\\. ${signingIn}$`),
           data: { error, next },
         },
       },

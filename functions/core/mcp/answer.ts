@@ -75,12 +75,12 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
 
   /** Reads the deferred call behind a task. */
   const readCall = async ({ taskId }: JsonObject, request: ApiRequest): Promise<ApiResponse & { taskId: string }> => {
-    const id = typeof taskId === 'string' ? taskId : '';
+    if (typeof taskId !== 'string') throw new RpcError('invalidParams', 'params.taskId must be the id of a task.', { status: 200 });
     try {
       if (request.headerValues('authorization').length === 0) throw patMissing;
-      return { taskId: id, ...(await getExecution(innerRequest(request, { method: 'GET', pathParameters: { id } }))) };
+      return { taskId, ...(await getExecution(innerRequest(request, { method: 'GET', pathParameters: { id: taskId } }))) };
     } catch (error) {
-      throw error instanceof ApiError ? asRpcError(error, request) : error;
+      throw error instanceof ApiError ? asRpcError(error, request, 'tasks/get') : error;
     }
   };
 
@@ -174,7 +174,7 @@ function readBody(request: ApiRequest) {
     return request.json();
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'INVALID_PARAMETER' || error.status !== 400) throw error;
-    throw new RpcError('parseError', error.message, { data: error.details as JsonObject });
+    throw new RpcError('parseError', error.message.replace('details.issues', 'data.issues'), { data: error.details as JsonObject });
   }
 }
 
@@ -211,11 +211,16 @@ async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client
 }
 
 /** A refusal as a protocol error: for a task, which has no result yet, or with 401 for a connection that needs another PAT. */
-function asRpcError(error: ApiError, request: ApiRequest, tool = 'execute_intent'): RpcError {
+function asRpcError(error: ApiError, request: ApiRequest, tool: string): RpcError {
   const explained = explainRefusal(tool, error, request.requestId);
   const { message } = explained.error;
   if (!isSigningIn(request) || !needsOtherPat(error, request))
     return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
-  const advice = `${message} Let the person you work for sign in: this host can ask them to. Otherwise: ${explained.next}`;
+  const signIn = 'Let the person you work for sign in: this host can ask them to.';
+  // what else helps without a PAT does not replace one that was got by signing in
+  const advice =
+    error.details.reason === 'pat_missing'
+      ? `${message} ${signIn} Otherwise: ${explained.next}`
+      : `${message.replace(/\. .*/s, '.')} ${signIn}`;
   return new RpcError('unauthorized', advice, { status: 401, data: explained, headers: challengeHeaders(error, request) });
 }

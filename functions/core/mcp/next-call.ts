@@ -72,6 +72,9 @@ export function nextCall(tool: string, error: ApiError): string {
     return `Did you mean ${joinWithOr(details.nearest)}? Call get_intent with the one that you mean, or search_intents to find another.`;
   if (code === 'TOO_MANY_REQUESTS') return `Make the same call again after ${details.retry_after_seconds} seconds, not earlier.`;
   if (code === 'INTENT_EXECUTION_FAILED') return afterFailure(error);
-  const own = tool === 'execute_intent' ? nextCallsOfExecute[code] : undefined;
+  if (code === 'NOT_FOUND' && tool === 'tasks/get')
+    return 'Send the taskId exactly as it was given. If it is too old, find out whether the call was made before you make it again.';
+  const isAboutParameters = !Array.isArray(details.issues) || details.issues.some(({ path }) => /^\/parameters(\/|$)/.test(path));
+  const own = tool === 'execute_intent' && (code !== 'INVALID_PARAMETER' || isAboutParameters) ? nextCallsOfExecute[code] : undefined;
   return own ?? nextCalls[code] ?? `Correct the arguments, and call ${tool} again.`;
 }

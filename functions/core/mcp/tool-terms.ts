@@ -5,6 +5,7 @@ const terms: readonly [RegExp, string][] = [
   [/POST \/api\/pat\/issue|GET \/api\/policy/g, 'accept_policy'],
   [/in If-Match/g, 'as digest'],
   [/(the header )?Idempotency-Key/g, 'idempotency_key'],
+  [/ Take the address from the 202 answer\./g, ''],
   [/; RateLimit-Policy says[^.]*/g, ''],
 ];
 

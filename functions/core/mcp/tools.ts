@@ -7,6 +7,7 @@ import { intentUidPattern } from '../../../schemas/intent-uid.ts';
 import { patRequest } from '../../../schemas/pat.ts';
 import { searchQuery } from '../../../schemas/search.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
+import { idempotencyKey } from '../execution/idempotency-key.ts';
 import { unauthorized } from '../http/bearer.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -78,7 +79,11 @@ const executeArguments = executionRequest.extend({
     .unwrap()
     .default(20_000)
     .describe('maximum size of the answer in bytes: a longer one is cut at an item or member, and cut says where'),
-  idempotency_key: z.string().optional().describe('any string, new for each call: a call repeated with the same string is made only once'),
+  idempotency_key: z
+    .string()
+    .regex(idempotencyKey, 'must have 1 to 255 visible ASCII characters')
+    .optional()
+    .describe('any string, new for each call: a call repeated with the same string is made only once'),
   respond_async: z
     .boolean()
     .optional()

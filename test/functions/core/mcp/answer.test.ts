@@ -6,6 +6,7 @@ import type { JsonValue } from '../../../../functions/core/json.ts';
 import { openAnswers } from '../../../../functions/core/mcp/answer.ts';
 import { nextCall } from '../../../../functions/core/mcp/next-call.ts';
 import type { Tool } from '../../../../functions/core/mcp/tool.ts';
+import { inToolTerms } from '../../../../functions/core/mcp/tool-terms.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { invoke } from '../../../support/invoke.ts';
 
@@ -85,6 +86,14 @@ test.each<[JsonValue | undefined, boolean]>([
   expect(keys).toEqual(isValid ? [requestState ?? expect.stringMatching(/^mcp-/)] : []);
   const message = expect.stringMatching(/^requestState must have 1 to 255 visible ASCII characters/);
   expect(body.error).toEqual(isValid ? undefined : { code: -32602, message });
+});
+
+test('a task without an id is refused for that, and an unknown one in words for tasks', async () => {
+  const none = await call(async () => ({ data: {} }), 'tasks/get', {});
+  expect(none.body.error).toEqual({ code: -32602, message: 'params.taskId must be the id of a task.' });
+  const text = inToolTerms('You have no deferred call with this id. Take the address from the 202 answer.');
+  expect(text).toBe('You have no deferred call with this id.');
+  expect(nextCall('tasks/get', new ApiError('NOT_FOUND', text))).toMatch(/^Send the taskId exactly as it was given\./);
 });
 
 test('the advice about a call that was made, whose answer was not kept, is not to make it again', () => {
