@@ -251,6 +251,13 @@ describe('mistakes in the protocol are JSON-RPC errors', () => {
     ['params in a list', { ...request('ping'), params: [] }, {}, 400, invalid('The params of a message must be an object.')],
     ['an unknown method', request('resources/list'), {}, 200, oldMethods],
     ['a method of the handshake', modernRequest('ping'), named('ping'), 404, newMethods],
+    [
+      'an unknown cursor',
+      request('tools/list', { cursor: 'x' }),
+      {},
+      200,
+      invalid('Unknown cursor. Leave it out: the list has one page.', -32602),
+    ],
     ['an unknown tool', request('tools/call', { name: 'sing' }), {}, 200, tools],
     ['arguments in a list', request('tools/call', listed), {}, 200, invalid('The arguments of a tool must be an object.', -32602)],
     ['an unknown revision in the header', request('ping'), { 'MCP-Protocol-Version': '1999-01-01' }, 400, unsupportedVersion('1999-01-01')],

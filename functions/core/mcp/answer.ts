@@ -6,7 +6,7 @@ import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { type ApiResponse, ok } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
@@ -113,7 +113,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
   const methods: Record<Era, ReadonlyMap<string, Method>> = {
     modern: new Map<string, Method>([
       ['server/discover', () => ({ supportedVersions: revisions, capabilities: capabilities.modern, instructions, ...cacheable })],
-      ['tools/list', () => ({ tools: tools.map(describeTool), ...cacheable })],
+      ['tools/list', ({ cursor }) => ({ tools: onePage(cursor, tools.map(describeTool)), ...cacheable })],
       ['tools/call', (...given) => callTool('modern', ...given)],
       ['tasks/get', (...given) => getTask('modern', ...given)],
       ['tasks/update', acknowledge],
@@ -122,7 +122,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     legacy: new Map<string, Method>([
       ['initialize', initialize],
       ['ping', () => ({})],
-      ['tools/list', () => ({ tools: tools.map(describeLegacyTool) })],
+      ['tools/list', ({ cursor }) => ({ tools: onePage(cursor, tools.map(describeLegacyTool)) })],
       ['tools/call', (...given) => callTool('legacy', ...given)],
       ['tasks/get', (...given) => getTask('legacy', ...given)],
       ['tasks/result', readTaskResult],
@@ -156,6 +156,12 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
       return { status: error.status, body: describeRpcError(error, id), headers: error.headers };
     }
   };
+}
+
+/** The gate gives no cursor, because all tools fit one page. @throws RpcError */
+function onePage<T>(cursor: JsonValue | undefined, items: T): T {
+  if (cursor === undefined || cursor === null) return items;
+  throw new RpcError('invalidParams', 'Unknown cursor. Leave it out: the list has one page.', { status: 200 });
 }
 
 const withMeta = (result: object, more: object) => ({
