@@ -61,6 +61,12 @@ export const refusals = {
       'The record has changed since you read it. Read it again, apply your change to the current record, and send it with the new ETag.',
     details: { reason: 'etag_mismatch' },
   },
+  excluded: {
+    status: 409,
+    code: 'CONFLICT',
+    message: 'Nothing was changed: the record exists, and If-None-Match excludes it. Leave this header out to change the record.',
+    details: { reason: 'etag_mismatch' },
+  },
   mediaType: {
     status: 415,
     code: 'UNSUPPORTED_MEDIA_TYPE',
@@ -118,6 +124,17 @@ export function testIfMatch(status: number, make: () => Promise<Guarded>): void 
       const [done, refused] = answers.toSorted((one, other) => one.status - other.status);
       expect(done?.status).toBe(status);
       expect([404, 409]).toContain(refused?.status);
+    });
+
+    test.each([
+      ['any tag', () => '*'],
+      ['its weak tag', (etag: string) => `"other", W/${etag}`],
+    ])('leaves a record that If-None-Match excludes by %s', async (_, fieldOf) => {
+      const { etag, call, read } = await make();
+      const before = await read();
+      expect(refusalOf(await call({ 'If-None-Match': fieldOf(etag) }))).toEqual(refusals.excluded);
+      expect(await read()).toEqual(before);
+      expect((await call({ 'If-None-Match': '"other"' })).status).toBe(status);
     });
   });
 }

@@ -37,7 +37,7 @@ export interface ApiRequest {
   form<T extends z.ZodObject>(schema: T): z.output<T>;
   /** default `Idempotency-Key` of a deferred call */
   keyIfDeferred?: string;
-  /** whether `If-Match` has one of these entity tags, or is absent */
+  /** whether `If-Match` has one of these entity tags, or is absent; a change that `If-None-Match` excludes is refused with 409 */
   ifMatch(...etags: string[]): boolean;
   /** remaining time of the invocation, in milliseconds */
   remainingMs(): number;
@@ -89,10 +89,24 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
         singleValues((name) => fields.flatMap(([given, value]) => (given === name ? [value] : [])), Object.keys(schema.shape)),
       );
     },
-    ifMatch: (...etags) => matchesEntityTags(headerValues(event, 'if-match')[0], etags),
+    ifMatch: (...etags) => {
+      const excluded = headerValues(event, 'if-none-match').join(',').replaceAll('W/', '');
+      if (/^(PUT|DELETE)$/.test(event.httpMethod) && matchesEntityTags(excluded, etags)) throw excludedRecord();
+      return matchesEntityTags(headerValues(event, 'if-match')[0], etags);
+    },
     remainingMs: () => context.getRemainingTimeInMillis(),
   };
 }
+
+/** A false `If-None-Match` on a change (RFC 9110 section 13.1.2). */
+const excludedRecord = () =>
+  new ApiError(
+    'CONFLICT',
+    'Nothing was changed: the record exists, and If-None-Match excludes it. Leave this header out to change the record.',
+    {
+      details: { reason: 'etag_mismatch' },
+    },
+  );
 
 export const headerValues = ({ multiValueHeaders }: APIGatewayProxyEvent, name: string): string[] =>
   Object.entries(multiValueHeaders ?? {}).flatMap(([given, values]) => (given.toLowerCase() === name ? (values ?? []) : []));
