@@ -132,7 +132,7 @@ describe('with If-Match, executes only what its caller has read:', () => {
     });
   });
 
-  test.each(['', ' ', 'unknown'])(
+  test.each(['', ' ', 'unknown', 'W/"weak"'])(
     '%j, which is not in quotation marks, is refused as such: reading again would not help',
     async (field) => {
       await register(described);

@@ -108,13 +108,15 @@ export function testIfMatch(status: number, make: () => Promise<Guarded>): void 
       expect(answer.status).toBe(status);
     });
 
+    const wrongForm = refusals.invalid(['', 'the header If-Match must be an ETag as it was read, in quotation marks and without W/']);
     test.each([
-      ['another tag', () => '"stale"'],
-      ['a weak tag', (etag: string) => `W/${etag}`],
-    ])('leaves the record for %s', async (_, fieldOf) => {
+      ['another tag', () => '"stale"', refusals.changed],
+      ['a weak tag', (etag: string) => `W/${etag}`, wrongForm],
+      ['no tag', () => ' ', wrongForm],
+    ])('leaves the record for %s', async (_, fieldOf, refusal) => {
       const { etag, call, read } = await make();
       const before = await read();
-      expect(refusalOf(await call({ 'If-Match': fieldOf(etag) }))).toEqual(refusals.changed);
+      expect(refusalOf(await call({ 'If-Match': fieldOf(etag) }))).toEqual(refusal);
       expect(await read()).toEqual(before);
     });
 

@@ -90,13 +90,21 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
       );
     },
     ifMatch: (...etags) => {
-      const excluded = headerValues(event, 'if-none-match').join(',').replaceAll('W/', '');
-      if (/^(PUT|DELETE)$/.test(event.httpMethod) && matchesEntityTags(excluded, etags)) throw excludedRecord();
-      return matchesEntityTags(headerValues(event, 'if-match')[0], etags);
+      const [given] = headerValues(event, 'if-match');
+      if (/^(PUT|DELETE)$/.test(event.httpMethod)) {
+        if (/^\s*(W\/|$)/.test(given ?? '*')) throw unusableTag();
+        const excluded = headerValues(event, 'if-none-match').join(',').replaceAll('W/', '');
+        if (matchesEntityTags(excluded, etags)) throw excludedRecord();
+      }
+      return matchesEntityTags(given, etags);
     },
     remainingMs: () => context.getRemainingTimeInMillis(),
   };
 }
+
+/** An `If-Match` that no record can match: reading the record again would not help. */
+const unusableTag = () =>
+  invalidParameter([{ path: '', problem: 'the header If-Match must be an ETag as it was read, in quotation marks and without W/' }]);
 
 /** A false `If-None-Match` on a change (RFC 9110 section 13.1.2). */
 const excludedRecord = () =>

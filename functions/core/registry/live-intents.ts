@@ -26,7 +26,7 @@ export function findMismatch(
   if (field === undefined) return undefined;
   const digest = digestIntent(live.intent);
   if (request.ifMatch(digest, `"${digest}"`, intentTag(live, 'details'), intentTag(live, 'full'))) return undefined;
-  if (!field.includes('"') && !isIntentDigest(field))
+  if (!field.startsWith('"') && !isIntentDigest(field))
     return invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the intent, in quotation marks' }]);
   return intentChanged(field.replace(/^"|"$/g, ''), digest);
 }
