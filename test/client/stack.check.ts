@@ -122,6 +122,24 @@ print(json.dumps([key.pem, key.jwk, key.sign({"iat": 1}, {"b": 0.5, "a": "ü"})]
     expect(verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url'))).toBe(true);
   });
 
+  test('proves possession of its key, without which its PAT is useless', async () => {
+    const { stdout } = await python(
+      '-c',
+      `import json, os, intent_gate as g
+key = g.Key(os.urandom(32))
+gate = g.IntentGate(os.environ["BASE_URL"], key.agent_id, key, lambda *_: True, dpop=True)
+print(json.dumps([gate.execute("${country}", {"code": "JP"})["name"], gate.obtain_pat()]))`,
+    );
+    const [name, pat] = JSON.parse(stdout) as [string, string];
+    expect(name).toBe('Japan');
+    const execute = { method: 'POST', headers: { Authorization: `Bearer ${pat}`, 'Content-Type': 'application/json' } };
+    const stolen = await fetch(`${baseUrl}/api/intents/execute`, {
+      ...execute,
+      body: JSON.stringify({ intent_uid: country, parameters: { code: 'JP' } }),
+    });
+    expect([stolen.status, await stolen.text()]).toEqual([401, expect.stringContaining('bound to its key')]);
+  });
+
   test('has the digests of the gate', async () => {
     const values = [
       ...fc.sample(fc.jsonValue(), 200),

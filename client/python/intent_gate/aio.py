@@ -56,6 +56,7 @@ class AsyncIntentGate:
     policy = _awaited(IntentGate.policy)
     execute = _awaited(IntentGate.execute)
     read_execution = _awaited(IntentGate.read_execution)
+    obtain_pat = _awaited(IntentGate.obtain_pat)
 
     async def _run(self, call: Callable[[], _Answer]) -> _Answer:
         abandoned = threading.Event()

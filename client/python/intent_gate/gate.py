@@ -54,7 +54,7 @@ class IntentGate:
     gate's public address, if it differs from the one used to reach it. A call waits at most max_wait seconds for quota or an unavailable gate,
     and makes at most max_attempts attempts, with a timeout of timeout seconds each. parse_float parses fractions in answers of intents: Decimal
     keeps every digit, as integers always do. agent_directory is the https origin of the company behind the agent. If its Web Bot Auth directory
-    lists the key, the agent is verified for that domain.
+    lists the key, the agent is verified for that domain. With dpop, requests carry proofs of possession (RFC 9449), so that a stolen PAT is useless.
     """
 
     def __init__(
@@ -69,11 +69,13 @@ class IntentGate:
         timeout: float = 35,
         parse_float: Callable[[str], Any] = float,
         agent_directory: Optional[str] = None,
+        dpop: bool = False,
     ) -> None:
         self._url = read_address(url)
         self._public_url = read_address(public_url or url)
         self._agent_id = agent_id
         self._agent_directory = agent_directory
+        self._dpop = dpop
         self._key = key
         self._on_policy = on_policy
         self._max_attempts = max_attempts
@@ -205,9 +207,14 @@ class IntentGate:
         """Sends a request with a PAT, and retries with a new PAT if that one is refused."""
         replacements = 0
         while True:
-            pat = self._obtain_pat()
+            pat = self.obtain_pat()
+
+            def prepare() -> _Request:
+                authorization = "DPoP" if self._dpop else "Bearer"
+                return {"Authorization": f"{authorization} {pat}", **self._proof(method, path, pat), **headers}, body
+
             try:
-                return self._send(method, path, lambda: ({"Authorization": f"Bearer {pat}", **headers}, body), intent_uid, parse_float)
+                return self._send(method, path, prepare, intent_uid, parse_float)
             except IntentGateError as error:
                 is_for_another_pat = error.code == "UNAUTHORIZED" or error.details.get("reason") == "policy_changed"
                 replacements += 1
@@ -217,7 +224,11 @@ class IntentGate:
                     if self._pat == pat:
                         self._pat = None
 
-    def _obtain_pat(self) -> str:
+    def _proof(self, method: str, path: str, pat: Optional[str] = None) -> Dict[str, str]:
+        return {"DPoP": self._key.prove(method, self._public_url + path, pat)} if self._dpop and isinstance(self._key, Key) else {}
+
+    def obtain_pat(self) -> str:
+        """Returns the current PAT, for programs that send it themselves. Call it before each use: it renews the PAT in time."""
         with self._lock:
             if self._pat is None or time.time() >= self._renew_at:
                 try:
@@ -242,7 +253,7 @@ class IntentGate:
             issued_at = int(time.time())
             claims = {"iat": issued_at, "exp": issued_at + 120, "aud": self._public_url, "jti": str(uuid.uuid4())}
             directory = {} if self._agent_directory is None else {"agent_directory": self._agent_directory}
-            return {}, {"agent_id": self._agent_id, "signed_policy": key.sign(claims, policy), "agent_public_key": key.pem, **directory}
+            return self._proof("POST", "/api/pat/issue"), {"agent_id": self._agent_id, "signed_policy": key.sign(claims, policy), "agent_public_key": key.pem, **directory}
 
         answer = self._send("POST", "/api/pat/issue", prepare)
         try:

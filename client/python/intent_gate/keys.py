@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 import stat
+import time
 import uuid
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Optional
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
@@ -61,6 +62,12 @@ class Key:
         """Signs a compact JWS (RFC 7515)."""
         signed = _encode_json({"alg": "EdDSA", **header}) + "." + _encode_json(payload)
         return signed + "." + _base64url(self._private_key.sign(signed.encode("ascii")))
+
+    def prove(self, method: str, url: str, pat: Optional[str] = None) -> str:
+        """Signs a proof of possession for one request (RFC 9449 section 4.2)."""
+        bound = {} if pat is None else {"ath": _base64url(hashlib.sha256(pat.encode("ascii")).digest())}
+        claims = {"jti": str(uuid.uuid4()), "htm": method, "htu": url, "iat": int(time.time()), **bound}
+        return self.sign({"typ": "dpop+jwt", "jwk": self.jwk}, claims)
 
 
 def _require_private(path: str) -> None:
