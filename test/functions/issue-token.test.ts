@@ -307,6 +307,11 @@ describe('refresh tokens', () => {
     expect(refusalOf(await revoke({}))).toEqual([400, 'invalid_request']);
   });
 
+  test('are the only ones that can be revoked: a PAT works on, which no success may deny (RFC 7009)', async () => {
+    const { access_token } = await signIn();
+    expect(refusalOf(await revoke({ token: access_token, token_type_hint: 'access_token' }))).toEqual([400, 'unsupported_token_type']);
+  });
+
   test('are kept as digests only, and appear in no log', async () => {
     const { refresh_token } = await signIn();
     const [family, secret] = refresh_token.split('.');

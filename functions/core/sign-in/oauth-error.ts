@@ -3,7 +3,10 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Action } from '../http/serve.ts';
 
-/** The errors of RFC 6749 sections 4.1.2.1 and 5.2, of RFC 7591 section 3.2.2, of RFC 8707 and of OpenID Connect Core section 3.1.2.6 that are used here. */
+/**
+ * The errors of RFC 6749 sections 4.1.2.1 and 5.2, of RFC 7009 section 2.2.1, of RFC 7591 section 3.2.2, of RFC 8707 and of OpenID Connect Core
+ * section 3.1.2.6 that are used here.
+ */
 export type OAuthErrorCode =
   | 'access_denied'
   | 'consent_required'
@@ -16,7 +19,8 @@ export type OAuthErrorCode =
   | 'login_required'
   | 'temporarily_unavailable'
   | 'unsupported_grant_type'
-  | 'unsupported_response_type';
+  | 'unsupported_response_type'
+  | 'unsupported_token_type';
 
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';

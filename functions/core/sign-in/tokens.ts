@@ -110,6 +110,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
   /** The response does not reveal whether the token existed (RFC 7009 section 2.2). */
   async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const form = request.form(revocationForm);
+    if (form.token.split('.').length === 3) throw accessTokenWorksOn();
     const found = await refreshTokens.findOrEnd(form.token, nowMs);
     if (found?.grant.clientId === form.client_id) await refreshTokens.end(found.family);
     return { status: 200, headers: { Pragma: 'no-cache' } };
@@ -128,6 +129,13 @@ function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, 
   }
   if (grant.policy !== policy.reference) throw policyChanged();
 }
+
+/** RFC 7009 section 2.2.1. */
+const accessTokenWorksOn = () =>
+  new OAuthError(
+    'unsupported_token_type',
+    'An access token cannot be revoked here: it works until it expires. Send the refresh token, which ends the renewal.',
+  );
 
 const wrongResource = () => new OAuthError('invalid_target', 'The resource must be the one of the authorization request.');
 
