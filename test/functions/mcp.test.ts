@@ -118,7 +118,7 @@ test.each(['/mcp', '/mcp/sign-in'])('an argument pat that does not hold is a res
 });
 
 test.each(['/mcp', '/mcp/sign-in'])('a PAT of the connection, or of the arguments, is used at %s; both are refused', async (path) => {
-  for (const sent of [{ authorization: `Bearer ${issued}` }, { pat: issued }]) {
+  for (const sent of [{ authorization: `Bearer ${issued}` }, { pat: issued }, { pat: ` ${issued}\n` }, { pat: `Bearer ${issued}` }]) {
     const { body } = await execute({ path, ...sent });
     expect(body.result.structuredContent.error).toMatchObject({
       code: 'NOT_FOUND',
@@ -136,7 +136,7 @@ test.each(['/mcp', '/mcp/sign-in'])('a PAT of the connection, or of the argument
   }
 });
 
-test.each(['a\nb', 'Bearer a.b.c'])('an argument pat %j is no PAT at all', async (pat) => {
+test.each(['a\nb', 'Basic a.b.c'])('an argument pat %j is no PAT at all', async (pat) => {
   const { body } = await execute({ pat });
   expect(body.result.structuredContent.error.details.issues).toEqual([
     { path: '/pat', problem: 'must be the PAT that accept_policy returned, and nothing else' },

@@ -93,7 +93,8 @@ const executeArguments = executionRequest.extend({
     .describe('the digest that get_intent returned: with it, the intent is executed only if it has not changed since'),
   pat: z
     .string()
-    .regex(/^[A-Za-z0-9._-]+$/, 'must be the PAT that accept_policy returned, and nothing else')
+    .regex(/^\s*([Bb]earer\s+)?[A-Za-z0-9._-]+\s*$/, 'must be the PAT that accept_policy returned, and nothing else')
+    .transform((given) => given.trim().replace(/^bearer\s+/i, ''))
     .optional()
     .describe('the PAT that accept_policy returned; leave it out if the connection has a PAT of its own'),
 });
