@@ -113,7 +113,8 @@ function shownLocation({ location, url, redactor }: UpstreamAnswer): { location?
 
 /** Parses `Retry-After`. @param field - a number of seconds, or a date (RFC 9110 section 10.2.3) */
 function retryAfterSeconds(field = ''): number {
-  const untilDate = field.endsWith(' GMT') ? Math.ceil((Date.parse(field) - Date.now()) / 1000) : Number.NaN;
-  const seconds = /^[0-9]{1,15}$/.test(field) ? Number(field) : untilDate;
+  const date = field.replace(/:\d\d \d{4}$/, '$& GMT'); // the form of asctime names no zone
+  const untilDate = date.endsWith(' GMT') ? Math.ceil((Date.parse(date) - Date.now()) / 1000) : Number.NaN;
+  const seconds = /^[0-9]+$/.test(field) ? Number(field) : untilDate;
   return Number.isNaN(seconds) ? usualRetryAfterSeconds : Math.min(Math.max(seconds, 1), maxRetryAfterSeconds);
 }

@@ -239,7 +239,9 @@ describe('another status', () => {
     ['Wed, 21 Oct 2099 07:28:00 GMT', '3600'],
     ['Thu, 99 Nov 2026 08:01:30 GMT', '5'],
     ['2026-11-26T08:01:30Z', '5'],
-    ['9'.repeat(400), '5'],
+    ['Thu Nov 26 08:01:30 2026', '90'],
+    ['99999999999999999999', '3600'],
+    ['9'.repeat(400), '3600'],
   ])('429 with Retry-After %s', (field, seconds) => {
     jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2026-11-26T08:00:00Z'));
     const error = refusal(() => map(429, '{"error":{"code":"UNAUTHORIZED"}}', [], field === undefined ? {} : { retryAfter: field }));
