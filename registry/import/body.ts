@@ -46,6 +46,7 @@ const sendable: ((mediaType: string) => boolean)[] = [
   isMultipartType,
   isPatchList,
   isText,
+  (mediaType) => !mediaType.startsWith('multipart/'),
   () => true,
 ];
 
@@ -82,6 +83,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   const isFile = isAny ? facts.isBinary === true || !['*/*', 'application/*'].includes(form.mediaType) : isBytes(form.mediaType);
   const contentType = isAny ? (isFile ? octets : json) : form.mediaType;
   const path = pathOf(form.schema) || pathOf(form.node);
+  if (contentType.startsWith('multipart/') && !isForm(contentType)) throw new Unfit(path, `takes ${contentType}, which calls cannot send`);
   const whole = (facts: Facts): BodyInputs => ({
     contentType,
     kind: 'whole',

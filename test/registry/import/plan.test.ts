@@ -112,6 +112,12 @@ describe('an operation that a call of an intent cannot make is skipped with the 
     ['another document', parameters({ $ref: 'common.yaml#/a' }), '/parameters/0', `cannot be read: the reference ${unread}`],
     ['a form of files', planForm({ properties: { a: binary } }), form, 'takes files only, and a form of this type carries text'],
     [
+      'parts that are no form',
+      { requestBody: { content: { 'multipart/mixed': { schema: { type: 'array' } } } } },
+      '/requestBody/content/multipart~1mixed/schema',
+      'takes multipart/mixed, which calls cannot send',
+    ],
+    [
       'a file',
       planForm({ properties: { a: image, b: text }, required: ['a'] }),
       `${form}/properties/a`,
