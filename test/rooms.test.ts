@@ -34,6 +34,7 @@ const ground = [
   'lean-client',
   'log',
   'pack',
+  'random',
   'signed-request',
   'trace',
   'ulid',

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomBytes } from 'node:crypto';
+import { storedRandomBytes } from './random.ts';
 
 /** A request's span in its caller's trace (W3C Trace Context). */
 export interface Trace {
@@ -39,7 +39,7 @@ export function readTrace(traceparent: unknown, tracestate: unknown): Trace | un
   if (traceId === undefined || (version === '00' && end === '-')) return undefined;
   return {
     traceId,
-    spanId: randomBytes(8).toString('hex'),
+    spanId: storedRandomBytes(8).toString('hex'),
     flags: (Number.parseInt(flags ?? '', 16) & knownFlags).toString(16).padStart(2, '0'),
     ...(isTraceState(tracestate) && { state: tracestate }),
   };

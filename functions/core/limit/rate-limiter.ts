@@ -3,10 +3,10 @@
  * it is sent too late, `giveBack` refunds budgets and totals if nothing was sent. `countInto` does the write and its retries, `window.ts` the
  * arithmetic, `counter-item.ts` the storage. `execution/quota.ts` calls this module.
  */
-import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import { unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
+import { storedRandomBytes } from '../random.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import {
@@ -62,7 +62,7 @@ const believedMs = 10_000;
 
 type NoteCharged = (buckets: Buckets | undefined) => void;
 
-const newToken = (): string => randomBytes(6).toString('base64url');
+const newToken = (): string => storedRandomBytes(6).toString('base64url');
 
 const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => used + cost > rate;
 

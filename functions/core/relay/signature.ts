@@ -1,4 +1,5 @@
-import { createHash, randomBytes, sign } from 'node:crypto';
+import { hash, sign } from 'node:crypto';
+import { storedRandomBytes } from '../random.ts';
 import type { CallKey } from './call-keys.ts';
 
 /** Tolerated clock skew of verifiers, in seconds: backdates `created` and extends `expires`. */
@@ -28,7 +29,7 @@ function signComponents({ values, tag, nowMs }: Components, { key, keyid }: Call
   const seconds = Math.floor(nowMs / 1_000);
   const times = `created=${seconds - clockSkewSeconds};expires=${seconds + clockSkewSeconds + deliverySeconds}`;
   const names = values.map(([identifier]) => identifier).join(' ');
-  const input = `(${names});${times};nonce="${randomBytes(64).toString('base64')}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
+  const input = `(${names});${times};nonce="${storedRandomBytes(64).toString('base64')}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
   const base = [...values.map(([identifier, value]) => `${identifier}: ${value}`), `"@signature-params": ${input}`].join('\n');
   return { input, signature: `:${sign(undefined, Buffer.from(base), key).toString('base64')}:` };
 }
@@ -48,7 +49,7 @@ export interface SignedCall {
  * (draft-meunier-web-bot-auth-architecture), and the body digest that it covers (RFC 9530).
  */
 export function signCall({ method, url, body, fields, baseUrl }: SignedCall, key: CallKey, nowMs = Date.now()): Record<string, string> {
-  const digest = body === undefined ? {} : { 'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:` };
+  const digest = body === undefined ? {} : { 'content-digest': `sha-256=:${hash('sha256', body, 'base64')}:` };
   const own: Record<string, string> = { ...digest, 'signature-agent': `"${baseUrl}"` };
   const all = { ...fields, ...own };
   const values = [
