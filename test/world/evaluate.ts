@@ -46,8 +46,6 @@ export function holds(condition: Condition, item: Attributes): boolean {
       return held === undefined;
     case '=':
       return isSame(held, value);
-    case '<>':
-      return !isSame(held, value);
     case '<':
       return order(held, value) < 0;
     case '<=':
@@ -56,8 +54,6 @@ export function holds(condition: Condition, item: Attributes): boolean {
       return order(held, value) > 0;
     case '>=':
       return order(held, value) >= 0;
-    case 'contains':
-      return isHeldIn(held, value);
     case 'lacks':
       return !isHeldIn(held, value);
     case 'fewer':

@@ -32,7 +32,6 @@ test.each([
   ['a page backward', { limit: 2, isBackward: true as const, start: keys.agentListed('active', 'd') }],
   ['what follows a key', { range: ['>', keys.agentListed('active', 'b').sk] as const }],
   ['what begins with a text', { range: ['begins', keys.agentListed('active', 'b').sk] as const }],
-  ['some members', { only: ['n', 'agent_id'], range: ['>=', 'a'] as const }],
 ])('lists %s as the table engine does', async (_, query) => {
   const memory = openMemoryTable();
   for (const table of [memory, engine.table]) {

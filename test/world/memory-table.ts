@@ -84,7 +84,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
     get: async (key) => read(key),
     getAll: async (keys) => keys.map((key) => read(key)),
 
-    async query<T extends Item>(pk: string, { range, isBackward, start, only, ...input }: Query = {}) {
+    async query<T extends Item>(pk: string, { range, isBackward, start, ...input }: Query = {}) {
       const sign = isBackward ? -1 : 1;
       const limit = Math.min(input.limit ?? pageSize, pageSize);
       const keys = [...(partitions.get(pk)?.keys() ?? [])].sort((left, right) => compareKeys(left, right) * sign);
@@ -93,8 +93,7 @@ export function openMemoryTable(pageSize = Number.POSITIVE_INFINITY): MemoryTabl
         operator === 'begins' ? sk.startsWith(bound) : holds([operator, 'sk', bound], { sk });
       const found = range ? from.filter((sk) => isWithin(range, sk)) : from;
       const shown = found.slice(0, limit);
-      const show = (item: Stored): Item => (only ? Object.fromEntries(Object.entries(item).filter(([name]) => only.includes(name))) : item);
-      const items = shown.map((sk) => show(read({ pk, sk }) as Stored) as T);
+      const items = shown.map((sk) => read({ pk, sk }) as T);
       const last = shown.at(-1);
       return { items, lastKey: shown.length === limit && last !== undefined ? { pk, sk: last } : undefined };
     },

@@ -4,7 +4,7 @@ export type Path = string | readonly [string, ...(string | number)[]];
 /** A condition on an item; a missing item has no members. */
 export type Condition =
   | readonly ['exists' | 'absent', Path]
-  | readonly ['=' | '<>' | '<' | '<=' | '>' | '>=' | 'contains' | 'lacks', Path, unknown]
+  | readonly ['=' | '<' | '<=' | '>' | '>=' | 'lacks', Path, unknown]
   /** true if the set has fewer members than the number */
   | readonly ['fewer', Path, number]
   | readonly ['any', ...Condition[]];
@@ -34,7 +34,6 @@ export interface Update extends Conditional {
 export interface Compiled {
   ConditionExpression?: string;
   UpdateExpression?: string;
-  ProjectionExpression?: string;
   ExpressionAttributeNames?: Record<string, string>;
   ExpressionAttributeValues?: Record<string, unknown>;
 }
@@ -78,8 +77,6 @@ function writeCondition(condition: Condition, to: Placeholders): string {
       return `attribute_exists(${to.path(condition[1])})`;
     case 'absent':
       return `attribute_not_exists(${to.path(condition[1])})`;
-    case 'contains':
-      return `contains(${to.path(condition[1])}, ${to.value(condition[2])})`;
     case 'lacks':
       return `NOT contains(${to.path(condition[1])}, ${to.value(condition[2])})`;
     case 'fewer':
@@ -134,10 +131,4 @@ export function compileUpdate({ set, setOnce, copy = [], add = [], take, remove 
     ...conditions,
     ...to.all,
   };
-}
-
-export function compileProjection(only: readonly string[] | undefined): Compiled {
-  if (!only) return {};
-  const to = new Placeholders();
-  return { ProjectionExpression: only.map((name) => to.name(name)).join(', '), ...to.all };
 }

@@ -19,7 +19,7 @@ import { unavailable } from '../api-error.ts';
 import { awsClientSettings } from '../aws-client.ts';
 import { readEnvironment } from '../environment.ts';
 import { LeanDocumentClient, LeanDynamoDBClient } from './dynamodb-client.ts';
-import { type Conditional, compileConditions, compileProjection, compileUpdate, type Update } from './expression.ts';
+import { type Conditional, compileConditions, compileUpdate, type Update } from './expression.ts';
 import { type Key, type TableName, tableOf } from './keys.ts';
 import { type Pause, reachWithin, retryConflicts } from './retry.ts';
 import { openTableClock, type TableClock } from './table-clock.ts';
@@ -33,7 +33,6 @@ export interface Query {
   isBackward?: boolean;
   limit?: number | undefined;
   start?: Key | undefined;
-  only?: readonly string[];
 }
 
 /** One write of a transaction; `check` only has conditions. */
@@ -135,15 +134,12 @@ export function openTable(
       const found = new Map((await getBatch(distinct)).map((item) => [`${item.pk}\n${item.sk}`, item]));
       return requested.map(({ pk, sk }) => found.get(`${pk}\n${sk}`) as T | undefined);
     },
-    async query<T extends Item>(pk: string, { range, isBackward, limit, start, only }: Query = {}) {
-      const { ExpressionAttributeNames, ...projection } = compileProjection(only);
+    async query<T extends Item>(pk: string, { range, isBackward, limit, start }: Query = {}) {
       const command = new QueryCommand({
         TableName: names[tableOf(pk)],
         ConsistentRead: true,
         KeyConditionExpression: `pk = :pk${range ? ` AND ${range[0] === 'begins' ? 'begins_with(sk, :sk)' : `sk ${range[0]} :sk`}` : ''}`,
         ExpressionAttributeValues: { ':pk': pk, ...(range && { ':sk': range[1] }) },
-        ...projection,
-        ...(ExpressionAttributeNames && { ExpressionAttributeNames }),
         ...(isBackward && { ScanIndexForward: false }),
         Limit: limit,
         ExclusiveStartKey: start,
