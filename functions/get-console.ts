@@ -1,5 +1,5 @@
 import { readConsole } from './core/documents/files.ts';
-import { type Deployment, fillConsole, scriptedPage } from './core/documents/pages.ts';
+import { type Deployment, fillConsole, scriptedPage, withoutSlash } from './core/documents/pages.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
@@ -28,10 +28,12 @@ const {
 } = readEnvironment([], ['signInDomain', 'consoleClient', 'signInClient', 'localUpstreams']);
 
 export const handler = serve(
-  createAction({
-    readConsole,
-    ...(domain && clientId && { signIn: { domain, clientId } }),
-    ...(signInClient && { offersSignIn: true }),
-    ...(localUpstreams && { localUpstreams: splitList(localUpstreams) }),
-  }),
+  withoutSlash(
+    createAction({
+      readConsole,
+      ...(domain && clientId && { signIn: { domain, clientId } }),
+      ...(signInClient && { offersSignIn: true }),
+      ...(localUpstreams && { localUpstreams: splitList(localUpstreams) }),
+    }),
+  ),
 );

@@ -1,5 +1,5 @@
 import { readPage } from './core/documents/files.ts';
-import { fillPolicy, scriptedPage } from './core/documents/pages.ts';
+import { fillPolicy, scriptedPage, withoutSlash } from './core/documents/pages.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from './core/policy/published-policy.ts';
 
@@ -17,4 +17,4 @@ export const createAction =
   async ({ baseUrl }) =>
     scriptedPage(fillPolicy(readPage(), findPolicy(baseUrl).policy, baseUrl), directives);
 
-export const handler = serve(createAction({ readPage, findPolicy: openPublishedPolicy(loadPolicyTemplate()) }));
+export const handler = serve(withoutSlash(createAction({ readPage, findPolicy: openPublishedPolicy(loadPolicyTemplate()) })));

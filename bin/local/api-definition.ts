@@ -102,12 +102,12 @@ function patternOf(path: string): RegExp {
     if (!name) return `\\${literal}`;
     return rest ? '.*' : `(?<${name}>[^/]+)`;
   });
-  const pattern = new RegExp(`^${source}$`);
+  const pattern = new RegExp(path === '/' ? '^/$' : `^${source}/?$`);
   patterns.set(path, pattern);
   return pattern;
 }
 
-/** A static segment wins over a variable, and both over `{proxy+}`, which matches the rest. */
+/** As in API Gateway, a slash at the end makes no difference. A static segment wins over a variable, and both over `{proxy+}`, which matches the rest. */
 export function findResource(resources: readonly Resource[], path: string): Match | undefined {
   for (const resource of resources) {
     const match = patternOf(resource.path).exec(path);

@@ -1,5 +1,6 @@
 import type { Policy } from '../../../schemas/policy.ts';
 import { type ApiResponse, entityTag } from '../http/response.ts';
+import type { Action } from '../http/serve.ts';
 import { describePolicy } from '../policy/describe.ts';
 
 /** Placeholders of the reference page and the console. */
@@ -33,6 +34,12 @@ export const fillPolicy = (page: string, policy: Policy, baseUrl: string): strin
 
 export const fillConsole = (page: string, deployment: Deployment): string =>
   page.replace(deploymentPlace, () => escapeHtml(JSON.stringify(deployment)));
+
+/** Redirects from the address with a slash at its end, at which the relative links of a page would lead nowhere. */
+export const withoutSlash =
+  (action: Action): Action =>
+  async (request) =>
+    request.path.endsWith('/') ? { status: 308, headers: { Location: request.baseUrl + request.route } } : action(request);
 
 /** An HTML page that runs only the gate's own scripts. @param directives - further directives of its Content-Security-Policy */
 export const scriptedPage = (text: string, directives: readonly string[]): ApiResponse => ({
