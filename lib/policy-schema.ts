@@ -103,9 +103,11 @@ const intents = z.union([
   }),
 ]);
 
-const target = z
-  .union([referenceTo(intents), thing({ source: referenceTo(intents), refinement: oneOrMore(constraint) })])
-  .meta({ description: 'Which intents the rule covers.' });
+const target = oneOrMore(z.union([referenceTo(intents), thing({ source: referenceTo(intents), refinement: oneOrMore(constraint) })])).meta({
+  description: 'Which intents the rule covers.',
+});
+
+const assignee = oneOrMore(referenceTo(text)).meta({ description: 'Which agents the rule is for: a verified domain, key or agent id.' });
 
 const money = z.number().positive();
 
@@ -133,6 +135,7 @@ const duty = thing({
 
 const permission = thing({
   target,
+  assignee,
   action: action({ execute: 'to execute intents' }),
   constraint: oneOrMore(constraint),
   duty: oneOrMore(duty),
@@ -140,13 +143,14 @@ const permission = thing({
 
 const prohibition = thing({
   target,
+  assignee,
   action: action({ execute: 'to execute intents', exceedRateLimit: 'to exceed the limits that are stated' }),
   constraint: oneOrMore(constraint),
 });
 
 const obligation = thing({
-  target: referenceTo(uri),
-  assignee: referenceTo(uri),
+  target: oneOrMore(referenceTo(uri)),
+  assignee,
   action: action({ sign: 'to sign the policy', signPayload: 'the same', observeRateLimit: 'to make no more calls than the limit states' }),
   constraint: oneOrMore(constraint),
 });
@@ -159,6 +163,8 @@ const policyFile = z
     uid: referenceTo(uri),
     type: term({ Set: 'the usual type', Offer: 'an offer', Agreement: 'an agreement', Policy: 'the same as Set' }),
     profile: referenceTo(uri),
+    target,
+    assignee,
     permission: oneOrMore(permission).meta({ description: 'What agents may do. Nothing else is permitted.' }),
     prohibition: oneOrMore(prohibition).meta({ description: 'What agents must not do, whatever is permitted.' }),
     obligation: oneOrMore(obligation).meta({ description: 'What agents must do.' }),

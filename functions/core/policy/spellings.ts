@@ -165,25 +165,40 @@ const refinable = [
   ['action', 'value', ['Action']],
 ] as const;
 
+/** What a policy may state for all its rules, and a rule for several rules (ODRL 2.7: compact policies and atomic rules). */
+const shared = ['target', 'assignee'] as const;
+
+/** Splits a rule into one for each of its targets and assignees. @param common - what the policy states for all rules */
+function atomicRules(value: unknown, position: Position, kinds: readonly string[], common: Members): unknown[] {
+  if (!isObject(value)) return [value];
+  const read = dropIdentity(members(value, position), position, kinds);
+  let split = [read];
+  for (const name of shared) {
+    if (common[name] !== undefined && read[name] !== undefined)
+      position.at(name).refuse('is stated for the whole policy too; state it in one place');
+    const stated = read[name] ?? common[name];
+    const values = stated === undefined ? [] : list(stated);
+    if (values.length > 0) split = split.flatMap((one) => values.map((value) => ({ ...one, [name]: value })));
+  }
+  return split.map((one) => rule(one, position));
+}
+
 /** Turns the refinements of a target or action into constraints of the rule. */
-const rule =
-  (kinds: readonly string[]): Read =>
-  (value, position) => {
-    if (!isObject(value)) return value;
-    const read = dropIdentity(members(value, position, { assignee: reference }), position, kinds);
-    const refinements = refinable.flatMap(([member, of, names]) => {
-      if (read[member] === undefined) return [];
-      const { name, refinement } = refined(read[member], position.at(member), of, names);
-      read[member] = member === 'action' ? bareIfText(name) : name;
-      return refinement;
-    });
-    if (read.constraint !== undefined || refinements.length > 0) {
-      const constraints = [...(read.constraint === undefined ? [] : list(read.constraint)), ...refinements];
-      read.constraint = constraints.flatMap((one, at) => constraint(one, position.at('constraint', at), read.target));
-    }
-    if (read.duty !== undefined) read.duty = list(read.duty).map((one, at) => duty(one, position.at('duty', at)));
-    return read;
-  };
+function rule(read: Members, position: Position): Members {
+  if (read.assignee !== undefined) read.assignee = reference(read.assignee);
+  const refinements = refinable.flatMap(([member, of, names]) => {
+    if (read[member] === undefined) return [];
+    const { name, refinement } = refined(read[member], position.at(member), of, names);
+    read[member] = member === 'action' ? bareIfText(name) : name;
+    return refinement;
+  });
+  if (read.constraint !== undefined || refinements.length > 0) {
+    const constraints = [...(read.constraint === undefined ? [] : list(read.constraint)), ...refinements];
+    read.constraint = constraints.flatMap((one, at) => constraint(one, position.at('constraint', at), read.target));
+  }
+  if (read.duty !== undefined) read.duty = list(read.duty).map((one, at) => duty(one, position.at('duty', at)));
+  return read;
+}
 
 /** Turns the refinements of the action `compensate` into members. */
 const duty: Read = (value, position) => {
@@ -207,9 +222,9 @@ const duty: Read = (value, position) => {
 };
 
 const rules =
-  (kinds: readonly string[]): Read =>
+  (kinds: readonly string[], common: Members): Read =>
   (value, position) =>
-    list(value).map((one, at) => rule(kinds)(one, position.at(at)));
+    list(value).flatMap((one, at) => atomicRules(one, position.at(at), kinds, common));
 
 const isKnownContext = (context: unknown): boolean =>
   isObject(context)
@@ -231,14 +246,16 @@ export function normalizePolicy(file: unknown): { value: unknown; issues: Issue[
   const issues: Issue[] = [];
   if (!isObject(file)) return { value: file, issues };
   const { $schema, ...written } = file;
-  const policy = members(written, new Position(issues), {
+  const common = members(written, new Position([]));
+  const { target, assignee, ...policy } = members(written, new Position(issues), {
     '@context': (value) => (list(value).every(isKnownContext) ? odrlContext : value),
     uid: reference,
     type: policyType,
     profile: reference,
-    permission: rules(['Permission', 'Rule']),
-    prohibition: rules(['Prohibition', 'Rule']),
-    obligation: rules(['Duty', 'Obligation', 'Rule']),
+    permission: rules(['Permission', 'Rule'], common),
+    prohibition: rules(['Prohibition', 'Rule'], common),
+    // what agents sign is the policy, not its target
+    obligation: rules(['Duty', 'Obligation', 'Rule'], { assignee: common.assignee }),
   });
   const { '@context': context = odrlContext, uid = `${placeholder}/api/policy`, type = 'Set' } = policy;
   const isComplete = ['@context', 'uid', 'type'].every((name) => name in policy);

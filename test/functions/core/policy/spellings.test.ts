@@ -91,6 +91,22 @@ describe('one policy in many spellings is served in one', () => {
     expect(JSON.parse(JSON.stringify(parse(written)))).toEqual(canonical);
   });
 
+  test('lists of targets and assignees, and those of the whole policy, are rules for each', () => {
+    const [a, b] = [`${intents}/x.example:a:v1`, `${intents}/x.example:b:v1`];
+    const [one, other] = [
+      { target: a, action: 'execute', assignee: 'one.example' },
+      { target: b, action: 'execute', assignee: 'one.example' },
+    ];
+    const several = [one, { ...one, assignee: 'two.example' }, other, { ...other, assignee: 'two.example' }];
+    const assignee = [{ uid: 'one.example' }, 'two.example'];
+    for (const written of [
+      { permission: { target: [a, { '@type': 'Asset', '@id': b }], action: 'execute', assignee } },
+      { permission: { target: { '@set': [a, b] }, action: 'execute' }, assignee },
+      { target: [a, b], assignee, permission: { action: 'execute' } },
+    ])
+      expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({ ...head, permission: several });
+  });
+
   test('prices, budgets, zones, parameters and keys', () => {
     const target = `${intents}/a.example:pay:v1`;
     const budget = { action: 'pay', amount: { price: 3, budget: 100 }, timeInterval: 'P1M' };
@@ -156,7 +172,8 @@ describe('what has no meaning here is refused by name', () => {
     ['a number that is rounded', permit({ rightOperand: typed('9007199254740993', 'integer') }), `${first}/rightOperand`],
     ['a number with an exponent', permit({ rightOperand: typed('5e0', 'double') }), `${first}/rightOperand`],
     ['a text in a language', permit({ rightOperand: { '@value': '5', '@language': 'en' } }), `${first}/rightOperand/@language`],
-    ['two targets', at({ target: [intents, `${intents}/a.example:b:v1`] }), '/permission/0/target'],
+    ['no targets', at({ target: [] }), '/permission/0/target'],
+    ['a target twice', { ...canonical, target: intents }, '/permission/0/target'],
     ['a prohibition in the place of a permission', at({ '@type': 'Prohibition' }), '/permission/0/type'],
     ['two names of one member', { ...canonical, '@id': head.uid }, '/@id'],
     ['another context', { ...canonical, '@context': [head['@context'], { count: 'urn:x' }] }, '/@context'],
