@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { longestCallSeconds, longestRunSeconds } from '../schemas/deferred.ts';
-import { openDeferredCalls } from './core/execution/deferred-calls.ts';
-import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-run.ts';
+import { openDeferredCalls } from './core/execution/deferred-call-store.ts';
+import { type DeferredRunParts, openDeferredRun } from './core/execution/deferred-worker.ts';
 import { evidenceFromEnvironment } from './core/execution/evidence.ts';
 import { openResolver } from './core/execution/resolve.ts';
 import { slowCallsFromEnvironment } from './core/execution/slow-calls.ts';

@@ -3,7 +3,7 @@
  * answers is lost after the writes took effect, and now and then the execution that calls the upstream dies before it has recorded the outcome.
  * `node test/long/idempotency.ts [--rounds 1000] [--parallel 200] [--lost 0.2] [--deaths 0.1] [--seed 1]`
  */
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
 import { connectFaultyTable, openFaultyTable } from '../support/faulty-table.ts';
 import { seededRandom } from '../support/random.ts';
 import { readNumbers } from './options.ts';

@@ -1,8 +1,8 @@
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';

@@ -15,7 +15,7 @@ import { openApprovals, openDecisions } from '../../functions/core/approvals/app
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { digestOfApproval } from '../../functions/core/execution/defer.ts';
-import { type DeferredContent, openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
+import { type DeferredContent, openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';

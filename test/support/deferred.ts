@@ -1,7 +1,7 @@
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
-import { openDeferredCalls } from '../../functions/core/execution/deferred-calls.ts';
-import type { DeferredRunParts } from '../../functions/core/execution/deferred-run.ts';
+import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
+import type { DeferredRunParts } from '../../functions/core/execution/deferred-worker.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import type { Action } from '../../functions/core/http/serve.ts';

@@ -4,7 +4,7 @@ import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
-import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call.ts';
+import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
 import { type Attempt, once } from '../../functions/core/execution/once.ts';
 import { type ApiResponse, ok } from '../../functions/core/http/response.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';

@@ -3,7 +3,7 @@ import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
-import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-calls.ts';
+import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-call-store.ts';
 import { freeSlots, listQueue } from '../execution/queue-slots.ts';
 import type { ChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';

@@ -1,7 +1,7 @@
 /**
  * Where a block stops executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. Right before the call is sent, `attempt.ts`
  * rereads them if they are more than three seconds old (see {@link openRecheck}). A block is confirmed only after that time (see
- * {@link outwaitEarlierReads}). `pat/bind-agent.ts` refuses new PATs, and `void-calls.ts` voids calls that wait for approval.
+ * {@link outwaitEarlierReads}). `pat/bind-agent.ts` refuses new PATs, and `void-check.ts` voids calls that wait for approval.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';

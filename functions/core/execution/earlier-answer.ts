@@ -5,7 +5,7 @@ import { type JsonValue, parse } from '../json.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import type { Execution } from './execution.ts';
 import { answerUsedKey, fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
-import type { IdempotentCalls } from './idempotent-call.ts';
+import type { IdempotentCalls } from './idempotent-call-store.ts';
 import { narrow } from './narrow.ts';
 
 /** Whether a refusal is about the call rather than about its caller. */

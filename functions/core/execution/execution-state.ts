@@ -1,7 +1,7 @@
 import type { ExecutionState } from '../../../schemas/deferred.ts';
 import { ApiError } from '../api-error.ts';
 import { describeError } from '../http/response.ts';
-import type { UsedKey } from './idempotent-call.ts';
+import type { UsedKey } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 import { describePending, executionUrl, unkept } from './pending.ts';
 

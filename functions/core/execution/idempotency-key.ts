@@ -2,7 +2,7 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { UsedKey } from './idempotent-call.ts';
+import type { UsedKey } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 import { notApproved, pending, unkept } from './pending.ts';
 

@@ -7,7 +7,7 @@ import type { LiveIntent } from '../registry/live-intents.ts';
 import { describeCut } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
 import { narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
-import type { DeferredContent } from './deferred-calls.ts';
+import type { DeferredContent } from './deferred-call-store.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 

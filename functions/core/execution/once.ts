@@ -2,7 +2,7 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Entry } from '../receipts/entries.ts';
 import { answerUsedKey } from './idempotency-key.ts';
-import type { IdempotentCalls, KeyedRequest } from './idempotent-call.ts';
+import type { IdempotentCalls, KeyedRequest } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 import type { Replays } from './replay-meter.ts';
 

@@ -8,9 +8,9 @@ import { type Relay, relayFromEnvironment } from '../relay/call.ts';
 import type { Table } from '../table/table.ts';
 import { openAnnouncements } from './announce.ts';
 import type { DeferralParts } from './defer.ts';
-import { openDeferredCalls } from './deferred-calls.ts';
+import { openDeferredCalls } from './deferred-call-store.ts';
 import { type Evidence, evidenceFromEnvironment } from './evidence.ts';
-import { type IdempotentCalls, openIdempotentCalls } from './idempotent-call.ts';
+import { type IdempotentCalls, openIdempotentCalls } from './idempotent-call-store.ts';
 import { type SlowCalls, slowCallsFromEnvironment } from './slow-calls.ts';
 
 /** Dependencies of executions. */

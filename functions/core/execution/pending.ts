@@ -1,6 +1,6 @@
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
-import type { UsedKey } from './idempotent-call.ts';
+import type { UsedKey } from './idempotent-call-store.ts';
 
 export const executionUrl = (baseUrl: string, executionId: string): string => `${baseUrl}/api/executions/${executionId}`;
 

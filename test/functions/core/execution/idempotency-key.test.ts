@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { answerUsedKey, fingerprintOf, readIdempotencyKey } from '../../../../functions/core/execution/idempotency-key.ts';
-import type { UsedKey } from '../../../../functions/core/execution/idempotent-call.ts';
+import type { UsedKey } from '../../../../functions/core/execution/idempotent-call-store.ts';
 import { readRequest } from '../../../../functions/core/http/request.ts';
 
 const requestWith = (...values: string[]) =>

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { type IdempotentCalls, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
+import { type IdempotentCalls, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
 import { type Attempt, once } from '../../../../functions/core/execution/once.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
-import { type KeyedRequest, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call.ts';
+import { type KeyedRequest, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
 import type { Outcome } from '../../../../functions/core/execution/outcome.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { startTable } from '../../../support/table.ts';

@@ -5,7 +5,7 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { holderOf } from '../pat/holder.ts';
 import type { LiveIntent, LiveIntents } from '../registry/live-intents.ts';
-import type { DeferredCalls, DeferredContent } from './deferred-calls.ts';
+import type { DeferredCalls, DeferredContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
 import { notApproved } from './pending.ts';
 

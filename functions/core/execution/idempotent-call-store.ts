@@ -1,6 +1,6 @@
 /**
  * Stores calls under an `Idempotency-Key`: `begin` claims the key with one conditional write, `finish` stores the outcome, `abandon` frees the key if
- * nothing was sent. `once.ts` decides which applies; `deferred-calls.ts` stores deferred calls in the same records.
+ * nothing was sent. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { isUnavailable, unavailable } from '../api-error.ts';

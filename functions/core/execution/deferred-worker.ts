@@ -12,14 +12,14 @@ import type { Relay } from '../relay/call.ts';
 import { readTrace, withinTrace } from '../trace.ts';
 import { newUlid } from '../ulid.ts';
 import { attempt } from './attempt.ts';
-import type { DeferredCall, DeferredCalls } from './deferred-calls.ts';
+import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
 import { type Attempt, answerOrThrow, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
-import { voidBecause } from './void-calls.ts';
+import { voidBecause } from './void-check.ts';
 
 export interface DeferredRunParts {
   deferred: Pick<DeferredCalls, 'find' | 'claim' | 'finish' | 'leave'>;

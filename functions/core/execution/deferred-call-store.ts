@@ -21,7 +21,7 @@ import {
   outcomeMembers,
   type UsedKey,
   writeWith,
-} from './idempotent-call.ts';
+} from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 import { freeSlots, requireSlots, type Slots } from './queue-slots.ts';
 
