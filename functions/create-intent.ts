@@ -12,7 +12,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/** `POST /api/services/{service_id}/intents` (endpoint 11): creates an intent under a uid that no other intent has. */
+/** `POST /api/services/{service_id}/intents`: creates an intent under a uid that no other intent has. */
 export const createAction =
   ({ intents, egress }: Deps): AdminAction =>
   async (admin, request) => {

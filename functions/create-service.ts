@@ -9,7 +9,7 @@ export interface Deps {
   services: Pick<Services, 'as'>;
 }
 
-/** `POST /api/services` (endpoint 6): registers a service under a name that no other service has. */
+/** `POST /api/services`: registers a service under a name that no other service has. */
 export const createAction =
   ({ services }: Deps): AdminAction =>
   async (admin, request) => {

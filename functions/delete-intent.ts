@@ -9,7 +9,7 @@ export interface Deps {
   intents: Pick<Intents, 'as'>;
 }
 
-/** `DELETE /api/intents/{intent_uid}` (endpoint 13). */
+/** `DELETE /api/intents/{intent_uid}`. */
 export const createAction =
   ({ intents }: Deps): AdminAction =>
   async (admin, request) => {

@@ -14,7 +14,7 @@ export interface Deps {
 /** Milliseconds reserved at the end of the invocation, so that a deletion is confirmed even if clean-up is unfinished. */
 const reservedMs = 5_000;
 
-/** `DELETE /api/services/{service_id}` (endpoint 8): afterwards, none of the service's intents can be found, listed or executed. */
+/** `DELETE /api/services/{service_id}`: afterwards, none of the service's intents can be found, listed or executed. */
 export const createAction =
   ({ services, credentials }: Deps): AdminAction =>
   async (admin, request) => {

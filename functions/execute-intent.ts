@@ -13,7 +13,7 @@ import { judgingPolicyFromEnvironment } from './core/policy/policy.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-/** `POST /api/intents/execute` (endpoint 3). */
+/** `POST /api/intents/execute`; `docs/architecture.md` explains each step. */
 export const createAction = (parts: ExecutionParts): Action => {
   const { authenticate, intents, calls, limits, relay, slowCalls, deferral, evidence = noEvidence, now = Date.now } = parts;
   const resolve = openResolver(intents, slowCalls, now);

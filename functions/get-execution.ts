@@ -1,8 +1,8 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment } from './core/environment.ts';
 import { requireNotStopped } from './core/execution/block-check.ts';
+import { describeExecution } from './core/execution/deferred-answers.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
-import { describeExecution } from './core/execution/execution-state.ts';
 import { answerHeadersOf, narrowOutcome } from './core/execution/narrow.ts';
 import { findChangeSinceRequest, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';

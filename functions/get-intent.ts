@@ -28,7 +28,7 @@ export interface Deps {
 }
 
 /**
- * `GET /api/intents/{intent_uid}` (endpoint 2); `?view=full` returns the full intent schema, and drafts to their admins. `terms` lists what
+ * `GET /api/intents/{intent_uid}`; `?view=full` returns the full intent schema, and drafts to their admins. `terms` lists what
  * the policy says about this intent in particular; `paused` is present while its service is paused.
  */
 export const createAction =

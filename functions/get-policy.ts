@@ -9,7 +9,7 @@ export interface Deps {
   findPolicy: FindPolicy;
 }
 
-/** `GET /api/policy` (endpoint 4): the usage policy, in the bytes that agents sign; `?view=words` gives it in plain sentences. */
+/** `GET /api/policy`: the usage policy, in the bytes that agents sign; `?view=words` gives it in plain sentences. */
 export const createAction =
   ({ findPolicy }: Deps): Action =>
   async (request) => {

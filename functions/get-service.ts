@@ -13,7 +13,7 @@ export interface Deps {
   services: Pick<Services, 'find'>;
 }
 
-/** `GET /api/services/{service_id}` (endpoint 9): admins who may change it also see its credential's facts. */
+/** `GET /api/services/{service_id}`: admins who may change it also see its credential's facts. */
 export const createAction =
   ({ verifyAdmin, services }: Deps): Action =>
   async (request) => {

@@ -29,7 +29,7 @@ export interface Deps extends IssuerParts {
   settings: Settings;
 }
 
-/** `POST /api/pat/issue` (endpoint 5): a PAT for an agent that signs the policy in force. Nothing is written before the signature is verified. */
+/** `POST /api/pat/issue`: a PAT for an agent that signs the policy in force. Nothing is written before the signature is verified. */
 export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directories, settings, ...parts }: Deps): Action => {
   const issue = openIssuer({ ...parts, settings });
 

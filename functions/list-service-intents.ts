@@ -22,7 +22,7 @@ export interface Deps {
   ) => Promise<{ intents: ListedIntent[]; total: number }>;
 }
 
-/** `GET /api/services/{service_id}/intents` (endpoint 10): ordered by intent_uid; admins of the service also see drafts. */
+/** `GET /api/services/{service_id}/intents`: ordered by intent_uid; admins of the service also see drafts. */
 export const createAction =
   ({ verifyAdmin, services, listIntents }: Deps): Action =>
   async (request) => {

@@ -33,7 +33,7 @@ const show = {
   catalogue: ({ intent, method }: Hit) => toCatalogueEntry(intent, method),
 };
 
-/** `GET /api/intents/search` (endpoint 1): by relevance if there is a query, else by intent_uid. */
+/** `GET /api/intents/search`: by relevance if there is a query, else by intent_uid. */
 export const createAction =
   ({ engine, findPolicy, verifyPat }: Deps): Action =>
   async (request) => {

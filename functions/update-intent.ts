@@ -18,7 +18,7 @@ export interface Deps {
   egress: EgressRules;
 }
 
-/** `PUT /api/intents/{intent_uid}` (endpoint 12): replaces the whole record except for its uid. */
+/** `PUT /api/intents/{intent_uid}`: replaces the whole record except for its uid. */
 export const createAction =
   ({ intents, egress }: Deps): AdminAction =>
   async (admin, request) => {

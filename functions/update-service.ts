@@ -16,7 +16,7 @@ export interface Deps {
   services: Pick<Services, 'as'>;
 }
 
-/** `PUT /api/services/{service_id}` (endpoint 7): replaces the whole record; absent optional members are removed, except for the namespace. */
+/** `PUT /api/services/{service_id}`: replaces the whole record; absent optional members are removed, except for the namespace. */
 export const createAction =
   ({ services }: Deps): AdminAction =>
   async (admin, request) => {

@@ -228,7 +228,7 @@ export const toSavedIntent = (intent: Pick<IntentInput, 'intent_uid' | 'intent_n
   description: intent.description,
 });
 
-/** One row of a service's intents (endpoint 10). */
+/** One row of a service's intents. */
 export const listedIntent = savedIntent
   .extend({
     tags: z.array(z.string()),

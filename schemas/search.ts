@@ -4,7 +4,7 @@ import { pageQuery } from './pagination.ts';
 
 const term = z.string().max(10_240).optional();
 
-/** The query parameters of search (endpoint 1); an intent must match all of them. */
+/** The query parameters of search; an intent must match all of them. */
 export const searchQuery = z.object({
   query: term.describe('a question or words; any may match, and better matches come first'),
   service_name: term.describe("words that all occur in the service's name"),

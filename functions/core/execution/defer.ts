@@ -9,11 +9,11 @@ import { describeRule } from '../policy/describe.ts';
 import { rulesRequiringApproval } from '../policy/judge.ts';
 import type { LiveIntents } from '../registry/live-intents.ts';
 import { traceHeaders } from '../trace.ts';
+import { pending } from './deferred-answers.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
 import type { IdempotentCalls } from './idempotent-call-store.ts';
 import { takeKey } from './once.ts';
-import { pending } from './pending.ts';
 import type { ResolvedCall } from './resolve.ts';
 import { openVoidCheck } from './void-check.ts';
 

@@ -2,9 +2,9 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
+import { notApproved, pending, unkept } from './deferred-answers.ts';
 import type { UsedKey } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
-import { notApproved, pending, unkept } from './pending.ts';
 
 export const idempotencyKey = /^[\x21-\x7e]{1,255}$/;
 

@@ -5,9 +5,9 @@ import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { holderOf } from '../pat/holder.ts';
 import type { LiveIntent, LiveIntents } from '../registry/live-intents.ts';
+import { notApproved } from './deferred-answers.ts';
 import type { DeferredCalls, DeferredContent } from './deferred-call-store.ts';
 import type { Execution } from './execution.ts';
-import { notApproved } from './pending.ts';
 
 /** The state that a deferred call depends on. If any of it changes, the call becomes void. */
 export interface Circumstances {

@@ -1,7 +1,7 @@
 import type { ExecutionState, PendingExecution } from '../../../schemas/deferred.ts';
 import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
-import { notApproved } from '../execution/pending.ts';
+import { notApproved } from '../execution/deferred-answers.ts';
 import type { ApiResponse } from '../http/response.ts';
 import { timeOfUlid } from '../ulid.ts';
 import { describeOutput, describeRefusal, explainRefusal, remarksOn } from './result.ts';
