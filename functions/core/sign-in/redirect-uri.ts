@@ -1,5 +1,5 @@
 /** Scheme and host, port, and the rest. */
-const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d{1,5})?(|\/[^#]*)$/;
+const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d{1,5})?(|\/[^#]*)$/i;
 
 /** Unambiguous: visible ASCII, without fragment and user information. */
 const isPlain = (uri: string): boolean => {
@@ -15,10 +15,10 @@ const isPlain = (uri: string): boolean => {
 
 /** https, or http on loopback. */
 export const isRedirectUri = (uri: string): boolean =>
-  isPlain(uri) && (/^https:\/\/[^/?]/.test(uri) || /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(\/|\?|$)/.test(uri));
+  isPlain(uri) && (/^https:\/\/[^/?]/.test(uri) || /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(\/|\?|$)/i.test(uri));
 
 /** On loopback, any program on the machine may listen. */
-export const isLoopback = (uri: string): boolean => uri.startsWith('http:');
+export const isLoopback = (uri: string): boolean => /^http:/i.test(uri);
 
 /**
  * Compares character by character, except for the port on loopback, which native clients choose at start (RFC 8252 sections 7.3 and 8.10,
@@ -29,6 +29,6 @@ export function matchesRedirectUri(registered: string, requested: string): boole
   if (registered === requested) return true;
   const [, host, port, rest] = onLoopback.exec(registered) ?? [];
   const [, requestedHost, , requestedRest] = onLoopback.exec(requested) ?? [];
-  const isPortIgnored = host !== undefined && (port === undefined || !host.endsWith('localhost'));
+  const isPortIgnored = host !== undefined && (port === undefined || !/localhost$/i.test(host));
   return isPortIgnored && host === requestedHost && rest === requestedRest;
 }

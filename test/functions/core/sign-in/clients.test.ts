@@ -50,3 +50,11 @@ test('the client for hosts without a description has both usual paths, at any po
   ])
     expect(matches(other)).toBe(false);
 });
+
+test.each([
+  ['http://LocalHost:7777/', 'http://LocalHost:7777/', true],
+  ['http://LocalHost:7777/', 'http://LocalHost:8888/', false],
+  ['http://LocalHost/', 'http://LocalHost:8888/', true],
+])('%s permits %s: %j', (registered, asked, isPermitted) => {
+  expect(matchesRedirectUri(registered, asked)).toBe(isPermitted);
+});
