@@ -104,7 +104,7 @@ const including = (wanted: string) =>
   z
     .array(z.string())
     .refine((values) => values.includes(wanted))
-    .optional();
+    .nullish();
 
 /** The members of a registration that are used (RFC 7591 section 2); others are ignored, as that section demands. */
 export const registrationRequest = z
@@ -112,7 +112,7 @@ export const registrationRequest = z
     redirect_uris: z.array(z.string().max(200)).min(1).max(5),
     client_name: z
       .string()
-      .optional()
+      .nullish()
       .transform((given) => (clientName.safeParse(given).success ? clientName.parse(given) : 'a program'))
       .describe('the name of the program'),
     grant_types: including('authorization_code'),

@@ -55,7 +55,8 @@ function toOAuthError(error: unknown): OAuthError | undefined {
   if (status === 429 || status === 503) return new OAuthError('temporarily_unavailable', message, { status, headers });
   if (code === 'POLICY_REJECTED') return new OAuthError('invalid_grant', message);
   const issues = (details.issues ?? []) as Issue[];
-  return new OAuthError('invalid_request', issues.map(({ path, problem }) => `${path.slice(1)} ${problem}.`).join(' ') || message);
+  const sentences = issues.map(({ path, problem }) => `${path.slice(1) || 'The body'} ${problem}.`.replace(/^The body the /, 'The '));
+  return new OAuthError('invalid_request', sentences.join(' ') || message);
 }
 
 /** Converts refusals to responses; internal errors are thrown again. */

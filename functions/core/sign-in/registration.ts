@@ -35,7 +35,7 @@ export function register(request: unknown): { clientId: string; registration: Re
   if (!success) {
     throw new OAuthError(
       'invalid_client_metadata',
-      'The registration must have 1 to 5 redirect_uris of at most 200 characters, and may have a client_name of at most 60 characters, for the code flow (authorization_code, code).',
+      'The registration must have 1 to 5 redirect_uris of at most 200 characters each. If given, client_name must be a string, grant_types must include authorization_code, and response_types must include code.',
     );
   }
   const registration = { name: data.client_name, redirectUris: data.redirect_uris };
