@@ -59,7 +59,7 @@ export function readBodyInputs({ method, node: operation }: Operation, reading: 
   const isRequired = body.required === true;
   const read = readBest(forms, body, isRequired, reading);
   if (method !== 'GET' || isRequired) return read;
-  if (read.inputs.length > 0) reading.addNote(pathOf(body), 'the body was left out: GET calls send none unless required');
+  if (read.inputs.length > 0) reading.addNote(pathOf(body), 'the body was left out: calls with GET send a body only if it is required');
   return none;
 }
 
@@ -106,7 +106,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
   const object: Facts = { ...facts, types: new Set(['object']) };
   if (facts.properties.size === 0)
     return isEmpty(form.schema) ? { ...none, contentType, kind: isRequired ? 'members' : 'none' } : whole(object);
-  if (facts.values?.().types !== undefined) reading.addNote(path, 'members that the body may have besides those it names were left out');
+  if (facts.values?.().types !== undefined) reading.addNote(path, 'additional members of the body (additionalProperties) were left out');
   const members = readMembers(facts, path);
   const inputs = isForm(contentType) ? members.flatMap((input) => fitFormMember(input, form, contentType, reading.addNote)) : members;
   if (members.length > 0 && inputs.length === 0) throw new Unfit(path, 'takes files only, and a form of this type carries text');

@@ -32,8 +32,8 @@ export function openFetcher(rules: EgressRules) {
         if (status === 200) return body;
         const { location } = headers;
         const hint =
-          status >= 300 && status < 400 && location !== undefined ? ` It leads to ${location}; give that address if you trust it.` : '';
-        throw new CliFailure('failure', `The document was answered with status ${status}.${hint}`);
+          status >= 300 && status < 400 && location !== undefined ? ` It redirects to ${location}; give that address if you trust it.` : '';
+        throw new CliFailure('failure', `The address answered with status ${status}.${hint}`);
       } catch (error) {
         if (error instanceof CliFailure) throw error;
         const reason = error instanceof DialError ? complaints[error.failure] : 'the connection broke, took too long or sent too much';

@@ -107,7 +107,7 @@ function readParameter(parameter: Node, location: 'path' | 'query' | 'header', {
   const input: Input = { name, in: location, isRequired: parameter.required === true, facts: described, path };
   if (mediaType === undefined || !isJsonType(mediaType)) return input;
   if (location === 'query') return { ...input, style: 'json' };
-  addNote(path, `${name} is JSON written into the ${location}; it became a text`);
+  addNote(path, `${name} is JSON written into the ${location}; it became a string`);
   const description = [described.description, 'Written as JSON text.'].filter(Boolean).join(' ');
   return { ...input, facts: { ...anyText, description } };
 }
@@ -155,7 +155,7 @@ function readPath(operation: Operation, parameters: Node[], taken: Set<string>, 
 function readPlaceholder(name: string, parameter: Node | undefined, operation: Operation, reading: Reading): Input {
   const path = pathOf(operation.node);
   if (parameter === undefined) {
-    reading.addNote(path, `the path variable ${name} is not described; it became a required text`);
+    reading.addNote(path, `the path variable ${name} is not described; it became a required string`);
     return { name, in: 'path', isRequired: true, facts: anyText, path };
   }
   const input = readParameter(parameter, 'path', reading);

@@ -47,7 +47,7 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
     } catch (error) {
       if (!(error instanceof CliFailure)) throw error;
       notes.push({ path: nameOf(path), note: `the file was not read: ${error.message}` });
-      return locate({ [unreadMember]: `leads to ${nameOf(path)}, which was not read` });
+      return locate({ [unreadMember]: `points to ${nameOf(path)}, which was not read` });
     }
   }
 
@@ -101,7 +101,7 @@ function* referencesIn(value: unknown, seen: Set<unknown>, notes: Note[], isMap 
     if (!isMap && (opaque.has(name) || name.startsWith('x-'))) continue;
     if (isMap || !prose.has(name)) yield* referencesIn(member, seen, notes, !isMap && maps.has(name) && isNode(member));
     else if (typeof node(member).$ref === 'string')
-      notes.push({ path: pathOf(member), note: `the ${name} was left out: it must be a text, not a reference` });
+      notes.push({ path: pathOf(member), note: `the ${name} was left out: it must be a string, not a reference` });
   }
 }
 

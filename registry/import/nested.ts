@@ -13,8 +13,8 @@ const maxSchemas = 3_000;
 /** Maximum lengths of member descriptions to try in turn, in UTF-16 units. */
 const descriptionLengths = [400, 120, 0];
 
-const cutComment = 'truncated: what is inside is not described here';
-const loopComment = 'truncated: recursive, inside is the same again';
+const cutComment = 'truncated: deeper levels are not described';
+const loopComment = 'truncated: the same structure repeats inside';
 
 export interface Described {
   parameter: Parameter;
@@ -39,9 +39,9 @@ export function describeInside(described: readonly Described[], path: string, ad
     // with few levels, shorten descriptions to gain another level
     if (fitting && (at > 0 || levelsOf(fitting) > 2 || !fitting.some(({ isCut }) => isCut))) break;
   }
-  if (fitting === undefined) addNote(path, 'the inside of its inputs is not described: it would take more than 16 KB');
+  if (fitting === undefined) addNote(path, 'its nested inputs are not described, because even their first level takes more than 16 KB');
   else if (fitting.some(({ isCut }) => isCut))
-    addNote(path, `the inside of its inputs is described to level ${levelsOf(fitting)} only, in 16 KB`);
+    addNote(path, `its nested inputs are described only to level ${levelsOf(fitting)}, because more takes over 16 KB`);
   return described.map(({ parameter }, at) => {
     const schema = fitting?.[at]?.schema;
     return schema === undefined ? parameter : { ...parameter, schema };

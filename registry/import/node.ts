@@ -92,7 +92,7 @@ export function follow(value: unknown): Node | string {
 /** The file of an object; undefined for objects that the import created. */
 export const homeOf = (value: Node): Home | undefined => value[home] as Home | undefined;
 
-const circular = 'leads back to itself';
+const circular = 'points back to itself';
 
 /** Maximum number of references resolved within one pointer; beyond that it counts as circular. */
 const maxSteps = 20;
@@ -115,7 +115,7 @@ export function lookUp(from: Node, reference: string, steps = 0): Node | string 
   }
   if (isNode(target)) return target;
   if (target === undefined) return `does not exist in ${file === '' ? 'this document' : 'that file'}`;
-  return 'leads to a single value or a list; only objects can be referred to';
+  return 'points to a single value or a list, but only objects can be referred to';
 }
 
 /** RFC 6901, section 6. */
@@ -135,4 +135,4 @@ export function resolve(value: unknown): Node {
 }
 
 export const unread =
-  'leads to another file, which was not read: only JSON and YAML files in the folder that is given with --with are, and none whose name begins with a dot';
+  'points to another file, which was not read: only JSON and YAML files in the folder that --with names are read, except those whose name begins with a dot';

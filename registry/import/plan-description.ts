@@ -65,7 +65,7 @@ export function planDescription(root: Node, options: ImportOptions): ImportPlan 
       const note: AddNote = (at, text) => noted.push({ path: at, note: text });
       const fitted = fitIntent(renameMembers(node(given), path, note), path, note);
       const below = originBelow(fitted.endpoint, options.serviceUrl ?? url);
-      if (below) note(`${path}/endpoint`, `leads to ${below}, which is below the service's own host`);
+      if (below) note(`${path}/endpoint`, `is called at ${below}, a subdomain of the service's host`);
       const allowedOrigins = [...(options.allowedOrigins ?? []), ...(below ? [below] : [])];
       const checked = checkPlanned(fitted, path, url, { ...options, allowedOrigins });
       if (seen.has(checked.intent_uid)) throw new Unfit(path, 'has the same intent_uid as another one');
@@ -141,7 +141,7 @@ function fitUid(given: unknown, path: string, addNote: AddNote): unknown {
 
 /** Makes an endpoint of an address. Other gates percent-encode the braces of path parameters. */
 function fitEndpoint(address: string, { input_parameters }: Node, path: string, addNote: AddNote): string {
-  addNote(`${path}/endpoint`, 'the endpoint is an address alone; it will be called with POST and JSON');
+  addNote(`${path}/endpoint`, 'the endpoint is only an address; it will be called with POST and JSON');
   const names = list(input_parameters).map((input) => node(input).name);
   return address.replace(/%7B([\w.-]+)%7D/gi, (escaped, name) => (names.includes(name) ? `{${name}}` : escaped));
 }

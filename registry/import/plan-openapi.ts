@@ -35,7 +35,8 @@ export function planOpenApi(document: unknown, options: ImportOptions): ImportPl
   const skipped: Skipped[] = [];
   const info = node(root.info);
   const serviceUrl = readServiceUrl(root, options);
-  if (/^3\.2\./.test(`${written(given.openapi)}.`)) addNote('/openapi', 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out');
+  if (/^3\.2\./.test(`${written(given.openapi)}.`))
+    addNote('/openapi', 'OpenAPI 3.2 is read as 3.1; features that only 3.2 has are left out');
   const schemes = node(isSwagger ? given.securityDefinitions : node(given.components).securitySchemes);
   const readSchema = openSchemaReader(addNote);
   const operations = resolveCollisions(listOperations(root, skipped), skipped, addNote);
@@ -207,7 +208,10 @@ function makeIntent(uid: string, operation: Operation, root: Node, options: Impo
   const description = fitDescription(text(given.description) ?? text(given.summary), source, addNote) ?? name;
   const isDeprecated = given.deprecated === true && options.keepDeprecated !== true;
   if (isDeprecated)
-    addNote(pathOf(given), 'is deprecated, so its intent is found by its uid only and not executed; --keep-deprecated changes that');
+    addNote(
+      pathOf(given),
+      'is deprecated, so agents find its intent only by its intent_uid and cannot execute it, unless you give --keep-deprecated',
+    );
   const tags = readTags(given, addNote);
   return {
     intent_uid: uid,

@@ -73,7 +73,7 @@ export function checkPlanned(candidate: unknown, source: string, serviceUrl: str
     const home = new URL(options.serviceUrl ?? serviceUrl).origin;
     const origin = originOf(intent.endpoint.url) ?? '';
     if (origin !== home && !allowedOrigins.includes(origin))
-      throw new Unfit(source, `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it anyway`);
+      throw new Unfit(source, `is at ${origin}, but the service is at ${home}; --allow-origin ${origin} imports it anyway`);
     return intent;
   } catch (error) {
     throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;

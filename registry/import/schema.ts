@@ -113,7 +113,7 @@ function readAlternatives(branches: Facts[], schema: Node, addNote: AddNote): Fa
   const real = branches.filter((branch) => !isNull(branch));
   const united = oneOf(real);
   if (real.length > 1 && united.properties.size > 0) {
-    addNote(pathOf(schema), 'has alternatives; their members were put together, and only what all of them require is required');
+    addNote(pathOf(schema), 'has alternatives; their members were merged, and only those that every alternative requires are required');
   }
   return real.length < branches.length ? orNull(united) : united;
 }

@@ -170,7 +170,7 @@ describe('import', () => {
   test('registers nothing of a document that has nothing to take', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('hollow', '1', [], 3)]);
     expect([code, stderr]).toEqual([1, `${notRead}No operation in the document can become an intent, so nothing was registered.\n`]);
-    expect(stdout).toMatch(/^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference leads to another file, which was not read: /);
+    expect(stdout).toMatch(/^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference points to another file, which was not read: /);
     await createService('hollow', 'https://hollow.example', 'x');
   });
 

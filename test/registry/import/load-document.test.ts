@@ -145,8 +145,8 @@ describe('a document in several files', () => {
     expect(files).toEqual(['openapi.yaml', 'schemas.yaml', 'one.yaml']);
     expect(planImport(document, options).intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string', maxLength: 7 }]);
     expect(notes).toEqual([
-      { path: '/paths/~1a/get/summary', note: 'the summary was left out: it must be a text, not a reference' },
-      { path: 'schemas.yaml#/A/description', note: 'the description was left out: it must be a text, not a reference' },
+      { path: '/paths/~1a/get/summary', note: 'the summary was left out: it must be a string, not a reference' },
+      { path: 'schemas.yaml#/A/description', note: 'the description was left out: it must be a string, not a reference' },
     ]);
   });
 
@@ -163,8 +163,8 @@ describe('a document in several files', () => {
     expect(JSON.stringify(intents)).not.toMatch(/secret|4711/);
     expect([...new Set(notes.map(({ note }) => note))].sort()).toEqual([
       'the reference does not exist in this document; anything is allowed in its place',
-      'the reference leads back to itself; anything is allowed in its place',
-      'the reference leads to a single value or a list; only objects can be referred to; anything is allowed in its place',
+      'the reference points back to itself; anything is allowed in its place',
+      'the reference points to a single value or a list, but only objects can be referred to; anything is allowed in its place',
     ]);
   });
 
@@ -210,8 +210,8 @@ describe('a document in several files', () => {
     const { intents, skipped } = planImport(document, options);
     expect(intents.map(({ intent_uid }) => intent_uid)).toEqual(['things.example:put-b:v1']);
     expect(skipped).toEqual([
-      { operation: '/a', path: '/paths/~1a', reason: 'cannot be read: the reference leads to parts/a.yaml, which was not read' },
-      { operation: 'GET /b', path: '/paths/~1b/get', reason: 'cannot be read: the reference leads to parts/a.yaml, which was not read' },
+      { operation: '/a', path: '/paths/~1a', reason: 'cannot be read: the reference points to parts/a.yaml, which was not read' },
+      { operation: 'GET /b', path: '/paths/~1b/get', reason: 'cannot be read: the reference points to parts/a.yaml, which was not read' },
     ]);
   });
 });
@@ -244,14 +244,16 @@ describe('a document at an address', () => {
       expect(intents.map(({ intent_uid, input_parameters }) => [intent_uid, input_parameters])).toEqual([
         ['things.example:get-a:v1', [{ name: 'size', type: 'integer' }]],
       ]);
-      expect(notes).toEqual([{ path: 'nowhere.yaml', note: 'the file was not read: The document was answered with status 404.' }]);
+      expect(notes).toEqual([{ path: 'nowhere.yaml', note: 'the file was not read: The address answered with status 404.' }]);
       const reasonOf = (at: string) =>
-        at === '/c' ? 'cannot be read: the reference leads to nowhere.yaml, which was not read' : `cannot be read: the reference ${unread}`;
+        at === '/c'
+          ? 'cannot be read: the reference points to nowhere.yaml, which was not read'
+          : `cannot be read: the reference ${unread}`;
       expect(skipped).toEqual(
         ['/b', '/c', '/d', '/e', '/f', '/g'].map((at) => ({ operation: at, path: `/paths/~1${at.slice(1)}`, reason: reasonOf(at) })),
       );
       await expect(loadAddress(`${base}/moved`, rules)).rejects.toThrow(
-        'The document was answered with status 302. It leads to /specs/openapi.yaml; give that address if you trust it.',
+        'The address answered with status 302. It redirects to /specs/openapi.yaml; give that address if you trust it.',
       );
       const alone = await loadAddress(`${base}/specs/openapi.yaml`, rules);
       expect([alone.files, alone.left.length]).toEqual([[`${base}/specs/openapi.yaml`], 7]);

@@ -102,7 +102,7 @@ test('a recursive schema is cut where it comes again, and says so', () => {
     properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#/components/schemas/Node' } } },
   };
   const { inputs } = planBody({ type: 'object', properties: { root: { $ref: '#/components/schemas/Node' } } }, { Node: node });
-  expect(JSON.stringify(inputs[0]?.schema)).toContain('"$comment":"truncated: recursive, inside is the same again"');
+  expect(JSON.stringify(inputs[0]?.schema)).toContain('"$comment":"truncated: the same structure repeats inside"');
   const deep = { name: 'a', children: [{ name: 'b', children: [{ name: 7 }] }] };
   expect(compileParameters(inputs)({ root: deep }).issues).toBeUndefined();
 });
@@ -117,8 +117,11 @@ test('what does not fit into 16 KB is left out by level, and that is noted', () 
   const { inputs, notes } = planBody({ type: 'object', properties: { whole: wide(4) } });
   const written = JSON.stringify(inputs[0]?.schema);
   expect(written.length).toBeLessThanOrEqual(16 * 1024);
-  expect(written).toContain('truncated: what is inside is not described here');
+  expect(written).toContain('truncated: deeper levels are not described');
   expect(notes).toEqual([
-    { path: '/paths/~1a/post', note: expect.stringMatching(/^the inside of its inputs is described to level \d only, in 16 KB$/) },
+    {
+      path: '/paths/~1a/post',
+      note: expect.stringMatching(/^its nested inputs are described only to level \d, because more takes over 16 KB$/),
+    },
   ]);
 });

@@ -167,7 +167,7 @@ describe('what an intent cannot carry is left out and noted', () => {
   });
 
   test.each([
-    [{ type: 'integer' }, ['members that the body may have besides those it names were left out']],
+    [{ type: 'integer' }, ['additional members of the body (additionalProperties) were left out']],
     [{}, []],
     [true, []],
   ])('members that are not named, with the schema %j', (additionalProperties, expected) => {
@@ -451,7 +451,7 @@ describe('OpenAPI 3.2', () => {
       { operation: 'QUERY /things', path: '/paths/~1things/query', reason: 'uses QUERY, which intents do not support' },
       { operation: 'COPY /things', path: '/paths/~1things/additionalOperations/COPY', reason: 'uses COPY, which intents do not support' },
     ]);
-    expect(notes).toEqual([{ path: '/openapi', note: 'OpenAPI 3.2 is read as 3.1; what only 3.2 has is left out' }]);
+    expect(notes).toEqual([{ path: '/openapi', note: 'OpenAPI 3.2 is read as 3.1; features that only 3.2 has are left out' }]);
   });
 
   test('a parameter that is a whole query is left out', () => {
@@ -466,7 +466,7 @@ describe('OpenAPI 3.2', () => {
 
 describe('an operation that leads to another origin than the service', () => {
   const reason = (origin: string, home = 'https://things.example') =>
-    `leads to ${origin}, while the service is at ${home}; --allow-origin ${origin} imports it anyway`;
+    `is at ${origin}, but the service is at ${home}; --allow-origin ${origin} imports it anyway`;
   const elsewhere = (url: string, options?: Partial<ImportOptions>) => planOperation({ servers: [{ url }] }, options);
   const skippedFor = (reason: string) => [{ operation: 'POST /things', path: '/paths/~1things/post', reason }];
 
@@ -551,7 +551,7 @@ describe('a service description as others write it', () => {
         path: '/intents/0/intent_uid',
         note: 'the intent_uid became shop.example:search-products:v1: a slug has lower-case letters, digits and hyphens',
       },
-      { path: '/intents/0/endpoint', note: 'the endpoint is an address alone; it will be called with POST and JSON' },
+      { path: '/intents/0/endpoint', note: 'the endpoint is only an address; it will be called with POST and JSON' },
     ]);
   });
 
@@ -620,7 +620,7 @@ describe('a service description as others write it', () => {
   ])('of %s may lead to %s: %s', (service_url, origin, isTaken) => {
     const { intents, notes } = plan({ 'service-info': { ...info, service_url }, intents: [{ ...search, endpoint: `${origin}/search` }] });
     expect(intents).toHaveLength(isTaken ? 1 : 0);
-    const note = { path: '/intents/0/endpoint', note: `leads to ${origin}, which is below the service's own host` };
+    const note = { path: '/intents/0/endpoint', note: `is called at ${origin}, a subdomain of the service's host` };
     expect(notes.filter(({ path }) => path === note.path)).toEqual(isTaken ? expect.arrayContaining([note]) : []);
   });
 
