@@ -75,8 +75,7 @@ export async function startSignIn(pool: UserPool, callbacks: Record<string, read
 
   const signIn = (request: Authorization, username: string, password: string): Answer => {
     try {
-      if (pool.checkPassword(username, password).mustChange)
-        return form(request, 'This password is temporary. Choose one of your own first, with: npx intent-gate login');
+      pool.checkPassword(username, password);
     } catch (error) {
       if (error instanceof ServiceError) return form(request, error.message);
       throw error;

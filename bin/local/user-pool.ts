@@ -6,7 +6,7 @@ import { operation, region, ServiceError } from './json-service.ts';
 const accessSeconds = 3_600;
 const refreshSeconds = 30 * 24 * 3_600;
 
-const user = z.object({ sub: z.uuid(), password: z.string(), must_change: z.boolean().default(false) });
+const user = z.object({ sub: z.uuid(), password: z.string() });
 
 const poolFile = z.object({
   pool_id: z.string(),
@@ -21,10 +21,7 @@ const poolFile = z.object({
 const randomText = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-/** A random password; the fixed prefix satisfies the password rules. */
-const newPassword = () => `aA1-${randomBytes(18).toString('base64url')}`;
-
-const isGoodPassword = (text: string): boolean => text.length >= 12 && [/[a-z]/, /[A-Z]/, /\d/, /[^\w\s]/].every((rule) => rule.test(text));
+const newPassword = () => randomBytes(18).toString('base64url');
 
 const newPool = (): z.input<typeof poolFile> => ({
   pool_id: `${region}_${randomText('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789', 9)}`,
@@ -39,7 +36,7 @@ const refuse = (message: string) => new ServiceError('NotAuthorizedException', m
 
 export type UserPool = ReturnType<typeof openUserPool>;
 
-/** A user pool in a file, created with an admin and an ordinary user. Issues tokens signed like Cognito's. */
+/** A user pool in a file, created with its only two users, an admin and an ordinary one. Issues tokens signed like Cognito's. */
 export function openUserPool(path: string) {
   const pool = poolFile.parse(readJson(path) ?? newPool());
   const keep = () => writeJson(path, pool);
@@ -83,10 +80,9 @@ export function openUserPool(path: string) {
     issue,
 
     /** @throws ServiceError NotAuthorizedException if the name or the password is wrong */
-    checkPassword(name: string, password: string): { mustChange: boolean } {
+    checkPassword(name: string, password: string): void {
       const found = Object.hasOwn(pool.users, name) ? pool.users[name] : undefined;
       if (found?.password !== password) throw refuse('Incorrect username or password.');
-      return { mustChange: found.must_change };
     },
 
     /** @throws ServiceError NotAuthorizedException if the token has expired or belongs to another client */
@@ -98,18 +94,6 @@ export function openUserPool(path: string) {
       if (!isGood || findUser(claims.username).sub !== claims.sub) throw refuse('Invalid Refresh Token.');
       const { refresh_token: _, ...issued } = issue(claims.username, clientId, claims.scope);
       return issued;
-    },
-
-    setPassword(name: string, password: string, must_change: boolean): void {
-      if (!isGoodPassword(password)) throw new ServiceError('InvalidPasswordException', 'Password did not conform with policy.');
-      Object.assign(findUser(name), { password, must_change });
-      keep();
-    },
-
-    createUser(name: string, password = newPassword()): void {
-      if (Object.hasOwn(pool.users, name)) throw new ServiceError('UsernameExistsException', 'User account already exists.');
-      pool.users[name] = { sub: randomUUID(), password, must_change: true };
-      keep();
     },
 
     createGroup(name: string): void {
@@ -131,10 +115,8 @@ export function openUserPool(path: string) {
 const name = z.string().regex(/^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$/u, 'must be 1 to 128 visible characters');
 const text = z.string().min(1).max(4_096);
 
-/** The Cognito operations for signing in with a password, and for managing users and groups. */
+/** The Cognito operations for signing in with a password, and for making groups and their members. */
 export function userPoolOperations(pool: UserPool): Record<string, (input: unknown) => object> {
-  /** users who must choose a password, by the session of their sign-in */
-  const sessions = new Map<string, string>();
   const inPool = z.object({ UserPoolId: z.literal(pool.id, 'is not the id of this user pool') });
   const byClient = z.object({ ClientId: z.literal(pool.clientId, 'is not the client with which people sign in by password') });
   const ofGroup = inPool.extend({ Username: name, GroupName: name });
@@ -165,34 +147,8 @@ export function userPoolOperations(pool: UserPool): Record<string, (input: unkno
           return { AuthenticationResult: { AccessToken: access_token, ExpiresIn: expires_in, TokenType: token_type } };
         }
         const { USERNAME, PASSWORD } = AuthParameters;
-        if (!pool.checkPassword(USERNAME, PASSWORD).mustChange) return { AuthenticationResult: result(USERNAME) };
-        const Session = randomBytes(24).toString('base64url');
-        sessions.set(Session, USERNAME);
-        return { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session, ChallengeParameters: { USER_ID_FOR_SRP: USERNAME } };
-      },
-    ),
-    RespondToAuthChallenge: operation(
-      byClient.extend({
-        ChallengeName: z.literal('NEW_PASSWORD_REQUIRED'),
-        Session: text,
-        ChallengeResponses: z.object({ USERNAME: text, NEW_PASSWORD: text }),
-      }),
-      ({ Session, ChallengeResponses: { USERNAME, NEW_PASSWORD } }) => {
-        if (sessions.get(Session) !== USERNAME) throw refuse('Invalid session for the user.');
-        pool.setPassword(USERNAME, NEW_PASSWORD, false);
-        sessions.delete(Session);
+        pool.checkPassword(USERNAME, PASSWORD);
         return { AuthenticationResult: result(USERNAME) };
-      },
-    ),
-    AdminCreateUser: operation(inPool.extend({ Username: name, TemporaryPassword: text.optional() }), ({ Username, TemporaryPassword }) => {
-      pool.createUser(Username, TemporaryPassword);
-      return { User: { Username, Enabled: true, UserStatus: 'FORCE_CHANGE_PASSWORD' } };
-    }),
-    AdminSetUserPassword: operation(
-      inPool.extend({ Username: name, Password: text, Permanent: z.boolean().default(false) }),
-      ({ Username, Password, Permanent }) => {
-        pool.setPassword(Username, Password, !Permanent);
-        return {};
       },
     ),
     CreateGroup: operation(inPool.extend({ GroupName: name }), ({ GroupName, UserPoolId }) => {

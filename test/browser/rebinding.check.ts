@@ -103,7 +103,6 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
   const ports = [...new Set(found.map(([, port]) => Number(port)))].filter((port) => port !== 9);
   const poolId = settings.USER_POOL_ID ?? stack.issuer.split('/').at(-1);
   const functionName = stack.definitionOf?.('get-jwks').name;
-  const mallory = { UserPoolId: poolId, Username: 'mallory' };
 
   /** Each is what one of the parts of the stack understands; all are sent to all of them. */
   const attacks: (Omit<Sent, 'to' | 'mode'> & { path: string })[] = [
@@ -122,9 +121,8 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
     { path: `/${poolId}/.well-known/jwks.json` },
     { path: '/oauth2/token', type: 'application/x-www-form-urlencoded', body: 'grant_type=authorization_code&code=x' },
     ...[
-      ['AdminCreateUser', { ...mallory, TemporaryPassword: 'Temporary-1', MessageAction: 'SUPPRESS' }],
-      ['AdminSetUserPassword', { ...mallory, Password: 'Chosen-by-myself-1', Permanent: true }],
-      ['AdminAddUserToGroup', { ...mallory, GroupName: 'admins' }],
+      ['CreateGroup', { UserPoolId: poolId, GroupName: 'mallory' }],
+      ['AdminAddUserToGroup', { UserPoolId: poolId, Username: 'user', GroupName: 'admins' }],
     ].map(([operation, input]) => ({
       path: '/',
       target: `AWSCognitoIdentityProviderService.${operation}`,

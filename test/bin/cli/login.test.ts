@@ -5,7 +5,6 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { AdminCreateUserCommand, CognitoIdentityProviderClient } from '@aws-sdk/client-cognito-identity-provider';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { renewTokens, signIn } from '../../../bin/cli/cognito.ts';
@@ -39,26 +38,6 @@ test('a password gives tokens, and a refresh token gives new ones', async () => 
   const renewed = await renewTokens({ ...as('admin'), ...tokens });
   expect(decodeJwt(renewed.access_token)).toMatchObject({ token_use: 'access', username: decodeJwt(tokens.access_token).username });
   expect(renewed.refresh_token).toBe(tokens.refresh_token);
-});
-
-test('a temporary password has to be replaced', async () => {
-  const client = new CognitoIdentityProviderClient({
-    region: 'eu-west-1',
-    endpoint: identity.endpoint,
-    credentials: { accessKeyId: 'none', secretAccessKey: 'none' },
-  });
-  await client.send(
-    new AdminCreateUserCommand({
-      UserPoolId: identity.userPoolId,
-      Username: 'new',
-      TemporaryPassword: 'Temporary-1',
-      MessageAction: 'SUPPRESS',
-    }),
-  );
-  const chosen = 'Chosen-by-myself-1';
-  const tokens = await signIn(as('new'), 'Temporary-1', { ...asks, newPassword: async () => chosen });
-  expect(decodeJwt(tokens.access_token).token_use).toBe('access');
-  expect(await signIn(as('new'), chosen, asks)).toHaveProperty('access_token');
 });
 
 const gate = 'http://127.0.0.1:9';

@@ -35,7 +35,7 @@ const services = {
   },
   Cognito: {
     running: await startIdentity(folder, [], []),
-    target: 'AWSCognitoIdentityProviderService.AdminCreateUser',
+    target: 'AWSCognitoIdentityProviderService.CreateGroup',
     body: '{}',
     status: 400,
   },
