@@ -18,7 +18,7 @@ Starts the whole gate on this machine.
   --policy FILE  usage policy; default: bin/local/policy.json, the shipped policy with one more prohibition
   -c, --context NAME=VALUE
                  a setting, as for "cdk deploy": -c protocol=uim; repeatable. Settings in cdk.json apply here too
-Set DYNAMODB_ENDPOINT or KMS_ENDPOINT to use another DynamoDB or KMS instead of the local one.`;
+Set DYNAMODB_ENDPOINT to use another DynamoDB instead of the local one.`;
 
 const options = {
   port: { type: 'string' },
@@ -87,7 +87,7 @@ async function run(): Promise<void> {
   const ended = waitForEnd();
   void ended.then(() => giveUp.abort());
   let isReady = false;
-  const { definitionOf, signIn, stop, ...description } = await startStack({
+  const { definitionOf, kmsOperations, signIn, stop, ...description } = await startStack({
     port: readPort(port),
     signal: giveUp.signal,
     onAnswered: (answered) => isReady && showAnswered(answered),

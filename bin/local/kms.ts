@@ -67,14 +67,10 @@ const signInput = z.discriminatedUnion('SigningAlgorithm', [
 ]);
 const macInput = z.object({ KeyId: z.string(), Message: message, MacAlgorithm: z.literal('HMAC_SHA_256') });
 const keyInput = z.object({ KeyId: z.string() });
-const createInput = z.union([
-  z.object({ KeyUsage: z.literal('SIGN_VERIFY'), KeySpec: z.enum(['ECC_NIST_P256', 'ECC_NIST_EDWARDS25519']) }),
-  z.object({ KeyUsage: z.literal('GENERATE_VERIFY_MAC'), KeySpec: z.literal('HMAC_256') }),
-]);
 
 /**
  * A stand-in for KMS on a loopback port, with real keys and the wire protocol of KMS.
- * Supports CreateKey, GetPublicKey, Sign (digests, or messages with Ed25519) and GenerateMac.
+ * Supports GetPublicKey, Sign (digests, or messages with Ed25519) and GenerateMac.
  */
 export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {}) {
   const known = new Map(keys.map((key) => [key.keyId, key]));
@@ -104,11 +100,6 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
       GetPublicKey: operation(keyInput, ({ KeyId }) => {
         const key = find(KeyId);
         return { KeyId: keyArn(key.keyId), PublicKey: subjectPublicKeyInfo(key).toString('base64') };
-      }),
-      CreateKey: operation(createInput, ({ KeySpec }) => {
-        const key = newKmsKey(KeySpec);
-        known.set(key.keyId, key);
-        return { KeyMetadata: { KeyId: key.keyId, Arn: keyArn(key.keyId) } };
       }),
     },
     disturb,

@@ -10,7 +10,7 @@ import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
 import type { LambdaOptions } from './lambda.ts';
-import { keyProperties, localCredentials, locateDynamo, locateKms } from './parts.ts';
+import { keyProperties, localCredentials, locateDynamo, startKeys } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
@@ -41,9 +41,8 @@ export interface StackOptions {
   /** false: functions run only for requests, not on schedules or for log lines. Default: true */
   background?: boolean;
   quiet?: boolean;
-  /** endpoints of external services; default: DYNAMODB_ENDPOINT and KMS_ENDPOINT */
+  /** default: the variable DYNAMODB_ENDPOINT, else a DynamoDB of the stack's own */
   dynamodbEndpoint?: string;
-  kmsEndpoint?: string;
   /** default: suitable for interactive use */
   environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs' | 'lastIdleMs'>;
   onAnswered?(answered: Answered): void;
@@ -56,6 +55,8 @@ export interface StackOptions {
 }
 
 export interface RunningStack extends StackDescription {
+  /** names of all calls of KMS so far; `length = 0` clears them */
+  kmsOperations: string[];
   /** finds a function by its name in the endpoint table */
   definitionOf(name: string): FunctionDefinition;
   /** a new access token, valid for an hour */
@@ -110,7 +111,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     ]);
     const template = readTemplate(synthesized);
     const wantedKeys = resourcesOf(template, 'AWS::KMS::Key', keyProperties);
-    const kms = await keep(locateKms(options.kmsEndpoint ?? process.env.KMS_ENDPOINT, wantedKeys, data.kept));
+    const kms = await keep(startKeys(wantedKeys, data.kept));
     const tables = readTables(template);
     if (tables.length === 0) {
       throw new StartError(
@@ -191,6 +192,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       process_id: process.pid,
       local_upstreams: splitList(settings[variables.localUpstreams]),
       policy_file: policyFile,
+      kmsOperations: kms.operations,
       definitionOf: (name) => lambdas.definitionOf(functionIdOf(template, name)),
       signIn,
       stop: () => parts.disposeAsync(),

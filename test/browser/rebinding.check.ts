@@ -131,7 +131,7 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
     })),
     { path: '/', target: 'DynamoDB_20120810.ListTables', type: 'application/x-amz-json-1.0', body: '{}' },
     { path: '/', target: 'DynamoDB_20120810.Scan', type: 'application/x-amz-json-1.0', body: `{"TableName":"${settings.REGISTRY_TABLE}"}` },
-    { path: '/', target: 'TrentService.CreateKey', type: json, body: '{"KeyUsage":"SIGN_VERIFY","KeySpec":"ECC_NIST_P256"}' },
+    { path: '/', target: 'TrentService.GetPublicKey', type: json, body: '{"KeyId":"any"}' },
     { path: '/', target: 'secretsmanager.CreateSecret', type: json, body: '{"Name":"mallory","SecretString":"x"}' },
     { path: '/', target: 'secretsmanager.GetSecretValue', type: json, body: '{"SecretId":"mallory"}' },
     { path: '/bucket/key' },

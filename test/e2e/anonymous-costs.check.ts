@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, expect, test } from '@jest/globals';
-import { startKms } from '../../bin/local/kms.ts';
 import { listAssets } from '../../console/assets.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { endpoints } from '../../lib/endpoints.ts';
@@ -11,12 +10,13 @@ import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startTable } from '../support/table.ts';
 import { bodyOf, startApi } from './api.ts';
 
-const [database, kms] = await Promise.all([startTable(), startKms()]);
+const database = await startTable();
 // without count-usage, which writes and reads the same table whenever its minute comes
-const api = await startApi({ demo: true, background: false, dynamodbEndpoint: database.endpoint, kmsEndpoint: kms.endpoint });
+const api = await startApi({ demo: true, background: false, dynamodbEndpoint: database.endpoint });
+const { kmsOperations } = api.stack;
 afterAll(async () => {
   await api.stop();
-  await Promise.all([database.stop(), kms.stop()]);
+  await database.stop();
 });
 
 const uid = 'world.example:get-country:v1';
@@ -167,10 +167,10 @@ async function measure(make: () => Request | Promise<Request>): Promise<number[]
   const made = await make();
   const before = await readKeys();
   database.operations.length = 0;
-  kms.operations.length = 0;
+  kmsOperations.length = 0;
   const bytes = await countBytes(...made);
   const operations = [...database.operations];
-  const signatures = kms.operations.filter((name) => name === 'Sign').length;
+  const signatures = kmsOperations.filter((name) => name === 'Sign').length;
   const added = [...(await readKeys())].filter((key) => !before.has(key)).length;
   const reads = operations.filter((name) => /Get|Query/.test(name)).length;
   const [method, path, call] = await make();

@@ -22,7 +22,7 @@ const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
 export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, async ({ executions, concurrency }) => {
   await using upstream = await startThread('./upstream-worker.ts');
   await using benched = await startGate();
-  const { stack, dynamo, kms } = benched;
+  const { stack, dynamo } = benched;
   const { base_url: baseUrl } = stack;
   await register(baseUrl, stack.admin_token, upstream.url);
   const headers = { 'Content-Type': 'application/json' };
@@ -36,9 +36,9 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
   const measured = await measureVariants({ direct: { url: `${upstream.url}/echo`, ...direct }, gate }, executions, concurrency);
 
   await dynamo.ask();
-  kms.operations.length = 0;
+  stack.kmsOperations.length = 0;
   await drive({ ...gate, requests: executions, concurrency: 1 });
-  const work = { tableWork: await dynamo.ask<TableWork>(), kmsCalls: kms.operations.length };
+  const work = { tableWork: await dynamo.ask<TableWork>(), kmsCalls: stack.kmsOperations.length };
 
   const warmUp = warmUpOf(executions);
   const { folder, environment } = stack.definitionOf('execute-intent');

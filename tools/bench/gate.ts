@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startKms } from '../../bin/local/kms.ts';
 import { startStack } from '../../bin/local/stack.ts';
 import { projectRoot } from '../../bin/local/synthesis.ts';
 import { connect } from '../../client/connect.ts';
@@ -23,15 +22,21 @@ function writePolicy() {
  */
 export async function startGate() {
   const policy = writePolicy();
-  const [dynamo, kms] = await Promise.all([startThread('./table-worker.ts'), startKms()]);
-  const endpoints = { dynamodbEndpoint: dynamo.url, kmsEndpoint: kms.endpoint };
-  const stack = await startStack({ port: 0, demo: false, background: false, quiet: true, policyFile: policy.policyFile, ...endpoints });
+  const dynamo = await startThread('./table-worker.ts');
+  const stack = await startStack({
+    port: 0,
+    demo: false,
+    background: false,
+    quiet: true,
+    policyFile: policy.policyFile,
+    dynamodbEndpoint: dynamo.url,
+  });
   const dispose = async () => {
     await stack.stop();
-    await Promise.all([kms.stop(), dynamo[Symbol.asyncDispose]()]);
+    await dynamo[Symbol.asyncDispose]();
     policy[Symbol.dispose]();
   };
-  return { stack, dynamo, kms, [Symbol.asyncDispose]: dispose };
+  return { stack, dynamo, [Symbol.asyncDispose]: dispose };
 }
 
 /** Obtains a PAT for a new agent. */

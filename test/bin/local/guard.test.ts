@@ -14,10 +14,12 @@ import { startDynamo } from '../../../bin/local/table.ts';
 const folder = mkdtempSync(join(tmpdir(), 'guard-'));
 const invoked: string[] = [];
 
+const kms = await startKms();
+
 /** Every stand-in that a local stack starts, with a request that it knows. */
 const services = {
   DynamoDB: { running: await startDynamo(), target: 'DynamoDB_20120810.ListTables', body: '{}' },
-  KMS: { running: await startKms(), target: 'TrentService.CreateKey', body: '{"KeyUsage":"SIGN_VERIFY","KeySpec":"ECC_NIST_P256"}' },
+  KMS: { running: kms, target: 'TrentService.GetPublicKey', body: JSON.stringify({ KeyId: kms.keyIds[0] }) },
   'Secrets Manager': {
     running: await startSecrets(),
     target: 'secretsmanager.PutSecretValue',
