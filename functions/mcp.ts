@@ -1,6 +1,5 @@
 import { ApiError } from './core/api-error.ts';
 import { readEnvironment, splitList } from './core/environment.ts';
-import { type LongPoll, openLongPoll } from './core/execution/long-poll.ts';
 import { forwardToFunction } from './core/http/forward-to-function.ts';
 import type { ApiRequest } from './core/http/request.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -9,7 +8,6 @@ import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { withNearest } from './core/search/nearest.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getExecution } from './get-execution.ts';
 import { action as getIntent } from './get-intent.ts';
@@ -19,7 +17,6 @@ import { action as searchIntents } from './search-intents.ts';
 export interface Deps extends ToolOptions {
   endpoints: Endpoints;
   findPolicy: FindPolicy;
-  longPoll: LongPoll;
   allowedOrigins: readonly string[];
   version: string;
 }
@@ -28,11 +25,11 @@ export interface Deps extends ToolOptions {
  * `POST /mcp`: the gate as a Model Context Protocol server (Streamable HTTP, stateless). `/mcp/sign-in` is the same for hosts that sign people in:
  * only it answers 401.
  */
-export const createAction = ({ endpoints, findPolicy, longPoll, allowedOrigins, version, ...options }: Deps): Action => {
+export const createAction = ({ endpoints, findPolicy, allowedOrigins, version, ...options }: Deps): Action => {
   const { searchIntents: search, getIntent, executeIntent } = endpoints;
   const nearest = { search, findPolicy };
   const own = { ...endpoints, getIntent: withNearest(getIntent, nearest), executeIntent: withNearest(executeIntent, nearest) };
-  const answer = openAnswers(openTools(own, options), endpoints.getExecution, longPoll, version);
+  const answer = openAnswers(openTools(own, options), endpoints.getExecution, version);
 
   return async (request) => {
     checkOrigin(request, allowedOrigins);
@@ -67,7 +64,6 @@ export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
     findPolicy: openPolicy(loadPolicyTemplate()),
-    longPoll: openLongPoll(tableFromEnvironment()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
     allowedOrigins: splitList(allowedOrigins),

@@ -31,14 +31,21 @@ afterAll(async () => {
 const refund = (amount: number, key: string, headers: Record<string, string> = {}): Promise<Answer> =>
   api.execute(pat, uid, { amount }, { 'Idempotency-Key': key, ...headers });
 
-/** The state of an execution, once it is no longer one of these. */
-async function stateAfter(execution: string, ...passing: string[]) {
+/** Reads again and again, until this holds for what it reads. */
+async function until<T>(read: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
   for (;;) {
-    const state = executionState.parse(bodyOf(await api.call('GET', new URL(execution).pathname, { token: pat })));
-    if (!passing.includes(state.status)) return state;
+    const found = await read();
+    if (holds(found)) return found;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
+
+/** The state of an execution, once it is no longer one of these. */
+const stateAfter = (execution: string, ...passing: string[]) =>
+  until(
+    async () => executionState.parse(bodyOf(await api.call('GET', new URL(execution).pathname, { token: pat }))),
+    ({ status }) => !passing.includes(status),
+  );
 
 test('a refund of 499 is made at once; one of 501 waits for a person, and is made once', async () => {
   expect(bodyOf(await refund(499, 'small'))).toEqual({ refunded: true });
@@ -204,7 +211,8 @@ test('the MCP bridge passes on the pages and tasks of its host, with a PAT of it
     const first = await host.callTool(call).catch((error: unknown) => error);
     expect(first).toBeInstanceOf(UrlElicitationRequiredError);
     await decide('approve');
-    expect(await host.callTool(call)).toMatchObject({ structuredContent: { refunded: true } });
+    const made = async () => (await host.callTool(call)).structuredContent as { status?: string };
+    expect(await until(made, ({ status }) => status !== 'working')).toEqual({ refunded: true });
 
     const asIs = { '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }) } };
     const ask = async (method: string, params: Record<string, unknown>) =>
@@ -216,6 +224,10 @@ test('the MCP bridge passes on the pages and tasks of its host, with a PAT of it
     });
     expect(await ask('tasks/get', { taskId: task?.taskId })).toMatchObject({ status: 'working', ttl: 86_400_000 });
     await decide('approve');
+    await until(
+      () => ask('tasks/get', { taskId: task?.taskId }),
+      ({ status }) => String(status) !== 'working',
+    );
     expect(await ask('tasks/result', { taskId: task?.taskId })).toMatchObject({ structuredContent: { refunded: true } });
   } finally {
     await host.close();

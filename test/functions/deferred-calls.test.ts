@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { unavailable } from '../../functions/core/api-error.ts';
-import { openLongPoll } from '../../functions/core/execution/long-poll.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openRelay } from '../../functions/core/relay/call.ts';
@@ -266,7 +265,7 @@ describe('Prefer: respond-async', () => {
 });
 
 describe('over MCP with proofs of possession', () => {
-  test('one proof suffices for one request, however often that looks for the outcome, and for no other', async () => {
+  test('one proof suffices for one request, and for no other', async () => {
     const none: Action = async () => ({ status: 200, body: {} });
     const mcp = createMcp({
       endpoints: {
@@ -275,7 +274,6 @@ describe('over MCP with proofs of possession', () => {
         getExecution: parts.openGetExecution(),
       },
       findPolicy: openPolicy(template()),
-      longPoll: openLongPoll(gate.database.table),
       ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
     });
     const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
@@ -294,9 +292,9 @@ describe('over MCP with proofs of possession', () => {
     expect(replayed.data.error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('has been used before') });
     expect((await send('tasks/get', { taskId: id }, await prove())).result).toMatchObject({ taskId: id, status: 'working' });
     expect(await decide(id, (await parts.shown(id)).digest)).toMatchObject({ status: 200 });
-    setTimeout(() => worker(id), 100);
-    const held = await Promise.all([send('tools/call', call, await prove()), send('tasks/result', { taskId: id }, await prove())]);
-    for (const { result } of held) expect(result).toMatchObject({ structuredContent: { name: 'France' } });
+    await worker(id);
+    for (const [method, params] of [['tools/call', call] as const, ['tasks/result', { taskId: id }] as const])
+      expect((await send(method, params, await prove())).result).toMatchObject({ structuredContent: { name: 'France' } });
     expect(upstream.seen).toHaveLength(1);
   });
 });

@@ -1,9 +1,7 @@
-import { openLongPoll } from '../../functions/core/execution/long-poll.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';
-import { openMemoryTable } from '../world/memory-table.ts';
 import type { Gate } from './gate.ts';
 
 const none: Action = async () => ({ status: 200, body: {} });
@@ -22,7 +20,6 @@ export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> 
   createAction({
     endpoints: toolEndpoints(gate),
     findPolicy: openPolicy(loadPolicyTemplate()),
-    longPoll: openLongPoll(openMemoryTable()),
     isFreshRequired: false,
     isSignInOffered: false,
     allowedOrigins: [],

@@ -17,7 +17,7 @@ export interface ApiRequest {
   route: string;
   requestId: string;
   /** the HTTP request itself, to which a proof of possession is bound; inner requests keep it */
-  http: { method: string; usedProofs: Set<string> };
+  http: { method: string };
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
   /** a path variable, decoded */
@@ -65,7 +65,7 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
     path: event.path,
     route: event.resource,
     requestId: event.requestContext.requestId,
-    http: { method: event.httpMethod, usedProofs: new Set() },
+    http: { method: event.httpMethod },
     baseUrl: publicUrl(event, baseUrl),
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { ApiError } from '../api-error.ts';
-import type { LongPoll } from '../execution/long-poll.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import { logAnswer } from '../http/log-answer.ts';
 import type { ApiRequest } from '../http/request.ts';
@@ -55,7 +54,7 @@ type Method = (params: JsonObject, request: ApiRequest) => object | Promise<obje
  * bundle, execute batches, and echo parts of requests in its errors. The tests use the official client.
  * @param version - of the product
  */
-export function openAnswers(tools: readonly Tool[], getExecution: Action, longPoll: LongPoll, version: string): Action {
+export function openAnswers(tools: readonly Tool[], getExecution: Action, version: string): Action {
   const serverInfo = { name: 'intent-gate', title: 'Intent Gate', version };
   const toolByName = new Map(tools.map((tool) => [tool.name, tool]));
 
@@ -70,7 +69,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     const client = readCapabilities(era, params, request);
     if (isLegacyTask(client) && !tool.isDeferrable)
       throw new RpcError('methodNotFound', 'This tool cannot be called as a task. Call it without task.', { status: 200 });
-    return runTool(tool, args, request, client, longPoll);
+    return runTool(tool, args, request, client);
   };
 
   /** Reads the deferred call behind a task. */
@@ -89,10 +88,9 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, longPo
     return readTask(era, taskId, answer, request.requestId);
   };
 
-  /** Returns the result of a task, for which it waits only briefly. */
+  /** Returns the result of a task that has ended. Does not wait for it: every waiting request would occupy an environment. */
   const readTaskResult: Method = async (params, request) => {
-    const read = async () => findEnd(await readCall(params, request), request.requestId);
-    const ended = await longPoll(read, request);
+    const ended = findEnd(await readCall(params, request), request.requestId);
     if (!ended) throw new RpcError('internalError', notEnded, { status: 200 });
     return withMeta(ended.result, relatedTo(String(params.taskId)));
   };
@@ -202,12 +200,12 @@ const challengeHeaders = ({ headers }: ApiError, { baseUrl }: ApiRequest): Recor
  * Runs a tool. Refusals are results, so that a model can read them and act on them.
  * @throws RpcError 401 at the address for hosts that sign people in, if the connection needs another PAT; the refusal of a legacy task
  */
-async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: ClientCapabilities, longPoll: LongPoll): Promise<object> {
+async function runTool(tool: Tool, args: JsonObject, request: ApiRequest, client: ClientCapabilities): Promise<object> {
   const entry = { request_id: request.requestId, tool: tool.name };
   try {
     const output = await tool.run(args, request, client);
     logAnswer('tool', entry, undefined);
-    return output.pending ? await answerPending(output.pending, client, request, longPoll) : describeOutput(output);
+    return output.pending ? answerPending(output.pending, client, request) : describeOutput(output);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     logAnswer('tool', entry, error);

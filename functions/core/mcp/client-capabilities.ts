@@ -17,8 +17,8 @@ export interface ClientCapabilities {
   urls: boolean;
   /** default idempotency key if the call is deferred; the same when the client repeats the call */
   key: string;
-  /** what the user answered when an earlier response to this call named a page; undefined if none did */
-  approvalAnswer: JsonValue | undefined;
+  /** the user has answered an earlier response to this call, which named the approval page */
+  hasSeenPage: boolean;
 }
 
 /** Whether a legacy client has requested a task: the response then does not wait for the call. */
@@ -41,14 +41,14 @@ export function readCapabilities(era: Era, params: JsonObject, request: ApiReque
       tasks: isObject(within(declared, 'extensions', tasksExtension)),
       urls: isObject(within(declared, 'elicitation', 'url')),
       key: requestState === undefined ? newKey() : requireKey(requestState),
-      approvalAnswer: within(params.inputResponses, 'approval', 'action'),
+      hasSeenPage: within(params.inputResponses, 'approval', 'action') !== undefined,
     };
   }
   const session = request.headerValues('mcp-session-id').find((id) => urlSession.test(id));
   // the client repeats exactly the same call once its user has seen the page
   const { pat: _, ...named } = isObject(params.arguments) ? params.arguments : {};
   const key = session === undefined ? newKey() : `mcp-${canonicalDigest([session, named])}`;
-  return { era, tasks: isObject(params.task), urls: session !== undefined, key, approvalAnswer: undefined };
+  return { era, tasks: isObject(params.task), urls: session !== undefined, key, hasSeenPage: false };
 }
 
 const newKey = (): string => `mcp-${randomUUID()}`;

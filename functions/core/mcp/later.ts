@@ -1,4 +1,3 @@
-import type { LongPoll } from '../execution/long-poll.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ClientCapabilities } from './client-capabilities.ts';
 import { RpcError } from './json-rpc.ts';
@@ -9,18 +8,11 @@ import type { PendingCall } from './tool.ts';
  * Answers a deferred call: with a task if the client accepts one, else with the approval page if the client can open URLs, else with text.
  * @throws RpcError for a legacy client that can open URLs
  */
-export async function answerPending(
-  call: PendingCall,
-  client: ClientCapabilities,
-  request: ApiRequest,
-  longPoll: LongPoll,
-): Promise<object> {
+export function answerPending(call: PendingCall, client: ClientCapabilities, request: ApiRequest): object {
   const { state, usesConnectionPat } = call;
   if (client.tasks && usesConnectionPat) return createTask(client.era, call.executionId, state);
-  const isSeen = client.approvalAnswer !== undefined;
-  if (client.urls && state.status === 'waiting' && !isSeen) return elicit(call, client, request);
-  const isSoon = client.approvalAnswer === 'accept' || (state.status === 'working' && !call.isAsync);
-  return (isSoon && (await longPoll(call.readEnd, request))?.result) || explain(call);
+  if (client.urls && state.status === 'waiting' && !client.hasSeenPage) return elicit(call, client, request);
+  return explain(call);
 }
 
 /** Asks the client to open the approval page (2025-11-25 and 2026-07-28, "URL Mode Elicitation"). */

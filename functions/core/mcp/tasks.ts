@@ -6,7 +6,13 @@ import type { ApiResponse } from '../http/response.ts';
 import { timeOfUlid } from '../ulid.ts';
 import { describeOutput, describeRefusal, explainRefusal, remarksOn } from './result.ts';
 import type { Era } from './revision.ts';
-import type { Ended } from './tool.ts';
+
+/** The outcome of a call, as the result of its tool. */
+interface Ended {
+  result: object;
+  /** message of a refusal */
+  message?: string;
+}
 
 /** Associates a message with its task (2025-11-25, "Associating Task-Related Messages"). */
 export const relatedTo = (taskId: string) => ({ 'io.modelcontextprotocol/related-task': { taskId } });

@@ -4,13 +4,6 @@ import type { ApiRequest } from '../http/request.ts';
 import type { JsonObject } from '../json.ts';
 import type { ClientCapabilities } from './client-capabilities.ts';
 
-/** The outcome of a call, as the result of its tool. */
-export interface Ended {
-  result: object;
-  /** message of a refusal */
-  message?: string;
-}
-
 /** A deferred call. */
 export interface PendingCall {
   executionId: string;
@@ -19,10 +12,6 @@ export interface PendingCall {
   key: string;
   /** whether the call used the connection's PAT, so that later requests of the connection can read it */
   usesConnectionPat: boolean;
-  /** whether the caller asked not to wait */
-  isAsync: boolean;
-  /** Reads its outcome; undefined if it has none yet. */
-  readEnd(): Promise<Ended | undefined>;
 }
 
 /** A tool result: structured data, plus a text summary where the data alone would not be clear. */

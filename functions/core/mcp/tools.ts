@@ -18,7 +18,6 @@ import { type ClientCapabilities, isLegacyTask } from './client-capabilities.ts'
 import { explainPolicy } from './explain-policy.ts';
 import { fitHits } from './fit-hits.ts';
 import { remarksOn } from './result.ts';
-import { findEnd } from './tasks.ts';
 import type { Tool, ToolAnnotations, ToolOutput } from './tool.ts';
 
 /** The endpoints that implement the tools. */
@@ -184,10 +183,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
           if (status !== 202) return { data: body as object, remarks: remarksOn(headers), headers };
           const state = body as PendingExecution;
           const executionId = executionIdOf(state);
-          const stateRequest = innerRequest(request, { method: 'GET', pathParameters: { id: executionId }, headers: { ...credential } });
-          const readEnd = async () => findEnd(await endpoints.getExecution(stateRequest), request.requestId);
-          const pending = { executionId, state, key: idempotency_key ?? client.key, usesConnectionPat: hasOwnPat, isAsync, readEnd };
-          return { data: state, pending };
+          return { data: state, pending: { executionId, state, key: idempotency_key ?? client.key, usesConnectionPat: hasOwnPat } };
         } catch (error) {
           if (!(error instanceof ApiError) || error.code !== 'UNAUTHORIZED' || !hasOwnPat) throw error;
           throw error.withDetails(ofConnection('pat_of_connection'));

@@ -26,7 +26,7 @@ export interface Proofs {
 
 export interface CheckedProof {
   /**
-   * Marks the jti as used with one write, before the request takes effect. Does nothing after a success within the same HTTP request.
+   * Marks the jti as used with one write, before the request takes effect. Does nothing after a success.
    * @throws ApiError if the proof has been used before
    */
   use(): Promise<void>;
@@ -45,14 +45,14 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   async function check(request: ApiRequest, proof: string, expected: Expected): Promise<CheckedProof> {
     const { refuse, thumbprint } = expected;
     const { jti, expiresAt } = await verifyProof(proof, request, expected);
-    const { usedProofs } = request.http;
+    let isUsed = false;
     return {
       use: async () => {
-        if (usedProofs.has(proof)) return;
+        if (isUsed) return;
         if (!(await usedJtis.consume(`proof:${thumbprint}`, jti, expiresAt))) {
           throw refuse(`The jti of the ${what} has been used before. Make a new proof for every request.`);
         }
-        usedProofs.add(proof);
+        isUsed = true;
       },
     };
   }

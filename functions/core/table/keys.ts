@@ -117,8 +117,6 @@ export const keys = {
   receiptLog: (origin: string): Key => key('receiptLog', origin, 'HEAD'),
   jti: (issuer: string, jti: string): Key => key('jti', issuer, jti),
   slowCalls: (origin: string, functionName: string): Key => key('slowCalls', origin, `FUNCTION#${functionName}`),
-  /** a slot for a long poll; no origin is empty, so the key collides with no other */
-  longPoll: (slot: number): Key => key('slowCalls', '', `HOLD#${slot}`),
   /**
    * An execution in the usage statistics; all executions of an hour and shard share a partition
    * @param minuteMs - start of its minute

@@ -20,13 +20,7 @@ afterEach(() => {
 const call = (run: Tool['run'], method: string, params: object, headers: Record<string, string> = {}) => {
   const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
   const tool: Tool = { name: 'execute_intent', title: 'Execute', description: 'Executes', annotations, input: z.object({}), run };
-  // a long poll that looks once, at a call that waits
-  const action = openAnswers(
-    [tool],
-    async () => ok({ status: 'waiting' }),
-    (read) => read(),
-    '1',
-  );
+  const action = openAnswers([tool], async () => ok({ status: 'waiting' }), '1');
   return invoke(action, 'POST /mcp', { headers, body: { jsonrpc: '2.0', id: 1, method, params } });
 };
 
