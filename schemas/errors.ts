@@ -11,7 +11,7 @@ export const errorTable = {
   INVALID_SIGNATURE: {
     status: 400,
     reference: 'AUT-004',
-    meaning: 'The signature of the policy, a claim in it, or the proof sent with it is not valid for the given key.',
+    meaning: 'The signature of the policy, one of its claims, or the DPoP proof is not valid for the given key.',
   },
   UNAUTHORIZED: {
     status: 401,
@@ -21,22 +21,22 @@ export const errorTable = {
   FORBIDDEN: {
     status: 403,
     reference: 'AUZ-001',
-    meaning: 'The token is valid but does not permit this; `details.reason` says why.',
+    meaning: 'The token is valid but does not permit this request; `details.reason` says why.',
   },
   POLICY_REJECTED: {
     status: 403,
     reference: 'POL-003',
-    meaning: 'The signed text is not the current policy, or the agent may not have a PAT; `details.reason` says why.',
+    meaning: 'The signed text is not the current policy, or the agent may not get a PAT; `details.reason` says why.',
   },
   NOT_FOUND: {
     status: 404,
     reference: 'RES-001',
-    meaning: 'No such resource or path; for an unknown intent_uid, `details.nearest` lists the nearest ones, if there are any.',
+    meaning: 'There is no such resource or path; for an unknown intent_uid, `details.nearest` lists similar ones, if any.',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
     reference: 'PRO-002',
-    meaning: 'The path does not have this method; `Allow` lists those it has.',
+    meaning: 'The path does not support this method; `Allow` lists the methods that it supports.',
   },
   CONFLICT: {
     status: 409,
@@ -46,43 +46,43 @@ export const errorTable = {
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     reference: 'PRO-003',
-    meaning: 'Bodies are `Content-Type: application/json`.',
+    meaning: 'The body must be sent as `Content-Type: application/json`.',
   },
   TOO_MANY_REQUESTS: {
     status: 429,
     reference: 'AUZ-004',
-    meaning: 'A limit of calls, money, stored answers or clients is used up; `Retry-After` says when to try again.',
+    meaning: 'A limit on calls, spending, stored answers or clients has been reached; `Retry-After` says when to try again.',
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,
     reference: 'SRV-001',
-    meaning: 'A fault of the gate; quote `details.request_id` to its operators.',
+    meaning: 'The gate has failed; give `details.request_id` to its operators.',
   },
   NOT_IMPLEMENTED: {
     status: 501,
     reference: 'SRV-011',
-    meaning: 'The deployment does not offer this.',
+    meaning: 'This deployment does not support the request.',
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
     reference: 'SRV-002',
     meaning:
-      'A dependency cannot be reached: try again after `Retry-After`. Or an admin has paused the service (`details.reason`: `paused`).',
+      'A dependency cannot be reached: try again after `Retry-After`. With `details.reason` `paused`, an admin has paused the service.',
   },
   GATEWAY_TIMEOUT: {
     status: 504,
     reference: 'SRV-003',
-    meaning: "The intent's own endpoint, or the gate, did not answer in time.",
+    meaning: "The intent's endpoint or the gate did not answer in time.",
   },
   INTENT_EXECUTION_FAILED: {
     status: 502,
     reference: 'INT-002',
-    meaning: "The intent's own endpoint failed (502) or refused the parameters (422).",
+    meaning: "The intent's endpoint failed (502) or refused the parameters (422).",
   },
   INTENT_NOT_SUPPORTED: {
     status: 501,
     reference: 'INT-008',
-    meaning: "The intent's own endpoint does not know the operation.",
+    meaning: "The intent's endpoint does not support the operation.",
   },
   VERSION_CONFLICT: {
     status: 409,
@@ -92,7 +92,7 @@ export const errorTable = {
   INTENT_DEPRECATED: {
     status: 410,
     reference: 'INT-009',
-    meaning: 'The intent is no longer available; `details.successor` names a later version, if there is one.',
+    meaning: 'The intent is no longer available; `details.successor` names a later version, if any.',
   },
 } as const satisfies Record<string, { status: number; reference: string; meaning: string }>;
 

@@ -198,6 +198,13 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     expect(firstCells(table).slice(1).sort()).toEqual(rooms.map(({ name }) => `\`${name}/\``).sort());
   },
   'looking for | start at': namesFiles,
+  'step | file | what it does': (table) => {
+    namesFiles(table);
+    const steps = textOf('functions/execute-intent.ts').matchAll(
+      /\b(\w+)\((?:request, nowMs|execution|relay|calls,|call,|\{ calls, intents \},)/g,
+    );
+    expect(new Set(firstCells(table).flatMap(codeIn))).toEqual(new Set([...steps].map(([, step]) => step)));
+  },
   'response | what to do': (table) => {
     const named = firstCells(table).flatMap((cell) =>
       [...cell.matchAll(/[A-Z]+(?:_[A-Z]+)+|FORBIDDEN|UNAUTHORIZED|CONFLICT/g)].map(([code]) => code),

@@ -17,7 +17,7 @@ const integrationTimeoutMs = 29_000;
 
 export interface Api extends Pick<ReturnType<typeof openFunctions>, 'invoke'> {
   definition: ApiDefinition;
-  /** origins whose pages may call the API, or `*` for all; default: only the gateway's own */
+  /** origins whose pages may call the API (CORS), or `*` for all; default: only the gateway's own */
   allowedOrigins?: readonly string[];
 }
 

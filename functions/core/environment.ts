@@ -20,7 +20,7 @@ export const variables = {
   callKey: 'CALL_KEY_ID',
   /** reserved concurrency of this function, if it has one */
   reservedConcurrency: 'RESERVED_CONCURRENCY',
-  /** life of a PAT in seconds */
+  /** lifetime of a PAT, in seconds */
   patLifeSeconds: 'PAT_LIFE_SECONDS',
   /** maximum number of PATs issued to one key per hour */
   issueLimitPerHour: 'ISSUE_LIMIT_PER_HOUR',
@@ -36,7 +36,7 @@ export const variables = {
   approvalSeconds: 'APPROVAL_SECONDS',
   /** `true`: a signed policy must carry iat, exp, aud and jti */
   requireFreshSignature: 'REQUIRE_FRESH_SIGNATURE',
-  /** `true`: every PAT is issued and used with a DPoP proof */
+  /** `true`: issue and use of every PAT require a DPoP proof */
   requireProofOfPossession: 'REQUIRE_PROOF_OF_POSSESSION',
   /** `approved`: an admin approves each agent before its first PAT */
   agents: 'AGENTS',

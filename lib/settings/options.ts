@@ -64,15 +64,13 @@ export const settingsObject = z.strictObject({
     ),
   voidPats: flag
     .default(false)
-    .describe(
-      'lets one deployment take away the key that signs PATs, or sign with one that is not published yet: every PAT becomes invalid',
-    ),
-  policyFile: z.string().min(1).default('policy.json').describe('the usage policy, from the root of the project'),
+    .describe('lets one deployment remove the key that signs PATs, or sign with a key that is not published yet; invalidates every PAT'),
+  policyFile: z.string().min(1).default('policy.json').describe('file with the usage policy, relative to the root of the project'),
   tryPolicyFile: z
     .string()
     .min(1)
     .optional()
-    .describe('a second policy, which is [tried on every execution](policy.md#trying-a-policy) and enforced on none'),
+    .describe('file with a second policy, which is [tried on every execution](policy.md#trying-a-policy) but never enforced'),
   publicBaseUrl: z
     .string()
     .refine(isBaseUrl, {
@@ -80,20 +78,20 @@ export const settingsObject = z.strictObject({
         'must be an http or https address, its host in lower case, without default port, dot after the host, query, fragment or slash at the end',
     })
     .optional()
-    .describe('the address that agents call, if it is not that of the API or of `domainName`'),
+    .describe('the address that agents call, if it differs from those of the API and of `domainName`'),
   domainName: z
     .string()
     .regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, 'must be a domain name in lower case')
     .optional()
-    .describe('domain name that the API gets, with certificate and DNS record; needs `hostedZoneId` and `hostedZoneName`'),
+    .describe('domain name of the API, for which a certificate and DNS record are created; needs `hostedZoneId` and `hostedZoneName`'),
   hostedZoneId: z
     .string()
     .regex(/^Z[A-Z0-9]+$/, 'must be the id of a Route 53 hosted zone')
     .optional()
     .describe('id of the hosted zone of `domainName`'),
   hostedZoneName: z.string().min(1).optional().describe('name of that hosted zone'),
-  patLifeSeconds: wholeNumber(60, 86_400).default(3_600).describe('life of a PAT in seconds'),
-  issueLimitPerHour: wholeNumber(1, 100_000).default(60).describe('PATs that one agent key may be issued in an hour'),
+  patLifeSeconds: wholeNumber(60, 86_400).default(3_600).describe('lifetime of a PAT, in seconds'),
+  issueLimitPerHour: wholeNumber(1, 100_000).default(60).describe('maximum number of PATs issued to one agent key per hour'),
   billing: object(z.strictObject({ method: z.enum(['credit_card', 'invoice', 'wallet', 'processor', 'other']), id: z.string().min(1) }))
     .optional()
     .describe('`{"method","id"}`: the `bil` claim of PATs under a policy with a `pay` duty'),
@@ -105,11 +103,11 @@ export const settingsObject = z.strictObject({
     .string()
     .regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and hyphens')
     .default('first')
-    .describe('name of the key from which those follow that [sign calls](calls.md#signatures); another name replaces all of them at once'),
+    .describe('name of the key from which the keys that [sign calls](calls.md#signatures) are derived; a new name replaces all of them'),
   agents: z
     .enum(['open', 'approved'], 'must be open or approved')
     .default('open')
-    .describe('`approved`: an agent gets its first PAT once an admin has approved it'),
+    .describe('`approved`: an admin must approve an agent before its first PAT'),
   agentIds: z
     .enum(['bound', 'shared'], 'must be bound or shared')
     .default('bound')
@@ -118,45 +116,43 @@ export const settingsObject = z.strictObject({
     ),
   approvalSeconds: wholeNumber(60, 12 * 3_600)
     .default(3_600)
-    .describe('how long a call may wait for the approval that the policy demands, in seconds'),
+    .describe('how long a call may wait for an approval that the policy requires, in seconds'),
   receipts: z
     .enum(['off', 'keyed', 'all'], 'must be off, keyed or all')
     .default('keyed')
     .describe(
-      'which executions get a [receipt](receipts.md): those with an `Idempotency-Key`, all, or none; takes two KMS keys, at a monthly price each',
+      'which executions get a [receipt](receipts.md): those with an `Idempotency-Key` (`keyed`), `all`, or none (`off`); needs two KMS keys, each with a monthly price',
     ),
   requireFreshSignature: flag
     .default(false)
     .describe(
-      'a signed policy must carry `iat`, `exp`, `aud` and `jti`, so that it counts for this gate alone, and once; keeps out agents that [sign bare](authorisation.md#signing-it)',
+      'a signed policy must have `iat`, `exp`, `aud` and `jti`, so that it is valid once and for this gate only; excludes agents that send [bare signatures](authorisation.md#signing-it)',
     ),
-  requireProofOfPossession: flag.default(false).describe('every PAT is issued and used with a DPoP proof'),
+  requireProofOfPossession: flag.default(false).describe('issue and use of every PAT require a DPoP proof'),
   signIn: flag
     .default(false)
     .describe(
-      'people sign in with the user pool, and accept the policy for [hosts that take an address only](mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
+      'people sign in with the user pool and accept the policy for [hosts that only take an address](mcp.md#signing-in); needs `domainName`, or a `publicBaseUrl` without a path',
     ),
   adminSignIn: flag
     .default(false)
-    .describe(
-      'admins sign in with the user pool on the page `/console`; needs `domainName` or `publicBaseUrl`, to which the user pool leads back',
-    ),
+    .describe('admins sign in to `/console` with the user pool; needs `domainName` or `publicBaseUrl`, to which the user pool redirects'),
   signInRedirectUris: list(z.string().refine(isRedirectUri, 'must be an https address, or http on 127.0.0.1, [::1] or localhost'))
     .default(['127.0.0.1', '[::1]', 'localhost'].flatMap((host) => [`http://${host}/callback`, `http://${host}/oauth/callback`]))
     .describe(
-      'where hosts get their answer that use `intent-gate-public`; on 127.0.0.1, [::1] and localhost, at any port if none is given',
+      'redirect URIs of hosts that use the client `intent-gate-public`; on 127.0.0.1, [::1] and localhost, a URI without a port allows every port',
     ),
   signInSeconds: wholeNumber(60, 30 * 86_400)
     .default(12 * 3_600)
-    .describe('how long people stay signed in, and how long programs may renew PATs in their name, in seconds'),
-  egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports at which intents may be called'),
-  allowLoopback: flag.default(false).describe('intents may be called at loopback addresses over http; only in the stage `local`'),
+    .describe('how long people stay signed in and programs may renew PATs on their behalf, in seconds'),
+  egressPorts: list(wholeNumber(1, 65_535)).default([443]).describe('ports that intents may call'),
+  allowLoopback: flag.default(false).describe('intents may call loopback addresses over http; only in the stage `local`'),
   localUpstreams: list(
     z.string().refine(isLocalUpstream, 'must be a host name of letters, digits, hyphens and dots, or an address of a private network'),
   )
     .default([])
     .describe(
-      'hosts on your own network that intents may call, over http, too, and at any port: names of containers, or addresses such as 192.168.1.7; only in the stage `local`',
+      'hosts on your own network that intents may call, also over http and at any port: container names, or addresses such as 192.168.1.7; only in the stage `local`',
     ),
   privateOrigins: list(
     z.string().superRefine((text, context) => {
@@ -175,55 +171,53 @@ export const settingsObject = z.strictObject({
     ),
   corsOrigins: list(z.string().refine((text) => text === '*' || isHttpsOrigin(text), 'must be * or https://<host>'))
     .default([])
-    .describe('origins whose pages may call the API'),
-  requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests a second that each method accepts before it answers 429'),
-  burst: wholeNumber(1, 5_000).default(400).describe('requests that each method accepts at once'),
+    .describe('origins whose pages may call the API (CORS)'),
+  requestsPerSecond: wholeNumber(1, 10_000).default(200).describe('requests per second that each method accepts before it answers 429'),
+  burst: wholeNumber(1, 5_000).default(400).describe('burst of requests that each method accepts'),
   throttling: object(z.partialRecord(z.enum(endpointNames), throttle))
     .default({})
     .describe(
-      '`{"<endpoint>": {"requestsPerSecond", "burst"}}` for endpoints that differ; those that serve a whole document accept 5 a second and 50 at once unless they are named',
+      '`{"<endpoint>": {"requestsPerSecond", "burst"}}` overrides both for single endpoints; those that serve whole documents accept 5 per second and a burst of 50 by default',
     ),
   reservedConcurrency: object(z.partialRecord(z.enum(['execute-intent', 'mcp']), wholeNumber(0, 100_000)))
     .default({})
     .transform((given) => ({ 'execute-intent': 0, mcp: 0, ...given }))
     .describe(
-      'concurrent runs reserved for, and at most taken by, the two functions that wait for services, such as 300 and 100; 0 reserves none, which fits every quota. Slow calls to one origin take at most about a fifth of it: 100 at most, 50 without a reservation',
+      'reserved (and maximum) concurrency of the two functions that wait for services, such as 300 and 100; 0 reserves none, which fits every quota. Slow calls to one origin may occupy about a fifth of it: at most 100; 50 without a reservation',
     ),
   search: z
     .enum(['sqlite', 'opensearch'], 'must be sqlite or opensearch')
     .default('sqlite')
     .describe(
-      'search engine: `sqlite` in the function, or an OpenSearch Serverless collection for registries past a few hundred thousand intents',
+      'search engine: `sqlite` in the function, or `opensearch`, an OpenSearch Serverless collection, for more than a few hundred thousand intents',
     ),
   expectedIntents: wholeNumber(1, 1_000_000)
     .default(100_000)
-    .describe('how many intents the registry will hold: decides the room that functions have for the search index (`sqlite`)'),
-  waf: flag.default(false).describe('a web application firewall that limits the requests of each address'),
+    .describe('expected number of intents in the registry; determines the memory and storage for the search index (`sqlite`)'),
+  waf: flag.default(false).describe('adds a web application firewall that limits the requests of each IP address'),
   wafRequestsPerFiveMinutes: wholeNumber(10, 1_000_000)
     .default(500)
-    .describe('that limit, for each of PAT issue, search and MCP; all paths together may have ten times as many'),
-  alarmEmail: z.email('must be an e-mail address').optional().describe('where alarms are sent'),
+    .describe('that limit, separately for PAT issue, search and MCP; ten times as many are allowed for all paths together'),
+  alarmEmail: z.email('must be an e-mail address').optional().describe('e-mail address that alarms are sent to'),
   alarmCallsPerAgent: wholeNumber(0, 1_000_000)
     .default(300)
-    .describe('an alarm when one agent executes more often than this in each of three minutes; 0: no alarm'),
-  alarmCallsPerService: wholeNumber(0, 1_000_000)
-    .default(0)
-    .describe('the same for the intents of one service, whichever agents execute them'),
+    .describe('raises an alarm when one agent executes more often than this in each of three consecutive minutes; 0: no alarm'),
+  alarmCallsPerService: wholeNumber(0, 1_000_000).default(0).describe('the same for the intents of one service, across all agents'),
   requireAdminMfa: flag
     .optional()
     .describe(
-      'admins sign in with a one-time password in addition to their own; `true` if data is retained. Decided when the stack is created',
+      'admins must enter a one-time password besides their own; default `true` if data is retained. Fixed when the stack is created',
     ),
   machineClient: flag
     .default(false)
-    .describe('a Cognito client with which machines get admin tokens, for those who need one: it has a secret and a monthly price'),
+    .describe('creates a Cognito client with which machines get admin tokens; it has a secret and a monthly price'),
   machineNamespaces: list(namespace)
     .default([])
-    .describe('namespaces that get a machine client of their own, which may change only what belongs to them; needs `machineClient`'),
+    .describe('namespaces that get their own machine client, which may change only their services and intents; needs `machineClient`'),
   maxPerNamespace: wholeNumber(1, 1_000_000)
     .default(20_000)
-    .describe('how many services, and how many intents with their drafts, one namespace may hold'),
-  historyDays: wholeNumber(1, 3_650).default(400).describe('how long the log of changes by admins is kept, in days'),
+    .describe('maximum number of services, and of intents including drafts, per namespace'),
+  historyDays: wholeNumber(1, 3_650).default(400).describe('how long the log of registry changes is kept, in days'),
   tracing: flag.default(true).describe('X-Ray traces of the API and the functions'),
   logRetentionDays: wholeNumber(1, 3_653)
     .refine((days) => retentionDays.includes(days), `must be one of ${retentionDays.join(', ')}`)
@@ -231,29 +225,31 @@ export const settingsObject = z.strictObject({
     .describe('how long logs are kept, in days'),
   retainData: flag
     .default(true)
-    .describe('protect the stack against deletion, and keep its table, keys and users if it is deleted nevertheless'),
+    .describe('protects the stack against deletion, and keeps its tables, keys and users if it is deleted nevertheless'),
   unprotected: flag
     .default(false)
     .describe(
-      'leaves out protection against deletion, so that CloudFormation can roll back; `npm run deploy` sets it while it creates a stage',
+      'omits protection against deletion, so that CloudFormation can roll back; `npm run deploy` sets this while it creates a stage',
     ),
   customerManagedKey: flag
     .default(false)
-    .describe('a KMS key of this stack, at a monthly price, encrypts tables, snapshots and logs in place of keys that AWS manages'),
+    .describe('a KMS key of the stack, with a monthly price, encrypts tables, snapshots and logs instead of keys managed by AWS'),
   gradualDeployment: flag
     .default(false)
     .describe(
-      'new code of `execute-intent` and `issue-pat` gets a tenth of their requests for 15 minutes, and is [rolled back](operations.md#gradual-deployment) if an alarm fires',
+      'new code of `execute-intent` and `issue-pat` receives a tenth of the requests for 15 minutes, and is [rolled back](operations.md#gradual-deployment) if an alarm fires',
     ),
   tags: object(z.record(z.string().regex(/^(?!aws:)[\w .:/=+@-]{1,128}$/i, 'must be a tag key'), z.string().max(256)))
     .default({})
-    .describe('`{"<key>": "<value>"}`: tags of the stack, which CloudFormation passes on to its resources'),
+    .describe('`{"<key>": "<value>"}`: tags of the stack, which CloudFormation applies to its resources'),
   adopt: object(adoptedParts)
     .optional()
     .describe(
-      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}}`: what a deleted stack left, which this one takes over instead of creating its own',
+      '`{"registryTable","activityTable","userPoolId","signingKeys":{"<name>":"<ARN>"}}`: resources left by a deleted stack, which this one takes over instead of creating new ones',
     ),
   manageApiLogRole: flag
     .default(false)
-    .describe('the stack sets the role with which API Gateway writes logs, for an account and region that have none; it is never deleted'),
+    .describe(
+      'the stack sets the role with which API Gateway writes logs, for accounts and regions without one; the role is never deleted',
+    ),
 });
