@@ -301,6 +301,7 @@ describe('what is wrong with the rest is told to the client', () => {
 
   test('or to the person, while it is not known who the client is', async () => {
     expectRefused(await openBrowser().request(addressOf({ code_challenge: null })), /code_challenge/);
+    expectRefused(await openBrowser().request(addressOf({ client_id: 'some-client' })), /^The client_id must be/);
   });
 
   test.each(['client_id', 'redirect_uri', 'state', 'resource'])('a second %s is told to the person', async (name) => {

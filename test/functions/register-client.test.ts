@@ -92,7 +92,7 @@ describe('an id that nobody registered is of no client', () => {
     `${encode(['a program', loopback])}=`,
     `local.${Buffer.from(` ${JSON.stringify(['a program', loopback])}`).toString('base64url')}`,
   ])('%s', async (clientId) => {
-    expect(clients.findRegistered(clientId)).toBeUndefined();
+    expect(() => clients.findRegistered(clientId)).toThrow(/^The client_id must be/);
     await expect(clients.find(clientId, baseUrl)).rejects.toMatchObject({
       code: 'invalid_client',
       message: expect.stringMatching(/^The client_id must be intent-gate-public, one that \/oauth\/register returned/),

@@ -86,13 +86,17 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
     return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
   }
 
-  /** A client without a document: the shared one, or a registered one. */
+  /**
+   * A client without a document: the shared one, or a registered one.
+   * @throws OAuthError invalid_client if no document can have this id
+   */
   const findRegistered = (clientId: string): Client | undefined => {
     if (clientId === sharedClient.clientId) return sharedClient;
     const found = readRegistration(clientId);
-    return (
-      found && { clientId, name: `a program on your machine that calls itself \u201c${found.name}\u201d`, redirectUris: found.redirectUris }
-    );
+    if (found)
+      return { clientId, name: `a program on your machine that calls itself \u201c${found.name}\u201d`, redirectUris: found.redirectUris };
+    readClientId(clientId);
+    return undefined;
   };
 
   return {
@@ -107,7 +111,6 @@ export function openClients(redirectUris: readonly string[], readDocument: ReadD
       if (local) return local;
       const known = cache.get(clientId);
       if (known && known.untilMs > now()) return known.client;
-      readClientId(clientId);
       const client = await reading(() => read(clientId, baseUrl));
       cache.set(clientId, { client, untilMs: now() + cacheMs });
       return client;
