@@ -8,7 +8,7 @@ import { buildPages } from '../console/pages.ts';
 import { bundleFunctions } from '../lib/bundle.ts';
 import { backgroundFunctions, backgroundWithCollection, endpoints, hasFunction } from '../lib/endpoints.ts';
 import { warnOfPolicy } from '../lib/policy.ts';
-import { describeDecisions, describeUnknown, readSettings, SettingsError } from '../lib/settings.ts';
+import { describeDecisions, describeUnknown, readSettings, requireDeployable, SettingsError } from '../lib/settings.ts';
 import { IntentGateStack } from '../lib/stack.ts';
 
 /** Bundles functions. With INTENT_GATE_BUNDLES, a folder where the local stack caches bundles, copies them from there, creating it if necessary. */
@@ -31,6 +31,7 @@ try {
   const app = new App({ autoSynth: false, context: JSON.parse(readFileSync('cdk.json', 'utf8')).context });
   const context = app.node.getAllContext();
   const settings = readSettings(context);
+  requireDeployable(settings);
   const stack = new IntentGateStack(app, 'IntentGate', settings, {
     bundle,
     buildPages: (protocol) => buildPages(protocol, listAssets()),

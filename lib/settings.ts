@@ -78,6 +78,16 @@ export function readSettings(context: Record<string, unknown>): Settings {
   return parseSettings({ ...listed[String(stage)], stage, ...own }, mistakes);
 }
 
+/**
+ * Intents of the local stage may call loopback addresses, where functions in AWS receive their events.
+ * @throws SettingsError if that stage is synthesized for anything but the local stack or an emulator
+ */
+export function requireDeployable({ stage }: Settings): void {
+  const { INTENT_GATE_BUNDLES: localStack, AWS_ENDPOINT_URL: emulator } = process.env;
+  if (stage === localStage && localStack === undefined && emulator === undefined)
+    throw new SettingsError('stage: local is for npm start, because its intents may call loopback addresses; deploy another stage');
+}
+
 /** The settings with irreversible effects, in one line. */
 export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Settings): string =>
   `Stage ${stage}: ${

@@ -4,7 +4,7 @@ import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
 import { awsDomain, openSignedRequests } from '../../functions/core/signed-request.ts';
 import { readPolicy, readTryPolicy } from '../../lib/policy.ts';
-import { describeUnknown, readSettings, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
+import { describeUnknown, readSettings, requireDeployable, type Settings, SettingsError, stackNameOf } from '../../lib/settings.ts';
 import { readOutputs } from '../outputs.ts';
 import { examineAdopted } from './adopted.ts';
 import type { AccountFindings, Findings } from './examine.ts';
@@ -18,6 +18,7 @@ export function findSettings(given: Record<string, string>): Settings | string {
     const settings = readSettings({ ...readJson('cdk.json').context, ...given });
     const mistake = describeUnknown(Object.keys(given));
     if (mistake !== undefined) return mistake;
+    requireDeployable(settings);
     readPolicy(settings);
     readTryPolicy(settings);
     return settings;
