@@ -103,7 +103,9 @@ async function run(): Promise<void> {
   showWarnings(description);
   const other = findOther(description.process_id);
   if (other) {
-    console.log(`Commands use the stack that already runs at ${other.base_url}. To use this one, add --url ${description.base_url}\n`);
+    console.log(
+      `Commands use the stack that already runs at ${other.base_url}. For this one, set INTENT_GATE_URL=${description.base_url}\n`,
+    );
   }
   isReady = true;
   await ended;

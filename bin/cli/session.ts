@@ -5,7 +5,7 @@ import { readPrivateJson, writePrivateJson } from '../../client/private-files.ts
 import type { Tokens } from '../../registry/api.ts';
 import { CliFailure } from '../../registry/failure.ts';
 import { readJson } from '../local/files.ts';
-import { isStackAt, readDescription } from '../local/stack-file.ts';
+import { findStackFile, isStackAt, readDescription, stackFile } from '../local/stack-file.ts';
 import type { Identity, IssuedTokens } from './cognito.ts';
 
 export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
@@ -73,8 +73,8 @@ export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = pro
 }
 
 function hintFor(baseUrl: string): string {
-  const stack = readDescription();
-  return stack !== undefined && isStackAt(stack, baseUrl) ? ' --local' : ` --url ${baseUrl}`;
+  const file = findStackFile(baseUrl);
+  return `${file === undefined ? '' : ' --local'}${file === stackFile() ? '' : ` --url ${baseUrl}`}`;
 }
 
 function readLocalToken(stackFile: string, baseUrl: string): string {

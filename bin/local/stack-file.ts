@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { isRunning, readJson, writeJson } from './files.ts';
 import type { Person } from './identity.ts';
 
-/** The content of `.local/stack.json`. */
+/** The content of a stack file. */
 export interface StackDescription {
   base_url: string;
   /** further addresses */
@@ -30,8 +30,8 @@ export interface StackDescription {
   policy_file: string;
 }
 
-/** The stack file in the working directory, which npm sets to the project's root. */
-export const stackFile = (): string => resolve('.local', 'stack.json');
+/** The stack file in the working directory, which npm sets to the project's root. @param port - of a stack that was started beside another one */
+export const stackFile = (port = ''): string => resolve('.local', port === '' ? 'stack.json' : `stack-${port}.json`);
 const refreshMs = 30 * 60 * 1_000;
 
 /** The description of the running stack, if any. Its tokens are valid for at least half an hour. */
@@ -46,6 +46,15 @@ export function readDescription(path = stackFile()): StackDescription | undefine
 export const isStackAt = ({ base_url, other_urls = [] }: StackDescription, address: string): boolean =>
   [base_url, ...other_urls].includes(address);
 
+/** The file that describes the stack at an address, if any. */
+export function findStackFile(address: string): string | undefined {
+  const files = [stackFile(), stackFile(URL.parse(address)?.port)];
+  return files.find((path) => {
+    const stack = readDescription(path);
+    return stack !== undefined && isStackAt(stack, address);
+  });
+}
+
 /** The description of another running stack, if any. */
 export function findOther(processId: number): StackDescription | undefined {
   const found = readDescription();
@@ -53,18 +62,17 @@ export function findOther(processId: number): StackDescription | undefined {
 }
 
 /**
- * Describes a running stack in `.local/stack.json` and keeps its tokens fresh. Does not overwrite the description of another running stack.
+ * Describes a running stack in a stack file of its own, and keeps its tokens fresh.
  * @returns a function that removes the description, unless another stack has replaced it
  */
 export function keepDescribed(description: StackDescription, signIn: (person: Person) => string): () => void {
-  const path = stackFile();
-  if (findOther(description.process_id) !== undefined) return () => {};
+  const path = stackFile(findOther(description.process_id) && new URL(description.base_url).port);
   writeJson(path, description);
   const refresh = () => {
     if (isOurs()) writeJson(path, { ...description, admin_token: signIn('admin'), user_token: signIn('user') });
   };
   const timer = setInterval(refresh, refreshMs);
-  const isOurs = () => readDescription()?.base_url === description.base_url;
+  const isOurs = () => readDescription(path)?.base_url === description.base_url;
   return () => {
     clearInterval(timer);
     if (isOurs()) rmSync(path);

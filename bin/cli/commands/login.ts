@@ -3,7 +3,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { renderUnicodeCompact } from 'uqr';
 import { readAddress } from '../../../client/address.ts';
 import { usageFailure } from '../../../registry/failure.ts';
-import { isStackAt, readDescription, stackFile } from '../../local/stack-file.ts';
+import { findStackFile } from '../../local/stack-file.ts';
 import { readAllOutputs } from '../../outputs.ts';
 import { openContext } from '../context.ts';
 import { forgetSession, type Session, saveSession } from '../session.ts';
@@ -40,10 +40,10 @@ export function addLogin(program: CommandUnknownOpts): void {
 }
 
 function signInLocally(baseUrl: string): Session {
-  const stack = readDescription();
-  if (stack === undefined || !isStackAt(stack, baseUrl))
-    throw usageFailure('No local stack is running at this address. Start one with "npm start".');
-  return { kind: 'local', stack_file: stackFile() };
+  const stack_file = findStackFile(baseUrl);
+  if (stack_file === undefined)
+    throw usageFailure('No local stack that was started in this folder is running at this address. Start one with "npm start".');
+  return { kind: 'local', stack_file };
 }
 
 const describeDeployed = (urls: readonly string[]): string =>

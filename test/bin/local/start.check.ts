@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -150,6 +150,18 @@ test('with --data, data, keys and users survive kill -9; a normal end leaves not
   expect(await text(rival.stderr)).toBe(
     `The data folder ${join(folder, 'kept')} is in use by another stack. Stop that stack, or choose another folder.\n`,
   );
+
+  const another = start([]);
+  await waitUntilReady(another);
+  const [besides = ''] = globSync('stack-*.json', { cwd: join(folder, '.local') });
+  const { base_url, admin_token } = JSON.parse(readFileSync(join(folder, '.local', besides), 'utf8')) as StackDescription;
+  expect(base_url).not.toBe(before.base_url);
+  expect(await text(start([], { INTENT_GATE_URL: base_url }, 'bin/local/token.ts').stdout)).toBe(`${admin_token}\n`);
+  const login = start(['login', '--local', '--url', base_url], { INTENT_GATE_HOME: folder }, 'bin/cli.ts');
+  expect(await text(login.stdout)).toContain(`Signed in to ${base_url}.`);
+  another.kill('SIGTERM');
+  await once(another, 'close');
+  expect(globSync('*.json', { cwd: join(folder, '.local') })).toEqual(['stack.json']);
 
   const created = await fetch(`${before.base_url}/api/services`, {
     method: 'POST',
