@@ -12,8 +12,8 @@ export interface Field extends Parameter {
   hint?: string;
   /** labels for the values of `enum`; default: the values */
   labels?: readonly string[];
-  /** `list`: comma-separated strings; `pairs`: the members of an object of strings */
-  control?: 'check' | 'list' | 'pairs' | 'secret';
+  /** `list`: comma-separated strings; `pairs`: the members of an object of strings; `secrets`: pairs with hidden values */
+  control?: 'check' | 'list' | 'pairs' | 'secret' | 'secrets';
   /** path of the value in issues; default: the name */
   path?: readonly string[];
 }

@@ -137,8 +137,8 @@ given('tasks in the console', () => {
         await click(link('Services'));
         await click(link('Parcels'));
         await click(link('Credential'));
-        await page.getByRole('group').getByLabel('Name', { exact: true }).fill('X-Api-Key');
-        await page.getByLabel('Secret value').fill('a-secret-of-parcels');
+        await page.getByLabel('Header fields: name 1').fill('X-Api-Key');
+        await page.getByLabel('Header fields: value 1').fill('a-secret-of-parcels');
         await click(button('Set the credential'));
         await page.getByText('sent to https://parcels.example only.').waitFor();
       },

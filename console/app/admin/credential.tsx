@@ -1,59 +1,48 @@
 import { useState } from 'preact/hooks';
 import type * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
-import { issuesOf, pointer } from '../../../functions/core/json.ts';
+import { issuesOf } from '../../../functions/core/json.ts';
 import { quote } from '../../../registry/shell-words.ts';
-import { type CredentialInput, type credentialFacts, credentialInput, type savedCredential } from '../../../schemas/credential.ts';
+import { type credentialFacts, credentialInput, type savedCredential } from '../../../schemas/credential.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { Button } from '../components/button.tsx';
 import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Part } from '../components/heading.tsx';
 import { Warnings } from '../components/states.tsx';
 import { Shown, Time } from '../components/text.tsx';
-import { type Field, readFields, type Typed } from '../field-values.ts';
+import type { Field, Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
 import { Act } from './act.tsx';
-
-/** Where a value can be sent, with the path in the request body; the key is the command's option. */
-const places = {
-  header: { label: 'Header field', path: ['headers'] },
-  query: { label: 'Query parameter', path: ['query'] },
-  'next-header': { label: 'Header field, tried if the upstream answers 401 to the others', path: ['next', 'headers'] },
-  'next-query': { label: 'Query parameter, tried if the upstream answers 401 to the others', path: ['next', 'query'] },
-} as const;
-
-const placeField: Field = {
-  name: 'place',
-  label: 'Place',
-  type: 'string',
-  required: true,
-  enum: Object.keys(places),
-  labels: Object.values(places).map(({ label }) => label),
-  hint: '',
-};
+import { readRecord } from './record-form.tsx';
 
 type CredentialFacts = z.infer<typeof credentialFacts>;
 
-const originsField: Field = {
-  name: 'origins',
-  label: 'Origins that it is sent to',
-  type: 'array',
-  control: 'list',
-  hint: "Separated by commas, such as https://api.example.com; default: the origin of the service's address",
-};
+/** The command's options for the names of the values, by field. */
+const options = { headers: 'header', query: 'query', 'next/headers': 'next-header', 'next/query': 'next-query' };
 
-const fieldsOf = (typed: Typed): Field[] => [
-  placeField,
-  { name: 'name', label: 'Name', type: 'string', path: [], hint: 'For example Authorization, X-Api-Key or api_key' },
-  { name: 'value', label: 'Secret value', type: 'string', control: 'secret', path: pathTo(typed), hint: '' },
+const values = { type: 'object', control: 'secrets' } as const;
+const nextHint = 'Tried if the upstream answers 401 to the others';
+
+const fields: readonly Field[] = [
+  { ...values, name: 'headers', label: 'Header fields', hint: 'For example Authorization or X-Api-Key' },
+  { ...values, name: 'query', label: 'Query parameters', hint: 'For example api_key' },
+  { ...values, name: 'next/headers', path: ['next', 'headers'], label: 'Header fields for a rotation', hint: nextHint },
+  { ...values, name: 'next/query', path: ['next', 'query'], label: 'Query parameters for a rotation', hint: nextHint },
+  {
+    name: 'origins',
+    label: 'Origins that it is sent to',
+    type: 'array',
+    control: 'list',
+    hint: "Separated by commas, such as https://api.example.com; default: the origin of the service's address",
+  },
 ];
 
-const placeOf = ({ place = '' }: Typed): keyof typeof places => JSON.parse(place);
-
-const pathTo = (typed: Typed): string[] => [...places[placeOf(typed)].path, typed.name ?? ''];
-
-const typeOf = (place: keyof typeof places, name = ''): Typed => ({ place: JSON.stringify(place), name, value: '' });
+/** Fields with these names, and without values. */
+const typeNames = (headers: readonly string[], query: readonly string[]): Typed => {
+  const textOf = (names: readonly string[]) =>
+    names.length === 0 ? '' : JSON.stringify(Object.fromEntries(names.map((name) => [name, ''])));
+  return { headers: textOf(headers), query: textOf(query), 'next/headers': '', 'next/query': '' };
+};
 
 interface CredentialProps {
   id: string;
@@ -67,21 +56,21 @@ interface CredentialProps {
 /** Shows facts about the credential, never a value, and a form to set it. Values are kept only in memory, until they are sent. */
 export function Credential({ id, facts, suggested, onChanged }: CredentialProps) {
   const path = `/api/services/${id}/credential`;
-  const [values, setValues] = useState(() => startWith(facts, suggested));
-  const [origins, setOrigins] = useState('');
+  const [typed, setTyped] = useState(() =>
+    typeNames(facts?.headers ?? suggested.getAll('header'), facts?.query ?? suggested.getAll('query')),
+  );
   const [issues, setIssues] = useState<Issue[]>([]);
   const [warnings, setWarnings] = useState<string[]>();
 
   async function set(): Promise<boolean> {
-    const { body, repeated } = readBody(values, readFields([originsField], { origins }).values);
+    const { body } = readRecord(fields, typed, {});
     const checked = credentialInput.safeParse(body, { reportInput: true });
-    const found = [...repeated, ...(checked.success ? [] : issuesOf(checked.error))];
-    setIssues(found);
-    if (found.length > 0) return false;
+    setIssues(checked.success ? [] : issuesOf(checked.error));
+    if (!checked.success) return false;
     try {
       const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, as: 'admin' });
       setWarnings(value.warnings);
-      setValues(values.map((one) => ({ ...one, value: '' })));
+      setTyped({ ...typed, ...typeNames(value.headers, value.query) });
       return true;
     } catch (error) {
       setIssues(error instanceof Refusal ? error.issues : []);
@@ -89,31 +78,22 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
     }
   }
 
-  const fields = [...values.flatMap(fieldsOf), originsField];
-  const options = values.flatMap((typed) => (typed.name ? [`--${placeOf(typed)} ${quote(typed.name)}`] : []));
+  const named = Object.entries(options).flatMap(([field, option]) =>
+    Object.keys(JSON.parse(typed[field] || '{}')).map((name) => `--${option} ${quote(name)}`),
+  );
   return (
     <Part title="Credential">
       <Known facts={facts} />
       <p class="quiet">
         Once set, values are never shown again. Until then they stay in the memory of this page, and are lost if you reload or leave it.
       </p>
-      {values.map((typed, at) => (
-        <fieldset key={at} class="group">
-          <legend>Value {at + 1}</legend>
-          <Fields fields={fieldsOf(typed)} typed={typed} issues={issues} onTyped={(next) => setValues(values.with(at, next))} />
-          {values.length > 1 && (
-            <Button title="Remove" kind="plain" label={`Remove value ${at + 1}`} onClick={() => setValues(values.toSpliced(at, 1))} />
-          )}
-        </fieldset>
-      ))}
-      <p>
-        <Button title="Add a value" onClick={() => setValues([...values, typeOf('header')])} />
-      </p>
-      <Fields fields={[originsField]} typed={{ origins }} issues={issues} onTyped={(typed) => setOrigins(typed.origins ?? '')} />
+      <div class="fields">
+        <Fields fields={fields} typed={typed} issues={issues} onTyped={setTyped} />
+      </div>
       <Problems problems={otherProblems(fields, issues)} />
       <Act
         title="Set the credential"
-        command={['npx intent-gate services credential set', id, ...(options.length > 0 ? options : ['--header X-Api-Key'])].join(' ')}
+        command={['npx intent-gate services credential set', id, ...(named.length > 0 ? named : ['--header X-Api-Key'])].join(' ')}
         act={set}
         onDone={onChanged}
       />
@@ -149,28 +129,4 @@ function Known({ facts }: Pick<CredentialProps, 'facts'>) {
       <Shown text={facts.origins.join(', ')} /> only.
     </p>
   );
-}
-
-/** Initial rows: the names of the current values, else those that the document requires. */
-function startWith(facts: CredentialFacts | null | undefined, suggested: URLSearchParams): Typed[] {
-  const headers = facts?.headers ?? suggested.getAll('header');
-  const query = facts?.query ?? suggested.getAll('query');
-  const found = [...headers.map((name) => typeOf('header', name)), ...query.map((name) => typeOf('query', name))];
-  return found.length > 0 ? found : [typeOf('header')];
-}
-
-/** The request body from the fields. Omits values without name and text. */
-function readBody(values: readonly Typed[], others: object): { body: CredentialInput; repeated: Issue[] } {
-  const first: Record<string, Record<string, string>> = {};
-  const next: typeof first = {};
-  const repeated: Issue[] = [];
-  for (const typed of values.filter(({ name, value }) => name || value)) {
-    const { name = '', value = '' } = typed;
-    const place = placeOf(typed);
-    const into = place.startsWith('next') ? next : first;
-    const kind = place.endsWith('query') ? 'query' : 'headers';
-    if (Object.hasOwn(into[kind] ?? {}, name)) repeated.push({ path: pointer(pathTo(typed)), problem: 'must have a name of its own' });
-    into[kind] = { ...into[kind], [name]: value };
-  }
-  return { body: { ...first, ...(Object.keys(next).length > 0 && { next }), ...others }, repeated };
 }

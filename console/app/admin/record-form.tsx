@@ -165,7 +165,7 @@ const typeRecord = (fields: readonly Field[], record: Values): Typed =>
   Object.fromEntries(fields.map((field) => [field.name, typeValue(field, memberAt(record, field.name))]));
 
 /** The body from the fields. Members without a field are unchanged. */
-function readRecord(fields: readonly Field[], typed: Typed, record: Values): { body: Values; issues: Issue[] } {
+export function readRecord(fields: readonly Field[], typed: Typed, record: Values): { body: Values; issues: Issue[] } {
   const { values, issues } = readFields(fields, typed);
   const body = parseExact(JSON.stringify(record)) as Values;
   for (const { name } of fields) setMember(body, name, values[name]);

@@ -106,7 +106,10 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
       </select>
     );
   }
-  if (control === 'pairs') return <Pairs id={id} label={field.label ?? field.name} text={text} onText={onText} />;
+  if (control === 'pairs' || control === 'secrets') {
+    const label = field.label ?? field.name;
+    return <Pairs id={id} label={label} text={text} onText={onText} isSecret={control === 'secrets'} />;
+  }
   if (style === 'base64') return <FileField {...shared} onText={onText} />;
   const isLong = type === 'string' && format === undefined && maxLength > 1_000;
   if (isJson(field) || isLong || text.includes('\n'))
@@ -116,16 +119,24 @@ function Control({ id, field, text, onText, isInvalid }: Omit<FormFieldProps, 'p
   return <input {...shared} type="text" inputMode={inputMode} autocomplete="off" spellcheck={false} onInput={onInput} />;
 }
 
-/** Name and value fields for the members of an object of strings. `text` is JSON. */
-function Pairs({ id, label, text, onText }: { id: string; label: string; text: string; onText(text: string): void }) {
+interface PairsProps {
+  id: string;
+  label: string;
+  /** JSON */
+  text: string;
+  onText(text: string): void;
+  isSecret: boolean;
+}
+
+/** Name and value fields for the members of an object of strings. */
+function Pairs({ id, label, text, onText, isSecret }: PairsProps) {
   const [pairs, setPairs] = useState(() => readPairs(text));
   const current = readPairs(text);
-  // keep local rows, which may include unnamed ones, unless the text has changed from outside
-  const rows = JSON.stringify(pairs.filter(([name]) => name !== '')) === JSON.stringify(current) ? pairs : current;
-  const change = (next: typeof rows) => {
+  // keep local rows, some of which may have no name or one of another row, unless the text has changed from outside
+  const rows = writePairs(pairs) === writePairs(current) ? pairs : current;
+  const change = (next: Pair[]) => {
     setPairs(next);
-    const named = next.filter(([name]) => name !== '');
-    onText(named.length === 0 ? '' : JSON.stringify(Object.fromEntries(named)));
+    onText(writePairs(next));
   };
   return (
     <div class="pairs">
@@ -135,8 +146,10 @@ function Pairs({ id, label, text, onText }: { id: string; label: string; text: s
             <input
               key={part}
               id={at + place === 0 ? id : undefined}
-              type="text"
+              {...(isSecret && part === 'Value' ? ({ type: 'password' } as const) : ({ type: 'text' } as const))}
+              autocomplete="off"
               aria-label={`${label}: ${part.toLowerCase()} ${at + 1}`}
+              aria-invalid={part === 'Name' && row[0] !== '' && rows.findIndex(([name]) => name === row[0]) < at}
               placeholder={part}
               value={row[place]}
               onInput={({ currentTarget }) => change(rows.toSpliced(at, 1, row.with(place, currentTarget.value) as Pair))}
@@ -153,6 +166,11 @@ type Pair = [name: string, value: string];
 function readPairs(text: string): Pair[] {
   if (text === '') return [];
   return Object.entries(JSON.parse(text) as Record<string, string>);
+}
+
+function writePairs(pairs: readonly Pair[]): string {
+  const named = pairs.filter(([name]) => name !== '');
+  return named.length === 0 ? '' : JSON.stringify(Object.fromEntries(named));
 }
 
 /** A file input whose value is the content in base64. */
