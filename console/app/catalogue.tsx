@@ -29,8 +29,8 @@ export function useTerms(): { termsOf(intent: JudgedIntent): Terms | undefined; 
 let services: ServiceList['services'] | undefined;
 
 function useServices(): { services: ServiceList['services'] | undefined; error: unknown } {
-  const { error } = useWork(async () => {
-    services = (await readAll<ServiceList>('/api/services', { page_size: '100' })).flatMap((page) => page.services);
+  const { error } = useWork(async (signal) => {
+    services = (await readAll<ServiceList>('/api/services', { query: { page_size: '100' }, signal })).flatMap((page) => page.services);
   });
   return { services, error };
 }

@@ -46,20 +46,16 @@ export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: st
   };
 }
 
-/** Maximum number of pages to read of a list. */
-const maxPages = 50;
-
 /**
  * Reads all pages of a list.
  * @throws IntentGateError
  */
-export async function readAll<T>(path: string, query: Record<string, string>, as?: 'admin'): Promise<T[]> {
+export async function readAll<T>(path: string, options: Pick<Asked, 'query' | 'as' | 'signal'>): Promise<T[]> {
   const pages: T[] = [];
-  let next: Record<string, string> | undefined = query;
-  while (next && pages.length < maxPages) {
-    const answer: Answered<T> = await ask<T>('GET', path, { query: next, ...(as && { as }) });
-    pages.push(answer.value);
-    next = answer.next;
+  for (let query = options.query; query; ) {
+    const { value, next }: Answered<T> = await ask<T>('GET', path, { ...options, query });
+    pages.push(value);
+    query = next;
   }
   return pages;
 }
@@ -95,58 +91,33 @@ export function describeFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface Work<T> {
+export interface Work<T> {
   answer?: T;
   error?: unknown;
-  reload(): void;
-}
-
-/** Does work, and repeats it when its inputs change. Returns the previous result until the new one is available. */
-export function useWork<T>(work: () => Promise<T>, inputs: readonly unknown[] = []): Work<T> {
-  const [round, setRound] = useState(0);
-  const [state, setState] = useState<{ answer?: T; error?: unknown }>({});
-  useEffect(() => {
-    let isOld = false;
-    work().then(
-      (answer) => isOld || setState({ answer }),
-      (error: unknown) => isOld || setState({ error }),
-    );
-    return () => {
-      isOld = true;
-    };
-  }, [...inputs, round]);
-  return { ...state, reload: () => setRound((before) => before + 1) };
-}
-
-export interface Reading<T> {
-  answer: Answered<T> | undefined;
-  error: unknown;
   isLoading: boolean;
   reload(): void;
 }
 
-/** Reads a resource, and reads again when path or query change. Returns the previous answer until the new one is available. */
-export function useRead<T>(path: string | undefined, query: Record<string, string> = {}, as?: 'admin'): Reading<T> {
+/** Does work, and repeats it when its inputs change. Returns the previous result until the new one is available. */
+export function useWork<T>(work: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[] = []): Work<T> {
   const [round, setRound] = useState(0);
-  const [state, setState] = useState<{ answer?: Answered<T>; error?: unknown; isLoading: boolean }>({ isLoading: true });
-  const asked = JSON.stringify([path, query, as]);
+  const [state, setState] = useState<Omit<Work<T>, 'reload'>>({ isLoading: true });
+  const reload = () => setRound((before) => before + 1);
   useEffect(() => {
-    if (path === undefined) return undefined;
     const giveUp = new AbortController();
     setState((before) => ({ ...before, isLoading: true }));
-    ask<T>('GET', path, { query, signal: giveUp.signal, ...(as && { as }) }).then(
-      (answer) => setState({ answer, isLoading: false }),
-      (error) => {
-        if (!giveUp.signal.aborted) setState((before) => ({ ...before, error, isLoading: false }));
-      },
+    work(giveUp.signal).then(
+      (answer) => giveUp.signal.aborted || setState({ answer, isLoading: false }),
+      (error: unknown) => giveUp.signal.aborted || setState((before) => ({ ...before, error, isLoading: false })),
     );
     return () => giveUp.abort();
-  }, [asked, round]);
+  }, [...inputs, round]);
   const isWaiting = state.error instanceof SignInEnded;
-  // after the session has ended, read again as soon as somebody has signed in
-  useLayoutEffect(
-    () => (isWaiting ? session.subscribe(() => accessToken() !== undefined && setRound((before) => before + 1)) : undefined),
-    [isWaiting],
-  );
-  return { answer: state.answer, error: state.error, isLoading: state.isLoading, reload: () => setRound((before) => before + 1) };
+  // after the session has ended, work again as soon as somebody has signed in
+  useLayoutEffect(() => (isWaiting ? session.subscribe(() => accessToken() !== undefined && reload()) : undefined), [isWaiting]);
+  return { ...state, reload };
 }
+
+/** Reads a resource, and reads again when path or query change. */
+export const useRead = <T>(path: string, query: Record<string, string> = {}, as?: 'admin'): Work<Answered<T>> =>
+  useWork((signal) => ask<T>('GET', path, { query, signal, ...(as && { as }) }), [JSON.stringify([path, query, as])]);

@@ -8,7 +8,7 @@ import { Heading, Part } from '../components/heading.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { Items, Link, Shown, Time, Way } from '../components/text.tsx';
-import { ask, useRead, useWork } from '../gate.ts';
+import { ask, readAll, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import type { ApprovalPage } from '../wire.ts';
@@ -63,24 +63,10 @@ function describeArguments(parameters: Approval['parameters']): string {
   return text.length > maxListed ? `${text.slice(0, maxListed)}…` : text;
 }
 
-/** Finds a pending call in the pages of the list. */
-async function readApproval(id: string): Promise<Approval | undefined> {
-  for (let query: Record<string, string> | undefined = {}; query; ) {
-    const { value, next }: { value: ApprovalPage; next: Record<string, string> | undefined } = await ask('GET', path, {
-      query,
-      as: 'admin',
-    });
-    const found = value.approvals.find((one) => one.id === id);
-    if (found) return found;
-    query = next;
-  }
-  return undefined;
-}
-
 /** A pending call in full, with the possible decisions. */
 export function ApprovalView({ id }: { id: string }) {
-  const { answer, error, reload } = useWork(async () => ({ approval: await readApproval(id) }), [id]);
-  const approval = answer?.approval;
+  const { answer, error, reload } = useWork((signal) => readAll<ApprovalPage>(path, { query: {}, as: 'admin', signal }));
+  const approval = answer?.flatMap(({ approvals }) => approvals).find((one) => one.id === id);
   const [decided, setDecided] = useState<Omit<Decided, 'id'>>();
   const [reason, setReason] = useDraft(`denial ${id}`, '');
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import type { StatsByIntent } from '../../../schemas/stats.ts';
 import { Badge, MethodBadge } from '../components/badge.tsx';
@@ -8,7 +8,7 @@ import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
-import { type Answered, ask, useRead } from '../gate.ts';
+import { ask, readAll, useRead, useWork } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
 import { openStore, useStore } from '../store.ts';
 import type { IntentList } from '../wire.ts';
@@ -149,28 +149,11 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
 
 type Listed = IntentList['intents'][number];
 
-/** Reads all intents of a service, and shows pages as they arrive. */
-function useIntents(id: string) {
-  const [state, setState] = useState<{ intents?: Listed[]; error?: unknown }>({});
-  useEffect(() => {
-    const giveUp = new AbortController();
-    const read = async () => {
-      let intents: Listed[] = [];
-      for (let query: Record<string, string> | undefined = { page_size: '100' }; query; ) {
-        const page: Answered<IntentList> = await ask('GET', `/api/services/${id}/intents`, { query, signal: giveUp.signal, as: 'admin' });
-        intents = [...intents, ...page.value.intents];
-        setState({ intents });
-        query = page.next;
-      }
-    };
-    read().catch((error: unknown) => giveUp.signal.aborted || setState((before) => ({ ...before, error })));
-    return () => giveUp.abort();
-  }, [id]);
-  return state;
-}
-
 function Operations({ id }: { id: string }) {
-  const { intents, error } = useIntents(id);
+  const reading = useWork((signal) =>
+    readAll<IntentList>(`/api/services/${id}/intents`, { query: { page_size: '100' }, as: 'admin', signal }),
+  );
+  const intents = reading.answer?.flatMap((page) => page.intents);
   const numbers = useRead<StatsByIntent>('/api/stats', { period: 'day', by: 'intent', service_id: id }, 'admin').answer?.value.intents;
   const counts = new Map(numbers?.map((own) => [own.intent_uid, own]));
   const callsOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.executions ?? 0;
@@ -201,7 +184,7 @@ function Operations({ id }: { id: string }) {
   ];
   return (
     <>
-      <Awaited reading={{ answer: intents, error }} />
+      <Awaited reading={reading} />
       {intents && (
         <DataTable
           label="Operations"

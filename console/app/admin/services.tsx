@@ -13,7 +13,7 @@ type Service = ServiceList['services'][number];
 
 /** All services, for admins. */
 export function Services() {
-  const reading = useWork(() => readAll<ServiceList>('/api/services', { page_size: '100' }, 'admin'));
+  const reading = useWork((signal) => readAll<ServiceList>('/api/services', { query: { page_size: '100' }, as: 'admin', signal }));
   const services = reading.answer?.flatMap((page) => page.services);
   const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value.services;
   const used = new Map(stats?.map((own) => [own.service_id, own]));
