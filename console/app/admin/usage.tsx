@@ -160,20 +160,20 @@ function percentile(latency: readonly number[], share: number): string {
 export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly Pick<ServiceStats, 'slots'>[]; slots: Slots }) {
   const { ms: slotMs, name: slotName, count } = slotsOf[period];
   const times = Array.from({ length: count }, (_, at) => Date.parse(from) + at * slotMs);
-  const bySlot = Map.groupBy(
+  const groups = Map.groupBy(
     rows.flatMap(({ slots }) => slots),
     (slot) => Math.round((Date.parse(slot.from) - Date.parse(from)) / slotMs),
   );
-  const sumOf = (count: (numbers: StatsNumbers) => number) =>
-    times.map((_, at) => (bySlot.get(at) ?? []).reduce((total, slot) => total + count(slot), 0));
-  const [calls, refused, failed, ms, answered] = [
-    sumOf(({ executions }) => executions),
-    sumOf(refusedOf),
-    sumOf(({ upstream_failures }) => upstream_failures),
-    sumOf(({ upstream_ms }) => upstream_ms),
-    sumOf(answeredOf),
-  ] as [number[], number[], number[], number[], number[]];
-  const at = (values: readonly number[], index: number) => values[index] ?? 0;
+  const sums = times.map((_, at) => {
+    const sumOf = (count: (numbers: StatsNumbers) => number) => (groups.get(at) ?? []).reduce((total, slot) => total + count(slot), 0);
+    return {
+      calls: sumOf(({ executions }) => executions),
+      refused: sumOf(refusedOf),
+      failed: sumOf(({ upstream_failures }) => upstream_failures),
+      ms: sumOf(({ upstream_ms }) => upstream_ms),
+      answered: sumOf(answeredOf),
+    };
+  });
   const named =
     period === 'month' ? { nameTime: (timeMs: number) => new Date(timeMs).toLocaleDateString([], { day: 'numeric', month: 'short' }) } : {};
   return (
@@ -183,9 +183,9 @@ export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly 
         times={times}
         {...named}
         series={[
-          { name: 'Answered', tone: 'accent', values: times.map((_, slot) => at(calls, slot) - at(refused, slot)) },
-          { name: 'Failed', tone: 'warn', values: failed },
-          { name: 'Refused', tone: 'bad', values: times.map((_, slot) => Math.max(0, at(refused, slot) - at(failed, slot))) },
+          { name: 'Answered', tone: 'accent', values: sums.map(({ calls, refused }) => calls - refused) },
+          { name: 'Failed', tone: 'warn', values: sums.map(({ failed }) => failed) },
+          { name: 'Refused', tone: 'bad', values: sums.map(({ refused, failed }) => Math.max(0, refused - failed)) },
         ]}
       />
       <Chart
@@ -193,13 +193,7 @@ export function UsageCharts({ rows, slots: { period, from } }: { rows: readonly 
         times={times}
         {...named}
         nameValue={(value) => `${value} ms`}
-        series={[
-          {
-            name: 'Mean latency',
-            tone: 'accent',
-            values: times.map((_, slot) => (at(answered, slot) > 0 ? Math.round(at(ms, slot) / at(answered, slot)) : 0)),
-          },
-        ]}
+        series={[{ name: 'Mean latency', tone: 'accent', values: sums.map(({ ms, answered }) => Math.round(ms / Math.max(1, answered))) }]}
       />
     </div>
   );

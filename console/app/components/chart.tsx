@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Tone } from './badge.tsx';
+import { FoldedTable } from './table.tsx';
 
 interface Series {
   name: string;
@@ -21,7 +22,7 @@ const height = 176;
 const margin = { left: 44, right: 8, top: 10, bottom: 22 };
 const plotHeight = height - margin.top - margin.bottom;
 
-/** A stacked bar chart over time, with a table of the same data for accessibility. */
+/** A stacked bar chart over time, with a table of the same data. */
 export function Chart({ title, times, series, nameValue = String, nameTime = nameHour }: ChartProps) {
   const box = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(600);
@@ -81,33 +82,15 @@ export function Chart({ title, times, series, nameValue = String, nameTime = nam
           );
         })}
       </svg>
-      <div class="hidden">
-        <table>
-          <caption>{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">From</th>
-              {series.map(({ name }) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {times.map((time, at) =>
-              totals[at] === 0 ? null : (
-                <tr key={time}>
-                  <th scope="row">{nameTime(time)}</th>
-                  {series.map(({ name, values }) => (
-                    <td key={name}>{nameValue(values[at] ?? 0)}</td>
-                  ))}
-                </tr>
-              ),
-            )}
-          </tbody>
-        </table>
-      </div>
+      <FoldedTable
+        title="Numbers"
+        label={title}
+        heads={['From', ...series.map(({ name }) => name)]}
+        numbers={series.map(({ name }) => name)}
+        rows={times.flatMap((time, at) =>
+          totals[at] === 0 ? [] : [[nameTime(time), ...series.map(({ values }) => nameValue(values[at] ?? 0))]],
+        )}
+      />
     </figure>
   );
 }
