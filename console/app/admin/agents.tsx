@@ -22,7 +22,6 @@ import { go, linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import type { AgentPage } from '../wire.ts';
 import { Act } from './act.tsx';
-import { Command } from './record-form.tsx';
 import { Refusals, refusedOf, UsageCharts } from './usage.tsx';
 
 const stateNames: Record<Agent['state'], string> = { active: 'active', pending: 'waiting for approval', blocked: 'blocked' };
@@ -65,7 +64,6 @@ export function Agents({ query }: { query: URLSearchParams }) {
           onDone={reload}
         />
       )}
-      <Command text={`npx intent-gate agents list --state ${state}`} />
       <LookUp />
     </>
   );

@@ -13,7 +13,6 @@ import { linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import type { ApprovalPage } from '../wire.ts';
 import { Act } from './act.tsx';
-import { Command } from './record-form.tsx';
 
 const path = '/api/approvals';
 
@@ -48,7 +47,6 @@ export function Approvals({ query }: { query: URLSearchParams }) {
         ])}
       />
       <Way to={answer?.next && linkTo(['approvals'], answer.next)} title="More" />
-      <Command text="npx intent-gate approvals list" />
     </>
   );
 }

@@ -1,4 +1,3 @@
-import { quote } from '../../../registry/shell-words.ts';
 import { changedKinds, type LogEntry } from '../../../schemas/changes.ts';
 import { Choice } from '../components/choice.tsx';
 import { Heading } from '../components/heading.tsx';
@@ -8,10 +7,8 @@ import { Link, Shown, Time, Way } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 import type { ChangePage, ServiceList } from '../wire.ts';
-import { Command } from './record-form.tsx';
 
-const filters = ['kind', 'id', 'actor'] as const;
-const labels = { id: 'Record', actor: 'By' };
+const filters = { actor: 'By', id: 'Record' };
 
 export function History({ query }: { query: URLSearchParams }) {
   const asked = Object.fromEntries(query);
@@ -19,25 +16,23 @@ export function History({ query }: { query: URLSearchParams }) {
     const { before: _, ...others } = asked;
     go(linkTo(['history'], { ...others, [name]: value }), { isReplacing: true });
   };
-  const options = filters.flatMap((name) => (asked[name] ? [`--${name} ${quote(asked[name])}`] : []));
   return (
     <>
       <Heading title="History" />
       <div class="toolbar">
         <Choice label="Kind" none="Every kind" options={changedKinds} value={asked.kind ?? ''} onChoose={(kind) => show('kind', kind)} />
-        {(['actor', 'id'] as const).map((name) => (
+        {Object.entries(filters).map(([name, label]) => (
           <input
             key={name}
             type="search"
-            aria-label={labels[name]}
-            placeholder={labels[name]}
+            aria-label={label}
+            placeholder={label}
             value={asked[name] ?? ''}
             onChange={({ currentTarget }) => show(name, currentTarget.value)}
           />
         ))}
       </div>
       <Changes asked={asked} />
-      <Command text={['npx intent-gate history', ...options].join(' ')} />
     </>
   );
 }

@@ -7,7 +7,6 @@ import { Link, Time } from '../components/text.tsx';
 import { readAll, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import type { ServiceList } from '../wire.ts';
-import { Command } from './record-form.tsx';
 
 type Service = ServiceList['services'][number];
 
@@ -82,7 +81,6 @@ export function Services() {
           }
         />
       )}
-      <Command text="npx intent-gate services list" />
     </>
   );
 }

@@ -17,7 +17,6 @@ import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
-import { Command } from './record-form.tsx';
 
 const slotsOf = {
   hour: { ms: 300_000, name: 'five minutes', count: 12 },
@@ -100,9 +99,6 @@ export function UsageOf({ asked }: { asked: Asked }) {
         </Part>
       )}
       <p class="quiet">Each execution is counted once, from the log, within two minutes.</p>
-      <Command
-        text={`npx intent-gate ${asked.by === 'agent' ? `agents top${asked.service_id && ` --service ${asked.service_id}`}` : 'services top'}`}
-      />
     </>
   );
 }
