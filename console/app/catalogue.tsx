@@ -161,14 +161,12 @@ function SearchField({ text, onText }: { text: string; onText(text: string): voi
   }, []);
   return (
     <div class="query">
-      <label class="hidden" for="query">
-        Search
-      </label>
       <Icon name="search" />
       <input
         id="query"
         ref={field}
         type="search"
+        aria-label="Search"
         value={typed}
         maxLength={10_000}
         autocomplete="off"

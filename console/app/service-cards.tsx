@@ -10,7 +10,7 @@ import type { ServiceList } from './wire.ts';
 /** Number of cards shown at first. */
 const firstCards = 12;
 
-/** Cards of services. They have initials instead of logos, because the page loads nothing from third-party servers. */
+/** Cards of services, without logos, because the page loads nothing from third-party servers. */
 export function ServiceCards({ services, error }: { services: ServiceList['services']; error: unknown }) {
   const [isAll, setAll] = useState(false);
   if (services.length === 0) return <Failure error={error} />;
@@ -19,21 +19,18 @@ export function ServiceCards({ services, error }: { services: ServiceList['servi
       <ul class="cards">
         {services.slice(0, isAll ? undefined : firstCards).map(({ service_id, service_name, description, intents, paused }) => (
           <li key={service_id}>
-            <Avatar name={service_name} />
-            <div>
-              <h3>
-                <a href={linkTo([], { service: service_name })}>
-                  <Shown text={service_name} />
-                </a>{' '}
-                {paused && <Badge tone="bad">paused</Badge>}
-              </h3>
-              <p class="brief">
-                <Shown text={description} />
-              </p>
-              <p class="quiet">
-                {intents} {intents === 1 ? 'operation' : 'operations'}
-              </p>
-            </div>
+            <h3>
+              <a href={linkTo([], { service: service_name })}>
+                <Shown text={service_name} />
+              </a>{' '}
+              {paused && <Badge tone="bad">paused</Badge>}
+            </h3>
+            <p class="brief">
+              <Shown text={description} />
+            </p>
+            <p class="quiet">
+              {intents} {intents === 1 ? 'operation' : 'operations'}
+            </p>
           </li>
         ))}
       </ul>
@@ -43,18 +40,5 @@ export function ServiceCards({ services, error }: { services: ServiceList['servi
         </p>
       )}
     </Part>
-  );
-}
-
-const tones = ['accent', 'good', 'info', 'warn', 'bad'];
-
-/** The first letter of a name, in a colour derived from the name. */
-function Avatar({ name }: { name: string }) {
-  const hash = Array.from(name).reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 65_521, 7);
-  const [initial = '?'] = /[\p{L}\p{N}]/u.exec(name) ?? [];
-  return (
-    <span class={`avatar ${tones[hash % tones.length]}`} aria-hidden="true">
-      {initial.toUpperCase()}
-    </span>
   );
 }
