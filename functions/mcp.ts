@@ -50,9 +50,9 @@ function checkOrigin({ headerValues, baseUrl }: ApiRequest, allowedOrigins: read
   );
 }
 
-const { version, issueFunction, requireFreshSignature, signInClient, allowedOrigins } = readEnvironment(
+const { version, issueFunction, requireFreshSignature, signInClient, allowedOrigins, baseUrl } = readEnvironment(
   ['version', 'issueFunction'],
-  ['requireFreshSignature', 'signInClient', 'allowedOrigins'],
+  ['requireFreshSignature', 'signInClient', 'allowedOrigins', 'baseUrl'],
 );
 
 /** Timeout of the function that issues PATs, in milliseconds. */
@@ -66,7 +66,8 @@ export const handler = serve(
     findPolicy: openPolicy(loadPolicyTemplate()),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
-    allowedOrigins: splitList(allowedOrigins),
+    // a local stack has several addresses
+    allowedOrigins: [...splitList(allowedOrigins), ...splitList(baseUrl)],
     version,
   }),
 );

@@ -348,13 +348,20 @@ test('HEAD is answered as GET, without the content', async () => {
   }
 });
 
+const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
 test('a slash at the end makes no difference, except that pages redirect', async () => {
   for (const path of ['/docs', '/console']) {
     const { status, headers } = await fetch(`${api.stack.base_url}${path}/`, { redirect: 'manual' });
     expect([status, headers.get('location')]).toEqual([308, api.stack.base_url + path]);
   }
   expect((await api.call('GET', '/api/policy/')).status).toBe(200);
-  expect((await api.call('POST', '/mcp/', { body: { jsonrpc: '2.0', id: 1, method: 'ping' } })).body).toMatchObject({ id: 1, result: {} });
+  expect((await api.call('POST', '/mcp/', { body: ping })).body).toMatchObject({ id: 1, result: {} });
+});
+
+test('a page at another address of the stack may use MCP', async () => {
+  const Origin = api.stack.base_url.replace('127.0.0.1', 'localhost');
+  expect((await api.call('POST', '/mcp', { body: ping, headers: { Origin } })).status).toBe(200);
 });
 
 test('an endpoint that needs no token ignores one', async () => {
