@@ -14,8 +14,6 @@ import type { CheckOutcome, Report } from './report.ts';
 export interface ConformanceOptions {
   /** enables the checks of management and execution; the records that they create are removed at the end */
   adminToken?: string | undefined;
-  /** protocol name instead of `proto`; default: the name found in /agents.json */
-  protocol?: string | undefined;
   /** a demo upstream that the gate can reach; default: one is started if the gate runs on this machine */
   upstreamUrl?: string | undefined;
   /** ids of checks; default: all */
@@ -49,7 +47,7 @@ export async function runConformance(url: string, options: ConformanceOptions = 
   const { status } = await http.exchange(method, path, { bearer: adminToken });
   if (adminToken !== undefined && [401, 403].includes(status))
     throw new CliFailure('credentials', `The gate refused the admin token (${status}). Get a fresh token, or run without one.`);
-  const protocol = options.protocol ?? (await findProtocol(http)) ?? 'proto';
+  const protocol = (await findProtocol(http)) ?? 'proto';
   const own = options.upstreamUrl === undefined && adminToken !== undefined && isLoopback(baseUrl) ? await startUpstream() : undefined;
   const gate = openGate({ http, protocol, adminToken, upstreamUrl: options.upstreamUrl ?? own?.url });
   try {

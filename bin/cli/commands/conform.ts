@@ -8,7 +8,6 @@ export function addConform(program: CommandUnknownOpts): void {
     .command('conform [address]')
     .description('Check whether a gate conforms to the specification, with the section of each check')
     .option('--admin', 'also check management and execution as the signed-in admin; anything created is removed at the end')
-    .option('--protocol <name>', 'protocol name in member names, instead of "proto"; default: the one the gate uses')
     .option('--upstream <url>', 'address of a demo upstream that the gate can reach')
     .option('--only <ids>', 'comma-separated ids of the checks to run')
     .action(async (address, options, command) => {
@@ -23,7 +22,6 @@ export function addConform(program: CommandUnknownOpts): void {
       if (unknown.length > 0) throw usageFailure(`Unknown check: ${unknown.join(', ')}. The report with --json lists all ids.`);
       const report = await runConformance(baseUrl, {
         adminToken: options.admin ? await openTokens(baseUrl).get() : undefined,
-        protocol: options.protocol,
         upstreamUrl: options.upstream,
         only,
         ...(!terminal.isJson && { onOutcome: showOutcome }),

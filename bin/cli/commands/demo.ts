@@ -15,12 +15,11 @@ export function addDemo(program: CommandUnknownOpts): void {
     .description('Smoke-test a deployment: it is up, its policy can be signed, and a PAT is issued, verifies and works. Registers nothing')
     .option('--intent <uid>', 'also execute this intent')
     .option('--parameters <json>', 'its parameters', '{}')
-    .option('--protocol <name>', 'protocol name in member names, instead of "proto"; default: the one the gate uses')
-    .action(async (address, { intent: intentUid, parameters, protocol }) => {
+    .action(async (address, { intent: intentUid, parameters }) => {
       const baseUrl = chooseBaseUrl(address);
       const { shakeHands } = await import('../../demo/handshake.ts');
       const startedMs = performance.now();
-      const options = { protocol, intentUid, parameters: readParameters(parameters) };
+      const options = { intentUid, parameters: readParameters(parameters) };
       for await (const [name, { status, durationMs }, seen] of shakeHands(baseUrl, options))
         printLine(`${String(status).padStart(3)} ${`${Math.round(durationMs)} ms`.padStart(8)}  ${name.padEnd(28)} ${seen}`);
       printLine(`\nAll checks passed in ${Math.round(performance.now() - startedMs)} ms.`);

@@ -57,10 +57,9 @@ export function addPolicy(program: CommandUnknownOpts): void {
       '--agent <who...>',
       'the agent: the domain that it is verified for, the thumbprint of its key, its agent_id, or several of these',
     )
-    .option('--key <thumbprint>', "RFC 7638 thumbprint of the agent's key")
-    .action(async (uid, { param = [], file, registry, at, key, agent: parties = [] }, command) => {
+    .action(async (uid, { param = [], file, registry, at, agent: parties = [] }, command) => {
       const context = openContext(command);
-      const agent = agentOf([...parties, ...(key === undefined ? [] : [key])]);
+      const agent = agentOf(parties);
       if (uid === undefined) return showRulesOf(context, agent, file);
       const [fault] = intentUid.safeParse(uid).error?.issues ?? [];
       if (fault) throw usageFailure(`The intent_uid ${fault.message}.`);

@@ -1,13 +1,11 @@
 import { type Command, type CommandUnknownOpts, Option, type OptionValues } from '@commander-js/extra-typings';
 import type * as z from 'zod';
-import { type Api, readAnswer } from '../../../registry/api.ts';
+import { readAnswer } from '../../../registry/api.ts';
 import { parseInput, readInput } from '../../../registry/input.ts';
 import { normalizeService } from '../../../registry/normal-form.ts';
 import { listServices, requireService, servicePath } from '../../../registry/read.ts';
 import { type ServiceInput, savedService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
-import { stats } from '../../../schemas/stats.ts';
 import { openContext, readHeaders } from '../context.ts';
-import { plural } from '../terminal.ts';
 import { addCredential } from './credential.ts';
 import { addServicesTop } from './top.ts';
 
@@ -42,19 +40,6 @@ async function readFields<T>(
   return parseInput(schema, whole, 'The service is incomplete or invalid:');
 }
 
-/** Counts of mismatched responses in the last 24 hours by service_id; empty if statistics cannot be read. */
-async function readDrift(api: Api): Promise<Map<string | undefined, number>> {
-  try {
-    const { services } = readAnswer(stats, await api.call('GET', '/api/stats', { isAdmin: true }));
-    return new Map(services.map(({ service_id, drift }) => [service_id, drift]));
-  } catch {
-    return new Map();
-  }
-}
-
-const describeDrift = (count = 0): string =>
-  count === 0 ? '' : `${plural(count, 'response')} did not match the description in the last 24 hours`;
-
 export function addServices(program: CommandUnknownOpts): void {
   const services = program
     .command('services')
@@ -67,21 +52,17 @@ export function addServices(program: CommandUnknownOpts): void {
     .action(async ({ name }, command) => {
       const { api, terminal } = openContext(command);
       const found = await Array.fromAsync(listServices(api, name));
-      const drift = await readDrift(api);
       terminal.table(
         found.map(({ service_id, service_name, intents, paused }) => [
           service_id,
           service_name,
           `${intents} intents`,
           paused ? 'paused' : '',
-          describeDrift(drift.get(service_id)),
         ]),
       );
       if (found.length === 0)
         terminal.remark('No services found. Register one with "intent-gate services create" or "intent-gate import".');
-      terminal.json(
-        found.map((service) => ({ ...service, ...(drift.get(service.service_id) && { drift: drift.get(service.service_id) }) })),
-      );
+      terminal.json(found);
     });
   addServicesTop(services);
   services
@@ -91,8 +72,6 @@ export function addServices(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       const { record: service } = await requireService(api, nameOrId);
       terminal.record(service);
-      const drift = describeDrift((await readDrift(api)).get(service.service_id));
-      if (drift) terminal.remark(`${drift}. Import its document again to see what has changed.`);
     });
   addFields(services.command('create'))
     .description('Register a service')

@@ -3,7 +3,6 @@ import { createServer, type RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
@@ -581,7 +580,7 @@ describe('credentials of services', () => {
     const document = documentOf('Keyed', 'https://keyed.example', paths, requiring({ type: 'apiKey', in: 'query', name: 'appid' }));
     const { code, stdout } = await run(['import', '-'], JSON.stringify(document));
     expect(code).toBe(0);
-    expect(stdout).toContain('GET /b leads to https://away.example, while the service is at https://keyed.example; --allow-origin');
+    expect(stdout).toContain('GET /b is at https://away.example, but the service is at https://keyed.example; --allow-origin');
     const [, id] =
       /\nSet the credential of the service with: npx intent-gate services credential set (\w{26}) --query appid\n$/.exec(stdout) ?? [];
     expect(id).toBeDefined();
@@ -751,7 +750,7 @@ describe('what a person does', () => {
   );
 });
 
-test('"try" hands on every digit, and services tell that answers are not as described', async () => {
+test('"try" hands on every digit', async () => {
   const asked: string[] = [];
   const { address, stop } = await serve((request, response) => {
     asked.push(request.url ?? '');
@@ -759,8 +758,7 @@ test('"try" hands on every digit, and services tell that answers are not as desc
   });
   try {
     const parameters = [{ name: 'amount', in: 'query', schema: { type: 'number' } }];
-    const content = { 'application/json': { schema: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } } } };
-    const paths = { '/a': { get: { operationId: 'a', parameters, responses: { 200: { description: 'Done', content } } } } };
+    const paths = { '/a': { get: { operationId: 'a', parameters, responses } } };
     const file = await writeTo('echo.json', documentOf('Echo', address, paths));
     const [uid] = (await succeedJson('import', file, '--namespace', 'echo.example')).create;
     const params = await writeTo('echo-params.yaml', 'amount: 2.50');
@@ -769,17 +767,6 @@ test('"try" hands on every digit, and services tell that answers are not as desc
     const answers = [await execute('-p', 'amount=1.10', '--accept-policy'), await execute('--params', params)];
     for (const answer of answers) expect(answer).toMatch(/"id": 12345678901234567890,\s+"price": 1\.10\s/);
     expect(asked).toEqual(['/a?amount=1.10', '/a?amount=2.50']);
-
-    const told = /[1-9]\d* responses? did not match the description in the last 24 hours/;
-    // counted from the log, a moment later
-    while (!told.test(await succeed('services', 'list', '--name', 'Echo'))) await sleep(200);
-    const [echo] = await succeedJson('services', 'list', '--name', 'Echo');
-    expect(echo).toMatchObject({ service_name: 'Echo', drift: expect.any(Number) });
-    const shown = await run(['services', 'show', 'Echo', '--json']);
-    expect(shown.stderr).toMatch(told);
-    expect(shown.stderr).toContain('. Import its document again to see what has changed.\n');
-    expect(JSON.parse(shown.stdout)).not.toHaveProperty('drift');
-    expect((await stranger.run(['services', 'show', 'Echo'])).stderr).not.toMatch(told);
   } finally {
     await stop();
   }
