@@ -1,18 +1,16 @@
-// Imported by every entry point. In `program | head`, a closed pipe is not an error: the program exits with 0. Other write errors exit with 1.
+// Imported by every entry point. In `program | head`, a closed pipe is not an error: the program does its work without output. Other write errors
+// exit with 1.
 let isClosed = false;
 
 function end(error) {
+  if (isClosed) return;
   if (error.code !== 'EPIPE') {
     process.stderr.write(`The output could not be written: ${error.message}\n`);
     process.exit(1);
   }
-  if (isClosed) return;
   isClosed = true;
-  // programs that need to clean up listen for SIGTERM
-  if (!process.emit('SIGTERM')) process.exit(0);
+  // those that would run on listen for it
+  process.emit('SIGTERM');
 }
 
 for (const stream of [process.stdout, process.stderr]) stream.on('error', end);
-process.on('exit', () => {
-  if (isClosed) process.exitCode = 0;
-});

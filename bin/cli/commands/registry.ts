@@ -1,4 +1,3 @@
-import { pipeline } from 'node:stream/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import { compareService, hasDifferences, type ServiceChanges } from '../../../registry/compare.ts';
@@ -27,11 +26,13 @@ export function addRegistry(program: CommandUnknownOpts): void {
       const write = chooseWriter(format ?? (context.terminal.isJson || output?.endsWith('.json') ? 'json' : 'yaml'));
       if (output !== undefined && folder !== undefined) throw usageFailure('Give either --output or --folder.');
       const names = service ?? (await Array.fromAsync(listServices(context.api), ({ service_id }) => service_id));
+      // nothing is written if one does not exist
+      if (service !== undefined) await namesOf(context, service);
       let count = 0;
       const read = (some: readonly string[]) => write(readServices(context, some, concurrency, () => count++));
       if (folder !== undefined) await exportToFolder(folder, await namesOf(context, names), read, write === writers.json ? 'json' : 'yaml');
       else if (output !== undefined) await writeWhole(output, read(names));
-      else await pipeline(read(names), process.stdout, { end: false });
+      else for await (const part of read(names)) process.stdout.write(part);
       context.terminal.remark(`${plural(names.length, 'service')} with ${plural(count, 'intent')}.`);
     });
   program

@@ -667,6 +667,12 @@ describe('what a person does', () => {
     },
   );
 
+  test('a command whose output nobody reads does its work', async () => {
+    const words = ['import', join(documents, 'bakery.yaml'), '--namespace', 'unread.example', '--name', 'Unread', '--verbose'];
+    expect((await runAlone(words, '', true)).code).toBe(0);
+    await succeed('services', 'delete', 'Unread', '--yes');
+  });
+
   test('a full disk ends a command with 1', async () => {
     const { runScript } = await openCommandLine(folder);
     const stderr = expect.stringMatching(/(^|\n)The output could not be written: ENOSPC: .*\n$/);
