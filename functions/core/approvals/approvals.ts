@@ -85,7 +85,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
           writes: () => [moveCall(call, 'waiting', set, nowMs)],
         };
       });
-      await freeSlots(table, 'approval', call, 'decided');
+      await freeSlots(table, 'approval', call);
       return decided;
     },
   };

@@ -45,16 +45,15 @@ export interface DeferredCall {
   account: string;
   key: string;
   item: CallItem;
-  /** in its queue; absent if an earlier version queued the call */
-  slots?: Slots;
+  /** in its queue */
+  slots: Slots;
   content: DeferredContent;
 }
 
 interface ExecutionItem extends Item {
   account: string;
   key: string;
-  /** the slots of the call, under the name that stored records have */
-  place?: Slots;
+  slots: Slots;
   expires_at: number;
 }
 
@@ -100,7 +99,7 @@ export function openDeferredCalls(table: Table) {
     const { expires_at } = call;
     return [
       { put: call, when: isFree(nowMs) },
-      { put: { ...keys.execution(executionId), account, key, place: slots, expires_at }, when: [['absent', 'pk']] },
+      { put: { ...keys.execution(executionId), account, key, slots, expires_at }, when: [['absent', 'pk']] },
     ];
   };
 
@@ -146,11 +145,11 @@ export function openDeferredCalls(table: Table) {
     async find(executionId: string): Promise<DeferredCall | undefined> {
       const entry = isUlid(executionId) ? await table.get<ExecutionItem>(keys.execution(executionId)) : undefined;
       if (!entry) return undefined;
-      const { account, key, place: slots } = entry;
+      const { account, key, slots } = entry;
       const item = await table.get<CallItem>(keys.call(account, key));
       if (item?.execution_id !== executionId || !item.deferred) return undefined;
       const content = (await unpack(item.deferred)) as DeferredContent;
-      return { executionId, account, key, item, content, ...(slots && { slots }) };
+      return { executionId, account, key, item, content, slots };
     },
 
     async findAll(executionIds: readonly string[]): Promise<DeferredCall[]> {

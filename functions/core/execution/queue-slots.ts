@@ -24,8 +24,7 @@ interface SlotItem extends Item {
   account: string;
   /** namespace of the service, whose admins decide about the call */
   namespace?: string;
-  /** the slots of the call, under the name that stored records have */
-  place: Slots;
+  slots: Slots;
   /** when the slot becomes free, in milliseconds since the epoch */
   until: number;
 }
@@ -83,10 +82,10 @@ export async function requireSlots(
   if (own.length >= maxOfHolder) throw tooMany(refusals[queue].ofHolder);
   if (waiting.length >= maxWaitingCalls) throw tooMany(refusals[queue].inAll);
   const slots = {
-    among_all: chooseFree(maxWaitingCalls, new Set(waiting.map((item) => item.place.among_all))),
-    among_own: chooseFree(maxOfHolder, new Set(own.map((item) => item.place.among_own))),
+    among_all: chooseFree(maxWaitingCalls, new Set(waiting.map((item) => item.slots.among_all))),
+    among_own: chooseFree(maxOfHolder, new Set(own.map((item) => item.slots.among_own))),
   };
-  const taken = { execution_id: executionId, account, namespace, place: slots, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
+  const taken = { execution_id: executionId, account, namespace, slots, until: untilMs, expires_at: Math.ceil(untilMs / 1_000) };
   const when: Condition[] = [['any', ['absent', 'pk'], ['<=', 'until', nowMs]]];
   return {
     slots,
@@ -97,19 +96,14 @@ export async function requireSlots(
   };
 }
 
-/**
- * Frees the slots of a call, if it still has them. If a write fails, the slots become free when the call expires.
- * @param call - without slots if an earlier version queued it
- */
+/** Frees the slots of a call, if it still has them. If a write fails, the slots become free when the call expires. */
 export async function freeSlots(
   table: Table,
   queue: Queue,
-  { account, executionId, slots }: { account: string; executionId: string; slots?: Slots },
-  of: 'deferred' | 'decided' = 'deferred',
+  { account, executionId, slots }: { account: string; executionId: string; slots: Slots },
 ): Promise<void> {
-  if (!slots) return;
   const taken = [keys.queueSlot(queue, '', slots.among_all), keys.queueSlot(queue, account, slots.among_own)];
   await Promise.all(taken.map((key) => table.delete(key, { when: [['=', 'execution_id', executionId]] }))).catch((error: unknown) =>
-    log.warn(`places of a ${of} call kept`, { cause: describeCause(error) }),
+    log.warn('slots of a deferred call kept', { cause: describeCause(error) }),
   );
 }

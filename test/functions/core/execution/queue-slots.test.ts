@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { freeSlots, type Queue, requireSlots } from '../../../../functions/core/execution/queue-slots.ts';
+import { freeSlots, type Queue, requireSlots, type Slots } from '../../../../functions/core/execution/queue-slots.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
@@ -32,11 +32,11 @@ test.each<[Queue, string]>([
   ['callQueue', '20 of your calls are being made in the background, which is the maximum. Wait until some have ended.'],
 ])('a holder has 20 slots in the queue %s, and what one call leaves another takes', async (queue, message) => {
   const { table, ask, take } = openQueue(queue);
-  const taken = [];
+  const taken: Slots[] = [];
   for (let at = 0; at < 20; at++) taken.push(await take(`call-${at}`, 'holder'));
   await expect(ask('more', 'holder')).rejects.toMatchObject(refused(message));
   await take('of-another');
-  await freeSlots(table, queue, { account: 'holder', executionId: 'call-7', ...(taken[7] && { slots: taken[7] }) });
+  await freeSlots(table, queue, { account: 'holder', executionId: 'call-7', slots: taken[7] as Slots });
   expect(await take('more', 'holder')).toMatchObject({ among_own: taken[7]?.among_own });
 });
 
@@ -50,8 +50,8 @@ test.each<[Queue, Queue, string]>([
 ])('the queue %s has 1,000 slots, which %s does not take', async (queue, other, message) => {
   const { table, ask, take } = openQueue(queue);
   for (let at = 0; at < 1_000; at++) {
-    const place = { among_all: at, among_own: 0 };
-    await table.put({ ...keys.queueSlot(queue, '', at), execution_id: `call-${at}`, account: `${at}`, place, until: untilMs });
+    const slots = { among_all: at, among_own: 0 };
+    await table.put({ ...keys.queueSlot(queue, '', at), execution_id: `call-${at}`, account: `${at}`, slots, until: untilMs });
   }
   await expect(ask('more')).rejects.toMatchObject(refused(message));
   await take('more', 'more', other);
