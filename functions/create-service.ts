@@ -1,7 +1,6 @@
 import { serviceInput, toSavedService } from '../schemas/service.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { created, recordTag } from './core/http/response.ts';
-import { warningsOf } from './core/limit/sustainable.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
@@ -14,13 +13,10 @@ export const createAction =
   ({ services }: Deps): AdminAction =>
   async (admin, request) => {
     const service = await services.as(admin).create(request.body(serviceInput));
-    return created(
-      { ...toSavedService(service), ...warningsOf(service) },
-      {
-        ETag: recordTag(service),
-        Location: `${request.baseUrl}/api/services/${service.service_id}`,
-      },
-    );
+    return created(toSavedService(service), {
+      ETag: recordTag(service),
+      Location: `${request.baseUrl}/api/services/${service.service_id}`,
+    });
   };
 
 export const handler = serveAdmin(createAction(registryFromEnvironment()));

@@ -6,7 +6,6 @@ import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { adminTag, ok, recordTag } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
-import { warningsOf } from './core/limit/sustainable.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -33,7 +32,7 @@ export const createAction =
       return isCurrent;
     });
     if (!service) throw noSuchService();
-    return ok({ ...toSavedService(service), ...warningsOf(service) }, { ETag: recordTag(service) });
+    return ok(toSavedService(service), { ETag: recordTag(service) });
   };
 
 /** @throws ApiError INVALID_PARAMETER if a header of the service has the name of one of the credential's headers */

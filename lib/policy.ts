@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { describeOverload } from '../functions/core/limit/sustainable.ts';
 import { compilePolicy } from '../functions/core/policy/compile.ts';
 import { findContradictions } from '../functions/core/policy/contradictions.ts';
 import { type Charge, unitOf } from '../functions/core/policy/limits.ts';
@@ -52,10 +51,22 @@ export function warnOfPolicy(
   ].map((problem) => `${policyFile}: ${problem}`);
 }
 
+/** DynamoDB's write throughput for one item; each agent has one counter item. */
+const maxWritesPerSecond = 1_000;
+
+/** Below this period, in seconds, buckets are so short that each call is counted about three times. */
+const shortestSeconds = 10;
+
 function warnOfLimit(limit: Charge): string[] {
   const { rule = 'a limit', rate, period } = limit;
-  const overload = Number.isFinite(period) ? describeOverload({ rate: rate / unitOf(limit), period }) : undefined;
-  return overload === undefined ? [] : [`${rule} ${overload}`];
+  const calls = Math.ceil(rate / unitOf(limit) / period);
+  const counter = `one counter sustains about ${maxWritesPerSecond} writes a second`;
+  if (period < shortestSeconds) {
+    return [
+      `${rule} has a period of ${period} s: below ${shortestSeconds} s each call takes about 3 writes, and ${counter}, so about ${Math.floor(maxWritesPerSecond / 3)} calls`,
+    ];
+  }
+  return calls > maxWritesPerSecond ? [`${rule} allows ${calls} calls a second, but ${counter}`] : [];
 }
 
 function read(setting: string, file: string): string {

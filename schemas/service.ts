@@ -75,7 +75,6 @@ export type ShownService = z.infer<typeof shownService>;
 /** The response of endpoints 6 and 7. */
 export const savedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true })
-  .extend({ warnings: z.array(z.string()).optional().describe('remarks about the limit, in sentences') })
   .meta({ id: 'SavedService' });
 
 export type SavedService = z.infer<typeof savedService>;

@@ -49,19 +49,6 @@ test('refuses a name that another service has, and says which', async () => {
 
 const address = 'must be an absolute http or https URL without user information';
 
-test.each([
-  [
-    { rate: 5_000, period: 1 },
-    'The limit has a period of 1 s: below 10 s each call takes about 3 writes, and one counter sustains about 1000 writes a second, so about 333 calls.',
-  ],
-  [{ rate: 300_000, period: 60 }, 'The limit allows 5000 calls a second, but one counter sustains about 1000 writes a second.'],
-  [{ rate: 60_000, period: 60 }, undefined],
-])('warns of a limit that one counter does not sustain: %j', async (limit, warning) => {
-  const { status, body } = await create({ ...serviceNamed(`Fast ${limit.rate}`), limit });
-  expect({ status, warnings: body.warnings }).toEqual({ status: 201, warnings: warning && [warning] });
-  expect(savedService.parse(body)).toEqual(body);
-});
-
 test('refuses a limit that limits nothing that is known', async () => {
   const refused = await create({ ...serviceNamed('Refused'), limit: { rate: 0, period: 40_000_000, burst: 5 } });
   expect(refusalOf(refused).details).toMatchObject({

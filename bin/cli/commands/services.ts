@@ -79,7 +79,6 @@ export function addServices(program: CommandUnknownOpts): void {
       const { api, terminal } = openContext(command);
       const body = await readFields(options, serviceInput);
       const saved = readAnswer(savedService, await api.call('POST', '/api/services', { body, isAdmin: true }));
-      for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.result(saved, `Registered ${saved.service_name} with the service_id ${saved.service_id}.`);
     });
   addFields(services.command('update <service>'))
@@ -90,7 +89,6 @@ export function addServices(program: CommandUnknownOpts): void {
       const body = await readFields(options, serviceUpdate, normalizeService(service));
       const reply = await api.call('PUT', servicePath(service.service_id), { body, isAdmin: true, headers: { 'If-Match': etag } });
       const saved = readAnswer(savedService, reply);
-      for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.result(saved, `Updated ${saved.service_name}.`);
     });
   const changes = [

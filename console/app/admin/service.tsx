@@ -1,16 +1,14 @@
-import { useEffect } from 'preact/hooks';
 import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import type { StatsByIntent } from '../../../schemas/stats.ts';
 import { Badge, MethodBadge } from '../components/badge.tsx';
 import { Heading, Part } from '../components/heading.tsx';
-import { Awaited, EmptyState, Failure, Warnings } from '../components/states.tsx';
+import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { ask, readAll, useRead, useWork } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
-import { openStore, useStore } from '../store.ts';
 import type { IntentList } from '../wire.ts';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
@@ -32,9 +30,6 @@ const fields = fieldsOfRecord(serviceInput, {
   headers: { label: 'Header fields of every call', hint: 'Everybody can see them: include no secrets.', control: 'pairs' },
 });
 
-/** The response to the last save, with which the page of a new service shows warnings. */
-const saved = openStore<Pick<SavedService, 'service_id' | 'warnings'> | undefined>(undefined);
-
 export const NewService = () => (
   <>
     <Heading title="Register a service" />
@@ -48,11 +43,7 @@ export const NewService = () => (
       schema={serviceInput}
       send={{ method: 'POST', path: '/api/services' }}
       command="npx intent-gate services create -f -"
-      onSaved={(answer) => {
-        const service = answer as SavedService;
-        saved.set(service);
-        go(linkTo(['services', service.service_id]));
-      }}
+      onSaved={(answer) => go(linkTo(['services', (answer as SavedService).service_id]))}
     />
   </>
 );
@@ -64,8 +55,6 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   const path = `/api/services/${encodeURIComponent(id)}`;
   const reading = useRead<ShownService>(path, {}, 'admin');
   const { answer, error, reload } = reading;
-  const last = useStore(saved);
-  useEffect(() => () => saved.set(undefined), [id]);
   if (answer === undefined) {
     return (
       <>
@@ -84,7 +73,6 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
       <p>
         <Shown text={record.description} /> {record.paused && <Badge tone="bad">paused</Badge>}
       </p>
-      <Warnings texts={last?.service_id === id ? last.warnings : []} />
       <Failure error={error} retry={reload} />
       <Tabs
         label="Service"
@@ -109,9 +97,8 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             send={{ method: 'PUT', path }}
             read={{ path }}
             command={`npx intent-gate services update ${id} -f -`}
-            onSaved={(answer) => {
+            onSaved={() => {
               showToast('The service is saved.');
-              saved.set(answer as SavedService);
               reload();
             }}
           />
