@@ -94,7 +94,8 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
     problems.push('must name its host by a full public domain name, not by an address or a local name');
   if (rules.ownHosts.includes(parsed.host)) problems.push('must not lead back to this gate');
   const { port } = targetOf(parsed);
-  if (port === 0 || (!isLocal && !rules.ports.includes(port))) problems.push(`must use port ${rules.ports.join(' or ')}`);
+  if (!isLocal && !rules.ports.includes(port)) problems.push(`must use port ${rules.ports.join(' or ')}`);
+  else if (port === 0) problems.push('must not use port 0');
   return problems;
 }
 
@@ -107,6 +108,7 @@ export function isLoopbackHost(hostname: string): boolean {
 function isCallableHost(hostname: string, isNamed: boolean, rules: EgressRules): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isNamed && isIP(address) === 0) return true;
+  if (address.startsWith('::ffff:')) return false;
   if (isLoopbackHost(hostname)) return rules.allowLoopback;
   if (isIP(address) !== 0) return isNamed && isOnLocalNetwork(address);
   return hostname.length <= 253 && registeredName.test(hostname);

@@ -197,11 +197,11 @@ describe('in local development', () => {
   });
 
   test.each<string[]>([
-    [hostName, 'http://10.0.0.1/', 'http://169.254.169.254/', 'http://0.0.0.0/', 'http://[::ffff:a00:1]/'],
+    [hostName, 'http://10.0.0.1/', 'http://169.254.169.254/', 'http://0.0.0.0/', 'http://[::ffff:a00:1]/', 'http://[::ffff:7f00:1]/'],
     [hostSpelling, 'http://2130706433/', 'http://[::ffff:127.0.0.1]/'],
     [user, 'http://user@localhost/'],
     [https, 'ftp://localhost/'],
-    [port, 'http://localhost:0/'],
+    ['must not use port 0', 'http://localhost:0/'],
   ])('still refused: %s', (problem, ...urls) => {
     for (const url of urls) expect(check(url, development)).toEqual([{ path: '/endpoint/url', problem }]);
   });
