@@ -73,7 +73,7 @@ function readLimit(
   const isRate = typeof rate === 'number' && Number.isSafeInteger(rate) && rate >= 1;
   const period = term === 'count' ? Number.POSITIVE_INFINITY : secondsOf.get(termOf(unit ?? '').toLowerCase());
   if (operator !== atMost) position.at('operator').refuse(`must be ${atMost}`);
-  if (!isRate) position.at('rightOperand').refuse('must be a whole number of at least 1');
+  if (!isRate) position.at('rightOperand').refuse(`must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`);
   if (period === undefined) position.at('unit').refuse(`must be one of ${periodNames.join(', ')}`);
   if (term === 'count' && unit !== undefined) position.at('unit').refuse('must be left out: executions are counted');
   return { rule: position.pointer, rate: isRate ? rate : 1, period: period ?? 1 };

@@ -19,7 +19,7 @@ export type PolicyTemplate = Policy;
  * understand
  */
 export function parsePolicyTemplate(text: string, baseUrl = 'https://gate.example'): PolicyTemplate {
-  const { value: written, issues: repeated } = parseText(text);
+  const { value: written, issues: repeated } = parseText(text.replace(/^\ufeff/, ''));
   const { value, issues: misspelt } = normalizePolicy(written);
   const filled = fillIn(value, baseUrl);
   const result = policy.safeParse(filled, { reportInput: true });

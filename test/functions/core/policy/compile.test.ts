@@ -99,7 +99,7 @@ describe('compilePolicy', () => {
     expect(problemsOf(permit({ target }))).toEqual([{ path: '/permission/0/target', problem }]);
   });
 
-  const wholeNumber = 'must be a whole number of at least 1';
+  const wholeNumber = 'must be a whole number from 1 to 9007199254740991';
   const period = 'must be one of second, minute, hour, day, week';
   const list = 'must be a list of at least one text, number, true or false, all of one kind';
   const unconverted = 'must be left out: values are compared as they are';

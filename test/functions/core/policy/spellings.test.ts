@@ -91,6 +91,10 @@ describe('one policy in many spellings is served in one', () => {
     expect(JSON.parse(JSON.stringify(parse(written)))).toEqual(canonical);
   });
 
+  test('a byte order mark', () => {
+    expect(parsePolicyTemplate(`\ufeff${JSON.stringify(canonical)}`)).toEqual(canonical);
+  });
+
   test('lists of targets and assignees, and those of the whole policy, are rules for each', () => {
     const [a, b] = [`${intents}/x.example:a:v1`, `${intents}/x.example:b:v1`];
     const [one, other] = [
