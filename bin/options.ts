@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 /** Parses values of options such as `-c name=value`. */
 export const readPairs = (texts: readonly (string | boolean)[]): Record<string, string> =>
-  Object.fromEntries(texts.map((text) => String(text).split(/=(.*)/s).slice(0, 2)));
+  Object.fromEntries(texts.map((text) => [...String(text).split(/=(.*)/s), ''].slice(0, 2)));
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 

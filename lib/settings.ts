@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { article } from '../functions/core/json.ts';
 import { settingsObject } from './settings/options.ts';
 import { localStage, settingsSchema } from './settings/rules.ts';
 
@@ -32,7 +33,9 @@ export class SettingsError extends Error {
  * @throws SettingsError naming every mistake and its place
  */
 export function parseSettings(given: Record<string, unknown>, known: readonly string[] = []): Settings {
-  const result = settingsSchema.safeParse(given);
+  const result = settingsSchema.safeParse(given, {
+    error: ({ code, expected }) => (code === 'invalid_type' ? `must be ${article(String(expected))}` : undefined),
+  });
   if (result.success && known.length === 0) return result.data;
   const found = (result.error?.issues ?? []).flatMap((issue) =>
     issue.code === 'unrecognized_keys'

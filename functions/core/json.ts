@@ -141,7 +141,7 @@ function closestBranch(issue: Extract<z.core.$ZodIssue, { code: 'invalid_union' 
 }
 
 /** The JSON name of a type, with its article: zod calls an object with arbitrary members a record. */
-function article(expected: string): string {
+export function article(expected: string): string {
   const type = expected === 'record' ? 'object' : expected === 'int' ? 'integer' : expected;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }

@@ -85,6 +85,8 @@ describe('parseSettings', () => {
       { logRetentionDays: 31 },
       `logRetentionDays: must be one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653`,
     ],
+    [{ billing: 'x' }, 'billing: must be an object'],
+    [{ tags: 'x' }, 'tags: must be an object'],
     [{ throttling: { nothing: { requestsPerSecond: 1, burst: 1 } } }, 'throttling.nothing: is not a setting'],
     [{ allowLoopback: true }, 'allowLoopback: is for local development: set stage to local, or leave it out'],
     [
