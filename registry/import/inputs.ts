@@ -92,6 +92,7 @@ function readQuery(parameter: Node, reading: Reading): Input[] {
   const { addNote } = reading;
   const input = readParameter(parameter, 'query', reading);
   if (parameter.in === 'querystring') return leaveOut(input, 'it stands for the whole query, which is not supported', addNote);
+  if (parameter.allowReserved === true) addNote(input.path, `reserved characters in ${input.name} are percent-encoded all the same`);
   if (parameter.content !== undefined) return [input];
   const style = readStyle(parameter, 'form');
   if (!isCompound(input.facts)) return [input];

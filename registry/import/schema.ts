@@ -21,6 +21,7 @@ const inexpressible = [
   'not',
   'if',
   'uniqueItems',
+  'prefixItems',
   'contains',
   'minProperties',
   'maxProperties',

@@ -1,4 +1,4 @@
-import { type Node, source, text, texts } from './node.ts';
+import { type Node, node, source, text, texts } from './node.ts';
 import { type Operation, readParameters, readSuccesses } from './operation.ts';
 
 /** Converts to OpenAPI 3 servers; https if no scheme is given. */
@@ -36,7 +36,8 @@ const contentOf = (mediaTypes: readonly string[], form: Node): Node => Object.fr
 
 /** Converts a parameter, which outside the body is its own schema. Lists are comma-separated by default. */
 function modernizeParameter(parameter: Node): Node {
-  const joined = parameter.type === 'array' ? (text(parameter.collectionFormat) ?? 'csv') : 'multi';
+  const isNested = node(parameter.items).type === 'array';
+  const joined = parameter.type !== 'array' ? 'multi' : isNested ? 'nested' : (text(parameter.collectionFormat) ?? 'csv');
   const usual = parameter.in === 'path' || parameter.in === 'header' ? 'simple' : 'form';
   const style = { csv: usual, multi: usual, ssv: 'spaceDelimited', pipes: 'pipeDelimited' }[joined] ?? joined;
   return { ...parameter, schema: parameter.schema ?? parameter, explode: joined === 'multi', style };

@@ -282,6 +282,13 @@ describe('Swagger 2.0', () => {
     expect(notes).toEqual([]);
   });
 
+  test('lists of lists are left out, because each may be joined in its own way', () => {
+    const lists = { name: 'a', in: 'query', type: 'array', items: { type: 'array', items: text } };
+    expect(plan(swagger(act(field('other'), lists))).notes.map(({ note }) => note)).toEqual([
+      'the parameter a was left out: its values are serialised in an unsupported way',
+    ]);
+  });
+
   test.each([
     ['csv', { style: 'commas' }],
     ['ssv', { style: 'spaces' }],
