@@ -7,7 +7,8 @@ export const isLoopbackHost = (hostname: string): boolean => /^(localhost|127\.\
  */
 export function readAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('the address of the gate must be an http or https URL');
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new TypeError('the address of the gate must be an http or https URL, such as https://gate.example');
   if (url.username !== '' || url.password !== '') throw new TypeError('the address of the gate must not contain user information');
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname))
     throw new TypeError('the address of the gate must begin with https://; tokens may be sent over http only to this machine');

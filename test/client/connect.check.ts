@@ -477,7 +477,7 @@ test('a key of another kind is refused', async () => {
 });
 
 test.each<[string, string, Partial<ConnectOptions>, string]>([
-  ['an address that is none', 'gate.example', {}, 'the address of the gate must be an http or https URL'],
+  ['an address that is none', 'gate.example', {}, 'the address of the gate must be an http or https URL, such as https://gate.example'],
   [
     'http to another machine',
     'http://gate.example',

@@ -54,7 +54,7 @@ describe('the demo', () => {
       5,
       'Nothing answers at http://127.0.0.1:1. Check the address, and whether the gate is running.\n',
     ],
-    ['the address is none', ['--url', 'here'], 3, 'The address of the gate must be an http or https URL.\n'],
+    ['the address is none', ['--url', 'here'], 3, 'The address of the gate must be an http or https URL, such as https://gate.example.\n'],
   ])('ends in one sentence if %s', async (_, args, code, stderr) => {
     await expect(run(...args)).rejects.toMatchObject({ code, stderr });
   });

@@ -154,7 +154,7 @@ class IntentGate:
         traceparent is the caller's trace context (W3C Trace Context), which the gate continues.
         """
         key = idempotency_key or str(uuid.uuid4())
-        options = {"fields": None if fields is None else list(fields), "max_bytes": max_bytes}
+        options = {"fields": [fields] if isinstance(fields, str) else fields and list(fields), "max_bytes": max_bytes}
         body = {"intent_uid": intent_uid, "parameters": parameters, **{name: value for name, value in options.items() if value is not None}}
         headers = {"Idempotency-Key": key}
         if if_match is not None:

@@ -917,7 +917,12 @@ describe('everything else', () => {
       '--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.',
     ]),
     ['a concurrency of 0', ['diff', 'x', '--concurrency', '0'], 3, '--concurrency must be a whole number from 1 to 64.'],
-    ['an address that is none', ['--url', 'nowhere', 'policy', 'show'], 3, 'The address of the gate must be an http or https URL.'],
+    [
+      'an address that is none',
+      ['--url', 'nowhere', 'policy', 'show'],
+      3,
+      'The address of the gate must be an http or https URL, such as https://gate.example.',
+    ],
     [
       'http to another machine',
       ['--url', 'http://gate.example', 'services', 'list'],
