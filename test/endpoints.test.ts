@@ -30,8 +30,8 @@ function listMissing(row: Endpoint | BackgroundFunction): string {
 }
 
 /** How the file of an endpoint differs from its row. */
-function listFaults({ row, method, path, runs = [], credential, ...endpoint }: Endpoint, text: string): string[] {
-  const title = `\`${method} ${path}\`${row === undefined ? '' : ` (endpoint ${row})`}`;
+function listFaults({ method, path, runs = [], credential, ...endpoint }: Endpoint, text: string): string[] {
+  const title = `\`${method} ${path}\``;
   const isTitled = text.includes(`/** ${title}`) || text.includes(`/**\n * ${title}`);
   const imported = [...text.matchAll(/from '\.\/([a-z-]+)\.ts'/g)].map(([, name = '']) => name);
   const isRunning = imported.sort().join() === [...runs].sort().join();
