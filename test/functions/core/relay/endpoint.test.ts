@@ -59,7 +59,8 @@ describe('with localUpstreams', () => {
     [https, 'http://127.0.0.1/'],
     [hostName, 'https://other/', 'https://192.168.1.8/', 'http://169.254.169.254/latest/meta-data', 'http://[fe80::1]/'],
     [hostName, 'http://[fd00:ec2::254]/', 'http://93.184.216.34/'],
-    [port, 'https://public.example:8000/', 'http://api:0/'],
+    [port, 'https://public.example:8000/'],
+    ['must not use port 0', 'http://api:0/'],
     [hostSpelling, 'http://0xc0a80107:8221/'],
     [user, 'http://user@api/'],
   ])('refused: %s', (problem, ...urls) => {
