@@ -14,16 +14,15 @@ import { aboutThisGate } from './endpoints/this-gate.ts';
 
 /** The tags of the OpenAPI document with their endpoints; `onlyWith` is the setting that enables them. */
 export const tags: readonly { name: string; description: string; endpoints: EndpointGroup; onlyWith?: 'signIn' }[] = [
-  { name: 'Discovery', description: 'Find intents by a question in plain words or by filters.', endpoints: discovery },
+  { name: 'Discovery', description: 'Find intents in plain words or by filters.', endpoints: discovery },
   { name: 'Policy', description: 'Read and sign the usage policy, and get a Policy Adherence Token (PAT).', endpoints: policyAndPats },
   { name: 'Execution', description: 'Run an intent.', endpoints: execution },
-  { name: 'Services', description: 'Register services. For admins, except for the reads.', endpoints: services },
-  { name: 'Intents', description: 'Register the intents of a service. For admins, except for the reads.', endpoints: intents },
-  { name: 'Agents', description: 'See, approve, block and revoke agents. For admins.', endpoints: agents },
+  { name: 'Services', description: 'Register services. For admins, except for reading.', endpoints: services },
+  { name: 'Intents', description: 'Register the intents of a service. For admins, except for reading.', endpoints: intents },
+  { name: 'Agents', description: 'List, approve, block and revoke agents. For admins.', endpoints: agents },
   {
     name: 'Sign-in',
-    description:
-      'For hosts that have no key: people sign in, and accept the policy in a browser (OAuth 2.1). Only with the setting `signIn`.',
+    description: 'For hosts without a key: people sign in and accept the policy in a browser (OAuth 2.1). Only with the setting `signIn`.',
     endpoints: signIn,
     onlyWith: 'signIn',
   },
@@ -166,7 +165,7 @@ export const executing = ['execute-intent', 'mcp', 'run-deferred-call'] as const
 const always: readonly BackgroundFunction[] = [
   {
     name: 'guard-signing-keys',
-    summary: 'Refuse a deployment that would fail in this account, or make every PAT invalid by mistake',
+    summary: 'Refuse a deployment that would fail in this account, or invalidate every PAT by mistake',
     guardsDeployment: true,
     needs: { accountLimits: true },
     timeoutSeconds: 10,
@@ -174,7 +173,7 @@ const always: readonly BackgroundFunction[] = [
   },
   {
     name: 'run-deferred-call',
-    summary: 'Make a call that was approved, or whose caller does not wait for it',
+    summary: 'Make a deferred call',
     isStarted: true,
     needs: deferredCalling,
     timeoutSeconds: longestRunSeconds,
@@ -192,7 +191,7 @@ const always: readonly BackgroundFunction[] = [
   },
   {
     name: 'sequence-receipts',
-    summary: 'Put receipts of executions into their log',
+    summary: 'Add receipts of executions to their log',
     everyMinutes: 1,
     isQuiet: true,
     needs: {
@@ -208,7 +207,7 @@ export const backgroundFunctions: readonly BackgroundFunction[] = [
   ...always,
   {
     name: 'snapshot-search-index',
-    summary: 'Save the search index, so that a cold start need not rebuild it',
+    summary: 'Save a snapshot of the search index for cold starts',
     everyMinutes: 5,
     afterDeployment: true,
     needs: { table: { ...wholeRegistry, ...followed }, snapshots: 'write', wordVectors: true },
@@ -221,7 +220,7 @@ export const backgroundWithCollection: readonly BackgroundFunction[] = [
   ...always,
   {
     name: 'feed-search-collection',
-    summary: 'Write what has changed in the registry to the search collection',
+    summary: 'Write registry changes to the search collection',
     everyMinutes: 1,
     needs: { table: { ...wholeRegistry, ...followed, feed: ['update'] }, collection: 'write' },
     timeoutSeconds: 300,

@@ -19,12 +19,12 @@ export const agentNames = z.object({
     .max(1_000)
     .optional()
     .describe(
-      `the agent_id, if the path has ${noAgentId} in its place: for ids that clients change in paths, such as ..; it must not differ from one in the path`,
+      `the agent_id, if the path has ${noAgentId} in its place, for ids that clients alter in paths, such as ..; if the path has an agent_id, it must be the same`,
     ),
   key_thumbprint: keyThumbprint
     .optional()
     .describe(
-      `the RFC 7638 thumbprint of the agent's key: alone if the path has ${noAgentId} in the place of the agent_id, else it must be a key of that agent_id`,
+      `the RFC 7638 thumbprint of the agent's key; identifies the agent if the path has ${noAgentId} in place of the agent_id, else it must be a key of that agent_id`,
     ),
 });
 
@@ -62,7 +62,7 @@ export const agent = z
     revoked_at: z.iso.datetime().optional(),
     /** every PAT requires a proof of possession */
     proof_required: z.literal(true).optional(),
-    agent_domain: z.string().optional().describe('the domain whose directory listed the key when the last PAT was issued or asked for'),
+    agent_domain: z.string().optional().describe('the domain whose directory listed the key at the last PAT or request for one'),
     block: block.optional(),
   })
   .meta({ id: 'Agent', description: 'An agent_id, the key that it is bound to, and whether it is blocked.' });
@@ -73,12 +73,12 @@ const amount = z.union([z.int(), z.string()]);
 
 const usage = z.strictObject({
   limit: z.string().describe('its name in RateLimit-Policy'),
-  rule: z.string().optional().describe('JSON pointer to what states it in the policy'),
-  of: amount.describe('calls; or money, as a decimal'),
-  used: amount.describe('of the last `period` seconds'),
+  rule: z.string().optional().describe('JSON pointer to the rule in the policy'),
+  of: amount.describe('the limit, in calls or, for a budget, in money (decimal)'),
+  used: amount.describe('used in the last `period` seconds'),
   left: amount,
-  period: z.int().optional().describe('in seconds; without it, calls are counted for as long as the policy states the limit'),
-  unit: z.string().optional().describe('ISO 4217 code of the currency, if it is a budget'),
+  period: z.int().optional().describe('in seconds; absent for a limit on the total'),
+  unit: z.string().optional().describe('ISO 4217 currency code of a budget'),
 });
 
 export type Usage = z.infer<typeof usage>;
@@ -95,14 +95,14 @@ export const agentPage = z
     displaced: z
       .int()
       .optional()
-      .describe('for pending agents: how many requests were displaced by later ones since the queue was last cleared'),
+      .describe('for pending agents: number of requests displaced by later ones since the queue was last cleared'),
   })
   .meta({ id: 'AgentPage' });
 
 export const agentQuery = listQuery.pick({ page_size: true }).extend({
   state: agentState
     .default('active')
-    .describe('which agents: those that PATs may be issued to, those that wait for approval, or those that are blocked'),
+    .describe('active: agents that may get PATs; pending: agents that wait for approval; blocked: blocked agents'),
   page: firstPage,
   after: z.string().max(1_000).optional().describe('the last agent_id of the previous page, as in the next link'),
 });
@@ -127,7 +127,7 @@ export const blockInput = z
 
 export const approvalInput = z
   .strictObject({
-    key_thumbprint: keyThumbprint.optional().describe('the key, if several wait under the agent_id, or if it has not asked yet'),
+    key_thumbprint: keyThumbprint.optional().describe('the key; required if several wait under the agent_id, or before its first request'),
   })
   .meta({ id: 'ApprovalInput', description: 'Which key is approved.' });
 

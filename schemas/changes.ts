@@ -24,7 +24,7 @@ export const changesQuery = z.object({
   since: z.iso
     .datetime({ offset: true, error: 'must be a date and time as in 2027-03-01T09:30:00Z' })
     .optional()
-    .describe('leaves out older entries'),
+    .describe('omits older entries'),
   kind: z.enum(changedKinds).optional().describe('only entries that changed a record of this kind'),
   id: z
     .string()
@@ -37,19 +37,19 @@ export const changesQuery = z.object({
     .string()
     .regex(/^[1-9][0-9]{0,11}$/, 'must be as in the next link')
     .optional()
-    .describe('only entries with a smaller `seq`, as the next link gives it'),
+    .describe('only entries with a smaller `seq`, as in the next link'),
 });
 
 const digest = z.string().describe('`sha-256=` and the digest of a canonical form (RFC 8785), base64url');
 
 const loggedChange = z.strictObject({
   kind: z.enum(changedKinds),
-  id: z.string().describe('service_id, intent_uid, agent_id or id of an execution; `pending` for all agents that waited for approval'),
+  id: z.string().describe('service_id, intent_uid, agent_id or execution id; `pending` for all agents that waited for approval'),
   action: z.enum(Object.keys(changeActions) as (keyof typeof changeActions)[]).describe(describedActions),
   digest_before: digest
     .optional()
-    .describe('of what the record said before; of a credential, of what is known of it; of a call, the digest of what was decided about'),
-  digest_after: digest.optional().describe('of what it says since'),
+    .describe('of the previous record; for a credential, of its metadata; for a call, the digest that was decided about'),
+  digest_after: digest.optional().describe('of the new record'),
 });
 
 export type LoggedChange = z.infer<typeof loggedChange>;
@@ -57,17 +57,17 @@ export type LoggedChange = z.infer<typeof loggedChange>;
 /** One entry of the registry's log: one transaction. */
 const logEntry = z
   .strictObject({
-    seq: z.int().min(1).describe('entries are numbered from 1, without gaps; a record that the entry wrote has this as its `rev`'),
-    at: z.iso.datetime().describe('never before that of the entry before it'),
+    seq: z.int().min(1).describe('number of the entry, from 1 without gaps; the `rev` of records that the entry wrote'),
+    at: z.iso.datetime().describe('never earlier than that of the previous entry'),
     actor: z.strictObject({
-      subject: z.string().describe('`sub` of the access token; `operator` for a program that works on the tables themselves'),
+      subject: z.string().describe('`sub` of the access token; `operator` for a program that writes to the tables directly'),
       user_name: z.string().optional().describe('of a person'),
       client_id: z.string().optional().describe('of a machine'),
     }),
     request_id: z.string(),
-    namespace: z.string().optional().describe('that the records belong to'),
+    namespace: z.string().optional().describe('namespace of the records'),
     changes: z.array(loggedChange).min(1),
-    previous: digest.nullable().describe('of the entry before this one, in the form that this endpoint shows; null in the first'),
+    previous: digest.nullable().describe('digest of the previous entry as returned by this endpoint; null in the first'),
   })
   .meta({ id: 'LogEntry', description: 'One change of the registry or of its agents by an admin, whole.' });
 
@@ -75,7 +75,7 @@ const logEntry = z
 export const recordVersions = z.strictObject({
   kind: z.enum(['service', 'intent']),
   id: z.string(),
-  service_id: z.string().describe('of the service that the record is, or belongs to'),
+  service_id: z.string().describe('id of the service that the record is or belongs to'),
   before: z.record(z.string(), z.unknown()),
   after: z.record(z.string(), z.unknown()).optional().describe('absent if the record was deleted'),
 });
@@ -88,10 +88,10 @@ export const changeDetails = z
       .array(recordVersions)
       .optional()
       .describe(
-        'of the services and intents that the entry replaced or deleted; absent if it did neither, or if they are too large to keep',
+        'earlier and later versions of the services and intents that the entry replaced or deleted; absent if there are none, or if they are too large to keep',
       ),
   })
-  .meta({ id: 'ChangeDetails', description: 'One change, with what its records said before and after it.' });
+  .meta({ id: 'ChangeDetails', description: 'One change, with its records before and after.' });
 
 export type ChangeDetails = z.infer<typeof changeDetails>;
 
@@ -102,7 +102,7 @@ export const changePage = z
     entries: z.array(logEntry),
     head: z
       .strictObject({ seq: z.int().min(0), digest: digest.nullable() })
-      .describe('the number of the newest entry, 0 if there is none, and its digest, which the next entry will hold as `previous`'),
+      .describe('the number of the newest entry, 0 if there is none, and its digest, which the next entry will have as `previous`'),
   })
   .meta({
     id: 'ChangePage',

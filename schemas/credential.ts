@@ -73,7 +73,10 @@ const names = {
 const facts = z.strictObject({
   ...names,
   origins: z.array(z.string()).describe('where it is sent'),
-  next: z.strictObject(names).optional().describe('names of the values that are tried if the upstream answers 401 to the others'),
+  next: z
+    .strictObject(names)
+    .optional()
+    .describe('names of the next values, which are tried if the upstream answers 401 to the current ones'),
 });
 
 /** The parts of a service's credential that admins see: never its values. */

@@ -9,8 +9,8 @@ export const longestCallSeconds = 600;
 /** Maximum duration of the run that makes a deferred call, in seconds. */
 export const longestRunSeconds = longestCallSeconds + 60;
 
-const execution = z.url().describe('where its state is read with the PAT of the same holder');
-const expires = z.iso.datetime().describe('when it expires if nobody has decided');
+const execution = z.url().describe('address of its state, readable with a PAT of the same agent');
+const expires = z.iso.datetime().describe('deadline for the decision');
 
 /** An accepted call that has no outcome yet: the body of a 202. */
 export const pendingExecution = z
@@ -34,18 +34,20 @@ export const executionState = z
   .discriminatedUnion('status', [
     ...pendingExecution.options,
     z.strictObject({
-      status: z.literal('done').describe('the call was made, or refused when it was to be made'),
+      status: z.literal('done').describe('the call was made, or refused when it was due'),
       execution,
-      outcome: outcome.describe('what executing would have returned: its HTTP status and body'),
+      outcome: outcome.describe('HTTP status and body of an immediate answer'),
     }),
-    z.strictObject({ status: z.literal('denied').describe('an admin refused it; nothing was sent'), execution, reason: z.string() }),
+    z.strictObject({ status: z.literal('denied').describe('an admin denied the call; nothing was sent'), execution, reason: z.string() }),
     z.strictObject({
-      status: z.literal('expired').describe('nobody decided in time, or what was to be approved no longer holds; nothing was sent'),
+      status: z
+        .literal('expired')
+        .describe('nobody decided in time, the call waited too long in the queue, or it has become void; nothing was sent'),
       execution,
       reason: z.string(),
     }),
     z.strictObject({
-      status: z.literal('unknown').describe('the gate was interrupted while it made the call, which is never made again'),
+      status: z.literal('unknown').describe('the gate was interrupted during the call, which is never made again'),
       execution,
       reason: z.string(),
     }),
@@ -58,14 +60,14 @@ export type ExecutionState = z.infer<typeof executionState>;
 export const approvalContent = z.strictObject({
   id: z.string().describe('the `Execution-Id` of the call'),
   agent_id: z.string(),
-  key_thumbprint: z.string().optional().describe("of the agent's key; none if a person signed in"),
+  key_thumbprint: z.string().optional().describe("of the agent's key; absent if a person signed in"),
   intent_uid: z.string(),
   intent_name: z.string(),
-  intent_digest: z.string().describe('of the intent as it will be called'),
+  intent_digest: z.string().describe('of the intent that will be called'),
   service_name: z.string(),
   parameters: z.record(z.string(), z.unknown()).describe('every argument of the call'),
-  rules: z.array(z.string()).describe('what demands the approval, in words'),
-  prices: z.array(z.strictObject({ amount: z.number(), currency: z.string() })).describe('what the policy charges for the call'),
+  rules: z.array(z.string()).describe('the rules that require approval, in words'),
+  prices: z.array(z.strictObject({ amount: z.number(), currency: z.string() })).describe('prices of the call under the policy'),
   policy_digest: z.string(),
   since: z.iso.datetime(),
   expires_at: z.iso.datetime().describe('when the call expires'),

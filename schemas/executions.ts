@@ -4,9 +4,9 @@ import { type ErrorCode, errorTable } from './errors.ts';
 /** The verdict of the policy on trial about a call, from the time of the call. */
 export const trialVerdict = z.object({
   policy: z.string().describe('digest of the policy on trial'),
-  refused: z.string().optional().describe('JSON pointer to what refuses the call; empty if no permission names its intent'),
-  counts: z.array(z.string()).optional().describe('JSON pointers to the rules that cover the call and limit it, or demand an approval'),
-  invalid: z.literal(true).optional().describe('its parameters are not valid, which is refused under either policy'),
+  refused: z.string().optional().describe('JSON pointer to the rule that refuses the call; empty if no permission covers its intent'),
+  counts: z.array(z.string()).optional().describe('JSON pointers to the rules that limit the call or require approval'),
+  invalid: z.literal(true).optional().describe('the parameters are invalid, so both policies refuse the call'),
 });
 
 /** A logged request to execute an intent: who, what, when and with which outcome. It does not contain parameters. */
@@ -15,20 +15,20 @@ export const recordedExecution = z
     execution_id: z.ulid(),
     agent_id: z.string().min(1),
     outcome: z.enum(['OK', ...(Object.keys(errorTable) as ErrorCode[])]),
-    started_at: z.iso.datetime().optional().describe('when its policy was judged'),
-    holder: z.string().optional().describe("thumbprint of the agent's key, or what takes its place for a person"),
-    agent_domain: z.string().optional().describe('the domain that the agent is verified for; empty if it is verified for none'),
-    account: z.string().optional().describe('the same for a person with one client, which has rates of its own'),
+    started_at: z.iso.datetime().optional().describe('when the policy was judged'),
+    holder: z.string().optional().describe("thumbprint of the agent's key, or its equivalent for a person"),
+    agent_domain: z.string().optional().describe('the domain that the agent is verified for; empty if none'),
+    account: z.string().optional().describe('the same for a person with one client, for which rates are counted'),
     service_id: z.string().optional(),
-    intent_uid: z.string().optional().describe('absent if it was refused before the intent was found'),
+    intent_uid: z.string().optional().describe('absent if the request was refused before its intent was found'),
     method: z.string().optional(),
     tags: z.array(z.string()).optional(),
     policy_digest: z.string().optional().describe('of the policy in force'),
     reason: z.string().optional().describe('details.reason of a refusal'),
-    rule: z.string().optional().describe('JSON pointer to what refused it in the policy in force'),
-    sent: z.boolean().optional().describe('true: the call was sent; false: it was counted, and then nothing was sent; absent: neither'),
-    is_replayed: z.boolean().optional().describe('answered with what an earlier request under its key got'),
-    is_deferred: z.literal(true).optional().describe('made later, after an approval if the policy demanded one'),
+    rule: z.string().optional().describe('JSON pointer to the rule that refused it, in the policy in force'),
+    sent: z.boolean().optional().describe('true: the call was sent; false: it was counted, but not sent; absent: neither'),
+    is_replayed: z.boolean().optional().describe('answered with the response to an earlier request under its key'),
+    is_deferred: z.literal(true).optional().describe('a deferred call, made after approval if the policy required it'),
     call_key: z.string().optional().describe('identifies the holder and the Idempotency-Key'),
     trial: trialVerdict.optional(),
     upstream_host: z.string().optional(),
@@ -55,7 +55,7 @@ const position = /^\d{4}-\d\d-\d\dT\d\d:00#\d(#\d{4}-\d\d-\d\dT\d\d:\d\d#[0-9A-Z
 export const executionsQuery = z.object({
   from: instant.describe(`executions that ended at this time or later; up to ${recordedDays} days ago`),
   to: instant.optional().describe('and before this one; default: now'),
-  after: z.string().regex(position, 'must be that of a next link').optional().describe('as the next link gives it'),
+  after: z.string().regex(position, 'must be that of a next link').optional().describe('as in the next link'),
   page_size: z
     .string()
     .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${maxExecutionsOfPage}`)
@@ -70,7 +70,7 @@ export const executionPage = z
   .meta({ id: 'ExecutionPage', description: 'Executions and refusals as they were recorded.' });
 
 const trialRow = z.strictObject({
-  rule: z.string().describe('JSON pointer into the policy; empty if no permission names the intent'),
+  rule: z.string().describe('JSON pointer into the policy; empty if no permission covers the intent'),
   words: z.string().describe('the rule in words'),
   agent_id: z.string(),
   intent_uid: z.string(),
@@ -94,10 +94,10 @@ export const policyTrial = z
     would_wait: z.array(trialRow).describe(`calls that would have waited for a person's approval; ${most}`),
     unknown: z
       .array(z.strictObject({ calls: z.int().min(1), because: z.string() }))
-      .describe('calls whose outcome is unknown, because something was not recorded'),
+      .describe('calls whose outcome is unknown, because their data were not recorded'),
     gaps: z
       .array(z.strictObject({ from: z.iso.datetime(), to: z.iso.datetime() }))
-      .describe('hours of which nothing is recorded: there were no calls, or they are missing'),
+      .describe('hours without records: there were no calls, or their records are missing'),
   })
   .meta({ id: 'PolicyTrial', description: 'What another policy would have done to the calls of a period.' });
 

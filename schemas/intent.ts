@@ -16,7 +16,7 @@ const endpoint = z.strictObject({
   body: name(200)
     .nullable()
     .optional()
-    .describe('the input parameter that is the whole body, or null for no body; the other parameters then go into the query'),
+    .describe('the input parameter that forms the whole body, or null for no body; the other parameters then go into the query'),
 });
 
 export type IntentEndpoint = z.infer<typeof endpoint>;
@@ -48,16 +48,14 @@ export const intentInput = z
       .regex(/^v[0-9]+([.][0-9]+)*$/, 'must be v and numbers separated by dots, for example v1.2')
       .optional(),
     deprecated: z.boolean().optional(),
-    fields: jsonPointers
-      .optional()
-      .describe("JSON pointers to the members of the service's answer that may leave the gate; all without them"),
+    fields: jsonPointers.optional().describe("JSON pointers to the members of the service's answer that agents may get; default: all"),
     strict: z
       .boolean()
       .optional()
       .describe(
-        'true refuses an answer that does not match output_parameters (502, although the call was executed), instead of passing it on',
+        'true: an answer that does not match output_parameters is replaced by 502, although the call was executed; false: it is passed on',
       ),
-    draft: z.boolean().optional().describe('true hides it from agents: it is neither found, listed nor executed'),
+    draft: z.boolean().optional().describe('true: hidden from agents, who cannot find, list or execute it'),
   })
   .superRefine((intent, context) => {
     if (intent.version !== undefined && intent.version !== splitIntentUid(intent.intent_uid).version) {
@@ -75,13 +73,13 @@ export const maxChangedIntents = 30;
 export const intentChanges = z
   .strictObject({
     create: z.array(intentInput).default([]),
-    replace: z.array(intentInput).default([]).describe('the whole records, by their uids'),
+    replace: z.array(intentInput).default([]).describe('whole records, identified by their uids'),
     delete: z.array(intentUid).default([]),
     if_match: z
       .record(z.string(), z.string().max(200))
       .default({})
       .describe(
-        'by uid, the digest or the entity tag that came with an intent: what is replaced or deleted has to be as it was then. A digest covers what agents read, an entity tag all of the intent',
+        'for each uid, the digest or entity tag that was read with the intent; 409 if the intent has changed since. A digest covers what agents read, an entity tag the whole intent',
       ),
   })
   .superRefine((changes, context) => {
@@ -106,16 +104,16 @@ export type IntentChanges = z.infer<typeof intentChanges>;
 
 export const intentsChanged = z
   .strictObject({
-    seq: z.int().describe('the number of the entry of the log (`GET /api/changes`) that holds them'),
+    seq: z.int().describe('number of the log entry (`GET /api/changes`)'),
     intents: z
       .array(z.strictObject({ intent_uid: intentUid, digest: intentDigest }))
-      .describe('those that were created or replaced, in the order of the request, with their new digests'),
+      .describe('the created and replaced intents, in the order of the request, with their new digests'),
   })
   .meta({ id: 'IntentsChanged', description: 'The changes that were made.' });
 
-const terms = z.array(z.string()).describe('what the usage policy says about this intent in particular, in plain sentences');
+const terms = z.array(z.string()).describe('what the usage policy states about this intent in particular, in plain sentences');
 
-const paused = z.literal(true).describe('only while an admin has paused the service: executions are refused (503)');
+const paused = z.literal(true).describe('present while an admin has paused the service: executions are refused (503)');
 
 /** The body that replaces an intent. Read-only members of the full view are accepted if they are unchanged. */
 export const intentUpdate = intentInput
@@ -123,9 +121,9 @@ export const intentUpdate = intentInput
     intent_id: z.string().optional().describe('must be the intent_uid'),
     service_id: z.string().optional().describe('must be that of the record'),
     service_name: z.string().optional().describe('must be that of the service'),
-    digest: z.string().optional().describe('must be that of the record as it stands'),
-    terms: terms.optional().describe('is ignored: it comes from the policy'),
-    paused: paused.optional().describe('is ignored: it comes from the service'),
+    digest: z.string().optional().describe('must be that of the current record'),
+    terms: terms.optional().describe('ignored, because it comes from the policy'),
+    paused: paused.optional().describe('ignored, because it comes from the service'),
   })
   .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
 
@@ -143,7 +141,10 @@ export const intentDetails = z
     description: z.string(),
     input_parameters: z.array(parameterSummary),
     output_parameters: z.array(parameterSummary),
-    endpoint: z.string().meta({ format: 'uri' }).describe('a URI: places in the path are percent-encoded, those in the query are left out'),
+    endpoint: z
+      .string()
+      .meta({ format: 'uri' })
+      .describe('a URI: placeholders in the path are percent-encoded, those in the query omitted'),
     tags: z.array(z.string()),
     digest: intentDigest,
   })
@@ -233,9 +234,9 @@ export const listedIntent = savedIntent
   .extend({
     tags: z.array(z.string()),
     method: z.enum(methods).optional().describe('absent, like url, if an earlier version of the gate wrote the entry'),
-    url: z.string().optional().describe('the address that is called, with its places'),
-    deprecated: z.boolean().optional().describe('left out if it is not'),
-    draft: z.boolean().optional().describe('left out if it is none; only admins of the service see drafts'),
+    url: z.string().optional().describe('the address that is called, with its placeholders'),
+    deprecated: z.boolean().optional().describe('absent if it is not deprecated'),
+    draft: z.boolean().optional().describe('absent if it is not a draft; only admins of the service see drafts'),
   })
   .meta({ id: 'ListedIntent' });
 
@@ -248,8 +249,8 @@ export const intentList = pageOf(listedIntent).meta({
 
 /** Why a search found an intent. */
 const match = z.strictObject({
-  score: z.number().describe('relevance to the question, comparable within one response; 0 without a question'),
-  words: z.array(z.string()).describe('the words of the question that the intent contains; none if it was found by similarity'),
+  score: z.number().describe('relevance to the query, comparable within one response; 0 without a query'),
+  words: z.array(z.string()).describe('the words of the query that the intent contains; empty if it was found by similarity'),
 });
 
 export type Match = z.infer<typeof match>;
@@ -264,7 +265,7 @@ const briefIntent = z
     intent_uid: intentUid,
     intent_name: z.string(),
     summary: z.string().describe('the first sentence of the description'),
-    required: z.array(z.string()).describe('the names of the inputs that have to be given'),
+    required: z.array(z.string()).describe('the names of the required inputs'),
     match: match.optional(),
   })
   .meta({ id: 'BriefIntent', description: 'An intent in a few words. GET /api/intents/{intent_uid} has the rest.' });

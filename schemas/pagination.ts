@@ -30,7 +30,7 @@ export const pageQuery = z.object({
 export const firstPage = z
   .literal('1', 'must be left out: the Link header (rel="next") leads to the next page')
   .optional()
-  .describe('only the first: `Link` leads to the next one');
+  .describe('only the first page; `Link` leads to the next one');
 
 /** For lists in the order of intent_uid: a page after a uid neither repeats nor skips intents during writes. */
 export const listQuery = pageQuery.extend({

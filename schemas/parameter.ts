@@ -106,20 +106,18 @@ export const parameter = z
     maxLength: length.optional(),
     pattern: z.string().max(1000).optional(),
     format: z.enum(parameterFormats).optional(),
-    schema: nestedSchema
-      .optional()
-      .describe('what is inside an input that is a list or object, and constraints for which a parameter has no member of its own'),
+    schema: nestedSchema.optional().describe('the content of a list or object, and constraints for which a parameter has no member'),
     in: z
       .enum(['query', 'header', 'body'])
       .optional()
-      .describe('what carries an input that has no place in the URL, if not what its method suggests'),
+      .describe('where an input without a placeholder in the URL is sent; default: depends on the method'),
     style: z
       .enum(parameterStyles)
       .optional()
       .describe(
-        'how an input that is a list or an object is written in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON; base64: the text stands for the bytes of the body, or of a file in a multipart form',
+        'how a list or object is encoded in a query or form: a=1,2, a=1%202, a=1|2, a[b]=c, or JSON; base64: the string encodes the bytes of the body, or of a file in a multipart form',
       ),
-    content_type: mediaType.optional().describe('of an input that is a part of a multipart form'),
+    content_type: mediaType.optional().describe('of a part of a multipart form'),
   })
   .meta({ id: 'Parameter', description: "An intent's input or output parameter, full form." });
 

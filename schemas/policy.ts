@@ -65,7 +65,7 @@ export const policy = z
 
 /** The query of endpoint 4. */
 export const policyQuery = z.object({
-  view: z.enum(['words']).optional().describe('words answers what the policy says in plain sentences, in place of the policy'),
+  view: z.enum(['words']).optional().describe('words returns the policy in plain sentences'),
 });
 
 /** The policy for people: `GET /api/policy?view=words`. */
@@ -74,9 +74,9 @@ export const policyWords = z
     policy: z
       .string()
       .describe(
-        'which policy the sentences are about: its uid, `#sha-256=`, and the digest of its canonical form (RFC 8785) in base64url. Whoever shows them compares it with the policy that is to be signed.',
+        'identifies the policy that the sentences describe: its uid, `#sha-256=`, and the digest of its canonical form (RFC 8785) in base64url. Before you show the sentences, compare it with the policy that will be signed.',
       ),
-    sentences: z.array(z.string()).describe('one for each thing that the policy grants, forbids or asks'),
+    sentences: z.array(z.string()).describe('one for each permission, prohibition and obligation of the policy'),
   })
   .meta({ id: 'PolicyWords', description: 'The usage policy in plain sentences.' });
 

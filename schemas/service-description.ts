@@ -32,7 +32,7 @@ export const ownDescription = (protocol: string) =>
     .extend({
       [`${protocol}-pat-issue`]: z.url().describe('where PATs are issued'),
       'service-desc': z.url().describe('the OpenAPI document, which describes every endpoint (RFC 8631)'),
-      mcp: z.url().describe('this gate as a server of the Model Context Protocol'),
+      mcp: z.url().describe('the Model Context Protocol server of this gate'),
       'mcp-sign-in': z.url().optional().describe('the same for hosts that sign people in'),
     })
     .meta({ id: 'OwnDescription', description: 'This gate, its intents, and the addresses that agents need.' });

@@ -43,7 +43,7 @@ export type ServiceInput = z.infer<typeof serviceInput>;
 export const serviceUpdate = serviceInput
   .extend({
     service_id: z.string().optional().describe('must be that of the path'),
-    credential: credentialFacts.nullable().optional().describe('must be as a read shows it'),
+    credential: credentialFacts.nullable().optional().describe('must be as GET returned it'),
   })
   .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as a read of the service shows it.' });
 
@@ -96,7 +96,7 @@ export const servicesQuery = z.object({
     .string()
     .max(10_240)
     .optional()
-    .describe("words that all occur in the service's name; a page may then be short or empty although a next one follows"),
+    .describe("words that must all occur in the service's name; a page may then be short or empty although more follow"),
   after: z
     .string()
     .refine((text) => new TextEncoder().encode(text).length <= 1_024, 'must have at most 1024 bytes')
@@ -108,7 +108,7 @@ export const servicesQuery = z.object({
 const listedService = service
   .pick({ service_id: true, service_name: true, service_url: true, description: true, limit: true, paused: true })
   .extend({
-    intents: z.int().min(0).describe('how many intents it has'),
+    intents: z.int().min(0).describe('number of its intents'),
     credential: shownService.shape.credential,
   })
   .meta({ id: 'ListedService' });

@@ -60,18 +60,18 @@ export const maxClientIdLength = 1_024;
 export const authorizationParameters = z.object({
   response_type: text(100).optional().describe('`code`'),
   client_id: text(maxClientIdLength).describe(
-    'the https address of a client metadata document, the answer to a registration, or the name of the client that is registered here',
+    'the https address of a client metadata document, a `client_id` from a registration, or the name of the predefined client',
   ),
-  redirect_uri: text(2_048).describe('one of those that the client has registered'),
+  redirect_uri: text(2_048).describe('one of the redirect URIs that the client has registered'),
   code_challenge: text(128).optional().describe('SHA-256 of a code_verifier, in base64url'),
   code_challenge_method: text(20).optional().describe('`S256`'),
   resource: text(2_048).optional().describe('the address of the gate, or of its `/mcp`'),
-  state: text(1_024).optional().describe('comes back with the answer'),
+  state: text(1_024).optional().describe('returned with the response'),
   prompt: text(100).optional().describe('`none` to renew without asking, if the policy has been accepted and is unchanged'),
 });
 
 export const acceptForm = authorizationParameters.extend({
-  policy: text(4_096).describe('reference to the policy that the page has shown'),
+  policy: text(4_096).describe('reference to the policy that the page showed'),
   form_token: text(100).describe('proves that the form belongs to a page shown to this person'),
   decision: z.enum(['accept', 'decline']),
 });

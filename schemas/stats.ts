@@ -28,15 +28,15 @@ export const latencyLimits = [100, 300, 1_000, 3_000, 10_000] as const;
 
 const numbers = {
   executions: count.describe('requests to execute an intent, whatever their outcome'),
-  refusals: z.record(z.string(), count).describe('those that were not answered with success, by error code'),
-  upstream_calls: count.describe("calls of intents' own endpoints"),
-  upstream_failures: count.describe('those that were not answered, or with 401, 403, 429 or 5xx'),
-  drift: count.describe('answers in the 200s that did not match the output_parameters of their intents'),
+  refusals: z.record(z.string(), count).describe('unsuccessful executions, by error code'),
+  upstream_calls: count.describe("calls of intents' endpoints"),
+  upstream_failures: count.describe('calls without an answer, or answered with 401, 403, 429 or 5xx'),
+  drift: count.describe('2xx answers that did not match the output_parameters of their intents'),
   upstream_ms: count.describe('total duration of answered calls, in milliseconds'),
   latency: z
     .array(count)
     .describe(
-      `how many of the answered calls took at most ${latencyLimits.join(', ')} ms (each without those before), and how many took longer`,
+      `latency histogram of answered calls: numbers of calls up to ${latencyLimits.join(', ')} ms, each without the previous ones, and of longer calls`,
     ),
 };
 
@@ -48,7 +48,7 @@ const counted = {
     .strictObject({ at: z.iso.datetime(), code: z.string(), upstream_status: z.int().optional() })
     .optional()
     .describe('the last upstream failure that was counted'),
-  slots: z.array(statsSlot).describe('periods in which something was counted, oldest first'),
+  slots: z.array(statsSlot).describe('periods with executions, oldest first'),
 };
 
 const serviceStats = z

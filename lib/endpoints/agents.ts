@@ -28,9 +28,9 @@ export const agents = {
   'list-agents': {
     method: 'GET',
     path: '/api/agents',
-    summary: 'List agents: active ones, those that wait for approval, or blocked ones',
+    summary: 'List active, waiting or blocked agents',
     description:
-      'In the order of their ids, regardless of case. A page may hold fewer agents than it could, even none; if there may be more, `Link` leads to the next one.',
+      'Ordered by id, ignoring case. A page may be short or even empty; if there may be more agents, `Link` leads to the next page.',
     credential: 'admin',
     query: agentQuery,
     answer: agentPage,
@@ -41,8 +41,8 @@ export const agents = {
   'clear-waiting-agents': {
     method: 'DELETE',
     path: '/api/agents',
-    summary: 'Remove every request for approval',
-    description: 'Empties the queue of agents that wait for approval. Agents that ask again wait again.',
+    summary: 'Clear the queue of agents that wait for approval',
+    description: 'Agents that request a PAT again wait again.',
     credential: 'admin',
     success: 204,
     query: clearQuery,
@@ -52,9 +52,9 @@ export const agents = {
   'get-agent': {
     method: 'GET',
     path: '/api/agents/{agent_id}',
-    summary: 'Read the key that an agent id is bound to, whether it is blocked, and what it has used of its limits',
+    summary: 'Read an agent: its key, block and use of its limits',
     description:
-      'When the agent was first seen, the key to which its id is bound, whether it is blocked, and how much of each limit and budget of the policy its key has used.',
+      'Returns when the agent was first seen, the key to which its id is bound, whether it is blocked, and how much of each limit and budget of the policy its key has used.',
     credential: 'admin',
     errors: ['CONFLICT'],
     query: agentNames,
@@ -72,8 +72,7 @@ export const agents = {
     method: 'POST',
     path: '/api/agents/{agent_id}/revoke',
     summary: "Revoke an agent's PATs",
-    description:
-      'PATs that were issued to the agent until now are no longer accepted. It may ask for a new one: what keeps an agent out is a block.',
+    description: 'PATs issued to the agent so far are no longer accepted. It may get a new one; to bar an agent, block it.',
     credential: 'admin',
     query: agentNames,
     answer: agent,
@@ -85,7 +84,7 @@ export const agents = {
     path: '/api/agents/{agent_id}',
     summary: 'Free an agent id for another key',
     description:
-      'Also ends its PATs; the next key that presents the `agent_id` gets it. A block stays, for the id and for the key that had it.',
+      'Also revokes its PATs. The next key that presents the `agent_id` owns it. A block of the id or of the previous key remains.',
     credential: 'admin',
     success: 204,
     query: agentNames,
@@ -102,9 +101,9 @@ export const agents = {
   'approve-agent': {
     method: 'POST',
     path: '/api/agents/{agent_id}/approve',
-    summary: 'Let an agent that waits for approval have PATs',
+    summary: 'Approve an agent',
     description:
-      'Approves the `agent_id` together with a key. Give `key_thumbprint`, here or in the query, if several keys wait under the `agent_id`, or if it has not asked yet.',
+      'Approves the `agent_id` together with a key. Send `key_thumbprint`, in the body or the query, if several keys wait under the `agent_id`, or before its first request.',
     credential: 'admin',
     query: agentNames,
     body: approvalInput,
@@ -122,8 +121,8 @@ export const agents = {
   'list-agent-domains': {
     method: 'GET',
     path: '/api/agent-domains',
-    summary: 'List the domains whose agents need no approval',
-    description: 'Agents that are verified for one of them (`agent_directory` of `POST /api/pat/issue`) get PATs without waiting.',
+    summary: 'List the approved domains',
+    description: 'Agents that are verified for one of these domains (`agent_directory` of `POST /api/pat/issue`) need no approval.',
     credential: 'admin',
     answer: agentDomainList,
     needs: { table: { agentList: ['query'] } },
@@ -134,7 +133,7 @@ export const agents = {
     path: '/api/agent-domains/{domain}',
     summary: 'Approve all agents of a domain',
     description:
-      'From now on, agents that are verified for the domain get PATs without waiting for approval, whenever they name their directory. A block of one of them still counts. It matters only where agents have to be approved.',
+      'Agents that are verified for the domain get PATs without approval when they send their `agent_directory`. A block of a single agent still applies. Has an effect only if agents need approval.',
     credential: 'admin',
     errors: ['INVALID_PARAMETER'],
     neverErrors: ['NOT_FOUND', 'CONFLICT'],
@@ -147,7 +146,7 @@ export const agents = {
     path: '/api/agent-domains/{domain}',
     summary: 'Withdraw the approval of a domain',
     description:
-      'Agents of the domain that have no PAT yet wait for approval again. Those that have got one keep theirs: revoke or block them.',
+      'Agents of the domain that have never had a PAT need approval again. Others keep their PATs until you revoke or block them.',
     credential: 'admin',
     success: 204,
     neverErrors: ['CONFLICT'],
@@ -157,9 +156,9 @@ export const agents = {
   'block-agent': {
     method: 'PUT',
     path: '/api/agents/{agent_id}/block',
-    summary: 'Keep an agent out: its id and its key',
+    summary: 'Block an agent',
     description:
-      'No PAT is issued to the `agent_id` or its key, and none is accepted, from the next request on and under whatever other id or key. The answer takes three seconds: after it, no call of the agent is sent any more. A block does not expire. An `agent_id` that nobody has presented yet can be blocked, too.',
+      'Bars the `agent_id` and its key, also in combination with others: from the next request on, no PAT is issued or accepted. The response takes three seconds; after it, no call of the agent is sent. A block does not expire. An `agent_id` can be blocked before its first use.',
     credential: 'admin',
     query: agentNames,
     body: blockInput,
@@ -186,7 +185,7 @@ export const agents = {
     method: 'DELETE',
     path: '/api/agents/{agent_id}/block',
     summary: 'Lift the block of an agent',
-    description: 'PATs of the agent that have not expired are accepted again.',
+    description: 'Unexpired PATs of the agent are accepted again.',
     credential: 'admin',
     success: 204,
     query: agentNames,

@@ -38,7 +38,7 @@ export const execution = {
     alias: '/{protocol}/execute',
     summary: 'Run an intent with a PAT',
     description:
-      'Checks the PAT, the policy, the parameters and the limits, calls the endpoint of the intent, and returns its answer: a JSON object as it is, and other content in an object. 200 means that the endpoint answered 2xx; `Answer-Issues` names what does not match the output parameters. Numbers have as many digits as the endpoint sent: read them exactly. If `details.outcome` of an error is `executed` or `unknown`, do not simply send the request again. A request that is refused for its parameters does not count against the limit. Send an `Idempotency-Key` if you may have to send the request again: nothing is executed twice under one key. Send the `digest` that you read in `If-Match` (or an `ETag` of the intent) to execute the intent only as you know it: 409 names in `details.changed` what is different, and nothing is called or counted.',
+      'Checks the PAT, the policy, the parameters and the limits, calls the endpoint of the intent, and returns its answer: a JSON object unchanged, other content in an object. 200 means that the endpoint answered 2xx; `Answer-Issues` lists what does not match the output parameters. Numbers keep all digits that the endpoint sent, so read them exactly. If `details.outcome` of an error is `executed` or `unknown`, do not repeat the request blindly. A request with invalid parameters does not count against limits. Send an `Idempotency-Key` if you may have to repeat the request: nothing is executed twice under one key. To execute the intent only as you know it, send its `digest` (or an `ETag` of the intent) in `If-Match`: if it has changed, 409 lists the differences in `details.changed`, and nothing is called or counted.',
     credential: 'pat',
     errors: [
       'NOT_FOUND',
@@ -56,7 +56,7 @@ export const execution = {
     others: {
       202: {
         description:
-          'The call is made later: it waits for the approval that the policy demands, or you sent `Prefer: respond-async`. Ask `execution` for its state, or send the request again.',
+          'The call is made later, because the policy requires approval or you sent `Prefer: respond-async`. Poll `execution`, or repeat the request.',
         answer: pendingExecution,
       },
     },
@@ -99,9 +99,9 @@ export const execution = {
   'list-executions': {
     method: 'GET',
     path: '/api/executions',
-    summary: 'Read executions and refusals as they were recorded',
+    summary: 'List recorded executions and refusals',
     description:
-      'From the log, each once, complete after a minute or two; without parameters, answers and tokens. `intent-gate policy try` tries policies on them. A page may be short or empty: follow `Link` until there is none.',
+      'Read from the log, each once, complete after a minute or two; without parameters, answers and tokens. `intent-gate policy try` replays them under another policy. A page may be short or empty: follow `Link` until there is none.',
     credential: 'admin',
     query: executionsQuery,
     answer: executionPage,
@@ -131,9 +131,9 @@ export const execution = {
   'get-execution': {
     method: 'GET',
     path: '/api/executions/{id}',
-    summary: 'Read what has become of a call that is made later',
+    summary: 'Read the state of a deferred call',
     description:
-      'With the PAT of the holder that asked for the call. `done` has in `outcome` what executing would have answered. Nothing is counted for a call before it is made, and it is never made twice. Kept for 24 hours.',
+      'Needs a PAT of the agent that requested the call. For `done`, `outcome` has the status and body of an immediate answer. A call is counted only when it is made, and never made twice. The state is kept for 24 hours.',
     credential: 'pat',
     requestHeaders: ['DPoP'],
     answer: executionState,
@@ -164,7 +164,7 @@ export const execution = {
     path: '/api/executions/{id}/proof',
     summary: 'Prove that the receipt of an execution is in the log',
     description:
-      'A proof in C2SP `tlog-proof` format against the newest checkpoint, for anybody who has the receipt; the id is that in the receipt. 404 with the reason `waiting` until the receipt is in the log, five minutes at most. Kept for 400 days.',
+      'Returns a proof in C2SP `tlog-proof` format against the newest checkpoint, for anybody who has the receipt; the id is the `execution_id` of the receipt. Until the receipt is in the log, at most five minutes, the response is 404 with the reason `waiting`. Proofs are kept for 400 days.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/plain',
@@ -176,7 +176,7 @@ export const execution = {
     path: '/api/approvals',
     summary: 'List the calls that wait for your approval',
     description:
-      'Oldest first, with every argument, the rule that demands the approval, and what the policy charges. Admins of a namespace see the calls of its services.',
+      'Oldest first, with every argument, the rule that requires approval, and the price. Admins of a namespace see the calls of its services.',
     credential: 'admin',
     query: approvalQuery,
     answer: approvalPage,
@@ -187,9 +187,9 @@ export const execution = {
   'decide-approval': {
     method: 'POST',
     path: '/api/approvals/{id}',
-    summary: 'Approve or deny a call that waits',
+    summary: 'Approve or deny a waiting call',
     description:
-      'Send the `digest` of the approval in `If-Match`: exactly the call that you were shown is made, once. 409 if somebody else has decided, if it has expired, or if the policy, the intent or the agent has changed since it was asked for.',
+      'Send the `digest` of the approval in `If-Match`, so that exactly the call that you saw is made, once. 409 if somebody else has decided, the call has expired, or the policy, the intent or the agent has changed since the request.',
     credential: 'admin',
     body: decisionInput,
     requestHeaders: ['If-Match'],

@@ -30,7 +30,7 @@ export const intents = {
     path: '/api/services/{service_id}/intents',
     summary: "List a service's intents",
     description:
-      'In the order of `intent_uid`. A page past the end is empty. Drafts are listed with the token of an admin of the service; a token that is sent must be that of an admin.',
+      'Ordered by `intent_uid`. A page beyond the last is empty. Admins of the service also see drafts. A token is optional, but must belong to an admin.',
     credential: 'none',
     errors: ['UNAUTHORIZED', 'FORBIDDEN'],
     query: listQuery,
@@ -51,7 +51,7 @@ export const intents = {
     path: '/api/services/{service_id}/intents',
     summary: 'Create an intent',
     description:
-      '`endpoint` is an address, which is then called by POST with a JSON body, or an object with `url`, `method`, `content_type` and `body`. The address may hold places of RFC 6570, `{name}` and `{?name}`, that input parameters fill; the remaining parameters go into the query of GET and DELETE, or else into the body, unless they say `in: query` or `in: body`; inputs with `in: header` are header fields of the call. If `body` names a parameter, its value is the whole body; if it is null, there is no body; the others then go into the query.',
+      '`endpoint` is an address, called by POST with a JSON body, or an object with `url`, `method`, `content_type` and `body`. Input parameters fill RFC 6570 placeholders in the address, such as `{name}` and `{?name}`. The others go into the query for GET and DELETE, else into the body, unless they have `in: query` or `in: body`; inputs with `in: header` become header fields. If `body` names a parameter, its value is the whole body; if it is null, there is no body. The others then go into the query.',
     credential: 'admin',
     success: 201,
     body: intentInput,
@@ -63,9 +63,9 @@ export const intents = {
   'change-intents': {
     method: 'POST',
     path: '/api/services/{service_id}/changes',
-    summary: "Create, replace and delete up to 30 of a service's intents, all or none",
+    summary: "Create, replace and delete up to 30 of a service's intents in one transaction",
     description:
-      'All of the changes are made, or none: a refusal names the places in `details.issues`, as in `/create/3/endpoint/url`. A client that was interrupted between two requests looks at what stands, and sends what is missing.',
+      'Either all changes are made, or none: a refusal lists the places in `details.issues`, such as `/create/3/endpoint/url`. After an interruption, read the registered intents and send the remaining changes.',
     credential: 'admin',
     body: intentChanges,
     answer: intentsChanged,
@@ -80,9 +80,9 @@ export const intents = {
     row: 12,
     method: 'PUT',
     path: '/api/intents/{intent_uid}',
-    summary: 'Replace an intent (its intent_id is its intent_uid)',
+    summary: 'Replace an intent',
     description:
-      'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent. Takes what a read has shown: with the `digest` and the `endpoint` of the short view, what that view leaves out stays as it is.',
+      'Replaces the whole record. `intent_uid` must be that of the path: a new version is a new intent. Accepts what GET returned; with the `digest` and `endpoint` of the short view, members that the view omits are kept.',
     credential: 'admin',
     body: intentUpdate,
     requestHeaders: ['If-Match'],
@@ -96,7 +96,7 @@ export const intents = {
     method: 'DELETE',
     path: '/api/intents/{intent_uid}',
     summary: 'Delete an intent',
-    description: 'Its uid becomes free again.',
+    description: 'The uid may then be used again.',
     credential: 'admin',
     success: 204,
     requestHeaders: ['If-Match'],

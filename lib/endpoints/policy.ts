@@ -31,7 +31,7 @@ export const policyAndPats = {
     alias: '/{protocol}-policy.json',
     summary: 'Read the usage policy',
     description:
-      'Sign these bytes, or a JWS with this document as its payload. A PAT is valid for exactly this policy and ends with it. With `view=words`, the same in plain sentences, to show to a person.',
+      'Sign these bytes, or a JWS with this document as its payload. A PAT is valid only while this policy is in force. `view=words` returns the policy in plain sentences, to show to a person.',
     credential: 'none',
     query: policyQuery,
     answer: z.union([policy, policyWords]),
@@ -42,9 +42,9 @@ export const policyAndPats = {
   'get-policy-trial': {
     method: 'GET',
     path: '/api/policy/try',
-    summary: 'Read what the policy on trial would have done',
+    summary: 'Read what the policy on trial would have decided',
     description:
-      'The policy of the setting `tryPolicyFile` is tried on every execution and enforced on none. What it would have refused, permitted and had approved, by rule, agent and intent: of the newest 100,000 executions of the period at most; `since` says since when. Limits count from the first of them.',
+      'The policy of the setting `tryPolicyFile` judges every execution, without effect. Returns which calls it would have refused, permitted or required approval for, by rule, agent and intent, among at most the newest 100,000 executions of the period; `since` is the time of the first. Limits count from that one.',
     credential: 'admin',
     errors: ['NOT_FOUND'],
     query: policyTrialQuery,
@@ -86,12 +86,12 @@ export const policyAndPats = {
     method: 'POST',
     path: '/api/pat/issue',
     alias: '/pat/issue',
-    summary: 'Get a Policy Adherence Token for the signed policy',
+    summary: 'Get a Policy Adherence Token (PAT) for the signed policy',
     description: [
       `\`signed_policy\` is a compact JWS whose payload is the policy, a detached one (nothing between the dots), or a bare signature over the bytes of the policy in hex, base64 or base64url. Algorithms: ${jwsAlgorithmNames.join(', ')}.`,
       '`agent_public_key` is a public key as PEM, as base64 of PEM or DER, or as a JWK in JSON: RSA of 2048 bits or more, P-256, P-384 or Ed25519.',
-      'The first key that presents an `agent_id` keeps it; ids that differ only in case and white space are one. Where the gate lets other keys use it too, they are agents of their own, called `<agent_id>~<thumbprint>`. If a `DPoP` proof is sent, the PAT can only be used with one, and none is issued to the agent without one from then on. The gate may approve agents before their first PAT (403, `approval_pending`).',
-      '`agent_directory` is the https origin of the company behind the agent: if its `/.well-known/http-message-signatures-directory` (Web Bot Auth) lists the key, the agent is verified for that domain until the PAT ends. Policies may name domains, and operators approve them. Otherwise it is refused.',
+      'The first key that presents an `agent_id` owns it; ids that differ only in case and white space are the same. If the gate lets other keys use it too, they are separate agents, called `<agent_id>~<thumbprint>`. If you send a `DPoP` proof, every use of the PAT and every later PAT of the agent needs one. The gate may require approval of agents before their first PAT (403, `approval_pending`).',
+      '`agent_directory` is the https origin of the company behind the agent. If its `/.well-known/http-message-signatures-directory` (Web Bot Auth) lists the key, the agent is verified for that domain until the PAT ends; otherwise, the request is refused. Policies may name domains, and admins may approve them.',
     ].join('\n\n'),
     credential: 'none',
     errors: ['INVALID_SIGNATURE', 'POLICY_REJECTED', 'TOO_MANY_REQUESTS'],

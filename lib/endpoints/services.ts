@@ -48,7 +48,7 @@ export const services = {
     path: '/api/services',
     summary: 'Register a service',
     description:
-      'Names are unique, regardless of case and surrounding white space. What an admin of a namespace registers must have that `namespace`.',
+      'Names are unique, ignoring case and surrounding white space. Services registered by an admin of a namespace must have that `namespace`.',
     credential: 'admin',
     success: 201,
     body: serviceInput,
@@ -63,7 +63,7 @@ export const services = {
     path: '/api/services/{service_id}',
     summary: 'Replace a service',
     description:
-      'Replaces the whole record: what the body leaves out is removed, except the `namespace`, which stays once it is set. Takes what a read has shown.',
+      'Replaces the whole record: members that the body omits are removed, except `namespace`, which never changes once set. Accepts what GET returned.',
     credential: 'admin',
     body: serviceUpdate,
     requestHeaders: ['If-Match'],
@@ -85,7 +85,7 @@ export const services = {
     method: 'DELETE',
     path: '/api/services/{service_id}',
     summary: 'Delete a service and its intents',
-    description: 'Once this is answered, none of the intents of the service is found, listed or executed.',
+    description: "After the response, none of the service's intents can be found, listed or executed.",
     credential: 'admin',
     success: 204,
     requestHeaders: ['If-Match'],
@@ -109,7 +109,7 @@ export const services = {
     path: '/api/services/{service_id}',
     summary: 'Read a service',
     description:
-      "The service as it was registered. With an admin's token, also what is known of its credential: names, origins, who has set it and when, never a value. Any other token is ignored.",
+      'Returns the service as it was registered. For admins who may change it, also the names and origins of its credential, who set it and when, never a value. Other tokens are ignored.',
     credential: 'none',
     answer: shownService,
     headers: ['ETag'],
@@ -121,7 +121,7 @@ export const services = {
     path: '/api/services',
     summary: 'List the services',
     description:
-      'In the order of their names, whatever their case. With the token of an admin, it says what is known of their credentials.',
+      'Ordered by name, ignoring case. Admins also see the names and origins of the credentials of services that they may change.',
     credential: 'none',
     query: servicesQuery,
     answer: serviceList,
@@ -135,9 +135,9 @@ export const services = {
   'put-service-credential': {
     method: 'PUT',
     path: '/api/services/{service_id}/credential',
-    summary: 'Set the credential that calls of a service carry',
+    summary: 'Set the credential of a service',
     description:
-      'Calls of the intents of this service at `origins` carry these header fields and query parameters; calls at other origins do not. No answer shows the values. No execution that begins once this is answered carries earlier values. This is a change of the service: its `ETag` changes, and those of its intents.',
+      "Calls of the service's intents to `origins` are sent with these header fields and query parameters, calls to other origins without. No response shows the values. Executions that begin after the response use the new values. This changes the `ETag` of the service and of its intents.",
     credential: 'admin',
     body: credentialInput,
     requestHeaders: ['If-Match'],
@@ -159,7 +159,7 @@ export const services = {
     method: 'DELETE',
     path: '/api/services/{service_id}/credential',
     summary: 'Remove the credential of a service',
-    description: 'Calls no longer carry it.',
+    description: 'Calls are then sent without it.',
     credential: 'admin',
     success: 204,
     requestHeaders: ['If-Match'],
@@ -171,7 +171,7 @@ export const services = {
     path: '/api/changes',
     summary: 'Read who changed what',
     description:
-      'The log of what admins have changed, newest first; an admin of a namespace sees what belongs to it. An entry is one transaction, which took place as a whole, and holds the digest of the one before it. With `kind`, `id` or `actor`, a page looks at no more than 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
+      'The log of changes, newest first; admins of a namespace see those of its records. An entry is one atomic transaction, and contains the digest of the previous entry. With `kind`, `id` or `actor`, a page covers at most 1,000 entries, so it may be short or empty: follow `Link` until there is none.',
     credential: 'admin',
     query: changesQuery,
     answer: changePage,
@@ -188,9 +188,9 @@ export const services = {
   'get-change': {
     method: 'GET',
     path: '/api/changes/{seq}',
-    summary: 'Read one change, with what its records said before and after it',
+    summary: 'Read one change, with its records before and after',
     description:
-      'An entry of the log, and the earlier and later versions of the services and intents that it replaced or deleted, so that it can be compared and undone. Versions of more than 300 KB compressed are not kept.',
+      'Returns an entry of the log, with the earlier and later versions of the services and intents that it replaced or deleted, so that the change can be inspected and undone. Versions of more than 300 KB compressed are not kept.',
     credential: 'admin',
     answer: changeDetails,
     needs: { table: { log: ['get'], versions: ['get'] } },
@@ -205,9 +205,9 @@ export const services = {
   'get-stats': {
     method: 'GET',
     path: '/api/stats',
-    summary: 'Read how often intents were executed, and how their services did, by service, intent or agent',
+    summary: 'Read statistics of executions by service, intent or agent',
     description:
-      'Executions, refusals by their code, upstream failures and latency of each service, or with `by` of each intent or agent; an admin of a namespace sees those of the services that belong to it. Counted from the log, each execution exactly once: complete after two minutes.',
+      'Executions, refusals by code, upstream failures and latency of each service or, with `by`, of each intent or agent; admins of a namespace see those of its services. Counted from the log, each execution exactly once, complete after two minutes.',
     credential: 'admin',
     query: statsQuery,
     answer: z.union([stats, statsByIntent, statsByAgent]),

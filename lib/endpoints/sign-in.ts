@@ -18,9 +18,9 @@ import { type EndpointGroup, noExample } from './endpoint.ts';
 import { exampleBaseUrl } from './fixtures.ts';
 
 const form = 'application/x-www-form-urlencoded';
-const refusedPage = { description: 'A page that says what is wrong.', answer: z.string(), mediaType: 'text/html' };
+const refusedPage = { description: 'A page that explains the refusal.', answer: z.string(), mediaType: 'text/html' };
 const refusedToken = {
-  description: 'A refusal in the form of RFC 6749, or one of the gateway.',
+  description: 'A refusal as defined by RFC 6749, or one of API Gateway.',
   answer: z.union([tokenRefusal, errorBody]),
 };
 
@@ -29,7 +29,7 @@ export const signIn = {
     method: 'GET',
     path: '/.well-known/oauth-protected-resource/mcp/sign-in',
     summary: 'Read how to get a token for MCP',
-    description: 'RFC 9728, at the place where clients that know `/mcp/sign-in` look.',
+    description: 'RFC 9728, at the path that clients derive from `/mcp/sign-in`.',
     credential: 'none',
     answer: protectedResource,
     constant: describeResource,
@@ -40,8 +40,9 @@ export const signIn = {
     method: 'GET',
     path: '/.well-known/oauth-authorization-server/oauth',
     further: [{ path: '/.well-known/oauth-authorization-server' }],
-    summary: 'Read what sign-in supports',
-    description: 'RFC 8414. The id of a client is the address of its description; programs on the machine of a person can register.',
+    summary: 'Read the metadata of sign-in',
+    description:
+      "RFC 8414. A `client_id` is the address of a client metadata document; programs on a person's machine can register instead.",
     credential: 'none',
     answer: authorizationServer,
     constant: describeAuthorizationServer,
@@ -53,12 +54,12 @@ export const signIn = {
     path: '/oauth/authorize',
     summary: 'Sign in, and read the policy',
     description:
-      "For browsers. Leads to the sign-in page of the user pool, then shows the policy. Refusals are shown as a page, until it is known that the redirect URI is the client's own.",
+      "For browsers. Redirects to the sign-in page of the user pool, then shows the policy. Errors are shown as a page until the redirect URI is known to be the client's own.",
     credential: 'none',
     query: authorizationParameters,
     answer: z.string(),
     mediaType: 'text/html',
-    others: { 302: { description: 'To the sign-in page, or back to the client with a code or an error.' }, 400: refusedPage },
+    others: { 302: { description: 'Redirects to the sign-in page, or to the client with a code or an error.' }, 400: refusedPage },
     needs: {
       table: { session: ['get', 'update', 'delete'], consent: ['get'], signInCode: ['put'] },
       egress: 'documents',
@@ -70,8 +71,8 @@ export const signIn = {
   'finish-sign-in': {
     method: 'GET',
     path: '/oauth/signed-in',
-    summary: 'Come back from the sign-in page of the user pool',
-    description: 'For browsers, on their way back from the user pool to the page with the policy.',
+    summary: 'Return from the sign-in page of the user pool',
+    description: 'For browsers, which the user pool redirects here, and which are redirected to the page with the policy.',
     credential: 'none',
     success: 302,
     others: { 400: refusedPage },
@@ -82,13 +83,13 @@ export const signIn = {
     method: 'POST',
     path: '/oauth/accept',
     summary: 'Accept the policy for a program',
-    description: 'The form of the page with the policy. The answer leads on to the client, with a code that is valid for a minute.',
+    description: 'Takes the form of the page with the policy. The response leads to the client, with a code that is valid for a minute.',
     credential: 'none',
     body: acceptForm,
     bodyType: form,
     answer: z.string(),
     mediaType: 'text/html',
-    others: { 303: { description: 'The policy has changed: to the page that shows it.' }, 400: refusedPage, 403: refusedPage },
+    others: { 303: { description: 'The policy has changed; redirects to the page that shows it.' }, 400: refusedPage, 403: refusedPage },
     needs: {
       table: { session: ['get', 'update', 'delete'], consent: ['put'], signInCode: ['put'] },
       egress: 'documents',
@@ -101,9 +102,9 @@ export const signIn = {
     method: 'POST',
     path: '/oauth/token',
     further: [{ path: '/oauth/revoke' }],
-    summary: 'Exchange a code, or renew',
+    summary: 'Exchange a code, renew or revoke',
     description:
-      'Takes a code once, and each refresh token once: one that is used again ends its family. The access token is a PAT. At `/oauth/revoke`, ends what a refresh token stands for (RFC 7009).',
+      'Accepts a code once, and each refresh token once; reuse revokes the family of the token. The access token is a PAT. `/oauth/revoke` revokes a refresh token (RFC 7009).',
     credential: 'none',
     body: z.union([tokenForm, refreshForm, revocationForm]),
     bodyType: form,
@@ -130,9 +131,9 @@ export const signIn = {
   'register-client': {
     method: 'POST',
     path: '/oauth/register',
-    summary: 'Register a program on the machine of a person',
+    summary: "Register a program on a person's machine",
     description:
-      'RFC 7591, for programs whose redirect URIs are http on 127.0.0.1, [::1] or localhost. Nothing is kept: the `client_id` says what was registered.',
+      'RFC 7591, for programs whose redirect URIs are http on 127.0.0.1, [::1] or localhost. Nothing is stored: the `client_id` contains the registered data.',
     credential: 'none',
     success: 201,
     body: registrationRequest,

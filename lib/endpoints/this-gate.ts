@@ -13,9 +13,9 @@ export const aboutThisGate = {
   'get-own-description': {
     method: 'GET',
     path: '/agents.json',
-    summary: 'Read what this gate publishes for agents',
+    summary: 'Read the description of this gate',
     description:
-      'Where agents begin: the gate in the form of a service description, with the intents of all services in the order of `intent_uid`, but for deprecated ones. If there are more than fit on a page, `Link` leads to the next one.',
+      'The starting point for agents: the gate as a service description, with the intents of all services ordered by `intent_uid`, except for deprecated ones. If there are more than fit on a page, `Link` leads to the next page.',
     credential: 'none',
     runs: ['search-intents'],
     query: descriptionQuery,
@@ -51,7 +51,7 @@ export const aboutThisGate = {
     path: '/docs',
     summary: 'Read about the API',
     description:
-      'The policy in plain words, the errors, and links to all documents. A browser goes on to this reference in the console, to read and to try.',
+      'The policy in plain words, the errors, and links to all documents. Browsers are sent on to this reference in the console, where requests can be tried.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/html',
@@ -64,7 +64,7 @@ export const aboutThisGate = {
     path: '/docs/{asset}',
     summary: 'Get a file that the console loads',
     description:
-      'The name of a file changes with its content, so it may be cached indefinitely. `policy.schema.json` is the JSON schema of policy files, for editors; it keeps its name.',
+      'The name of a file changes with its content, so it may be cached indefinitely. `policy.schema.json`, the JSON schema of policy files for editors, keeps its name.',
     credential: 'none',
     answer: z.string(),
     mediaType: '*/*',
@@ -75,7 +75,7 @@ export const aboutThisGate = {
     method: 'GET',
     path: '/',
     summary: 'Go to the console, or for programs to the OpenAPI document',
-    description: 'Whoever accepts `text/html` is led to `/console`, anybody else to `/openapi.json`.',
+    description: 'Redirects clients that accept `text/html` to `/console`, others to `/openapi.json`.',
     credential: 'none',
     success: 302,
     needs: {},
@@ -85,9 +85,9 @@ export const aboutThisGate = {
   'get-console': {
     method: 'GET',
     path: '/console',
-    summary: 'Find and run intents, and administer them, in a browser',
+    summary: 'Open the console',
     description:
-      'The catalogue of intents, with a form for each, this reference, and for admins the console. It loads nothing from other hosts; what it shows it reads from the other endpoints.',
+      'A page with the catalogue of intents, a form to run each, this reference, and forms for admins. It reads data from the other endpoints and loads nothing from other hosts.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/html',
@@ -99,8 +99,9 @@ export const aboutThisGate = {
     method: 'GET',
     path: '/.well-known/api-catalog',
     further: [{ path: '/llms.txt' }],
-    summary: 'Read where everything is that agents need',
-    description: 'For programs a link set (RFC 9727, RFC 9264), and at `/llms.txt` the same in words, for models.',
+    summary: 'Read the API catalogue',
+    description:
+      'Links to everything that agents need: for programs a link set (RFC 9727, RFC 9264), for models the same in words at `/llms.txt`.',
     credential: 'none',
     answer: z.looseObject({ linkset: z.array(z.looseObject({ anchor: z.url() })) }),
     mediaType: 'application/linkset+json',
@@ -115,7 +116,7 @@ export const aboutThisGate = {
     method: 'GET',
     path: '/.well-known/jwks.json',
     summary: 'Read the public keys that verify PATs',
-    description: 'A key is published before it signs. A copy may be kept for five minutes.',
+    description: 'Keys are published before they sign. The response may be cached for five minutes.',
     credential: 'none',
     answer: keySet,
     headers: ['ETag'],
@@ -141,7 +142,7 @@ export const aboutThisGate = {
     path: directoryPath,
     summary: 'Read the public keys that verify the calls of this gate',
     description:
-      'For upstreams: the directory of Web Bot Auth, signed with each of its keys. The first key signs; the next one is published thirty days before it does, and the last one for thirty days after. A copy may be kept for five minutes.',
+      'For upstreams: the Web Bot Auth directory, signed with each of its keys. The first key signs; its successor is listed from thirty days before it signs, its predecessor for thirty days after. The response may be cached for five minutes.',
     credential: 'none',
     answer: callKeySet,
     mediaType: directoryMediaType,
@@ -169,7 +170,7 @@ export const aboutThisGate = {
     further: [{ path: '/log/key' }, { path: '/log/jwks.json' }, { path: '/log/tile/{tile+}' }],
     summary: 'Read the log of receipts',
     description:
-      'The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry holds the id of an execution and the SHA-256 digest of its receipt.',
+      'The newest checkpoint of a log in C2SP `tlog-tiles` format, as a signed note. `/log/key` has its verifier key, `/log/jwks.json` the key that certifies receipts, and `/log/tile/` its tiles. An entry contains the id of an execution and the SHA-256 digest of its receipt.',
     credential: 'none',
     answer: z.string(),
     mediaType: 'text/plain',
@@ -180,8 +181,8 @@ export const aboutThisGate = {
   'get-health': {
     method: 'GET',
     path: '/health',
-    summary: 'Whether the gate is up',
-    description: 'Does not depend on the parts behind the API.',
+    summary: 'Check that the API is up',
+    description: 'Does not check the functions behind the API.',
     credential: 'none',
     answer: health,
     constant: () => isUp,

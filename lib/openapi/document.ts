@@ -30,15 +30,15 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
   const pathParameters: Record<PathVariable, Omit<ApiParameter, 'in' | 'required'>> = {
     intent_uid: {
       name: 'intent_uid',
-      description: 'the uid of the intent, which is its `intent_id` too',
+      description: 'the uid of the intent, which is also its `intent_id`',
       schema: schemas.refer(intentUid, 'input'),
     },
     service_id: {
       name: 'service_id',
-      description: 'the id from the answer to the registration of the service',
+      description: 'the id that was returned when the service was registered',
       schema: { type: 'string' },
     },
-    agent_id: { name: 'agent_id', description: "the agent's name for itself", schema: { type: 'string', minLength: 1, maxLength: 256 } },
+    agent_id: { name: 'agent_id', description: "the agent's id", schema: { type: 'string', minLength: 1, maxLength: 256 } },
     domain: { name: 'domain', description: 'the domain of an agent directory, in lower case', schema: { type: 'string', maxLength: 260 } },
     id: { name: 'id', description: 'the `Execution-Id` of the call', schema: { type: 'string' } },
     seq: { name: 'seq', description: 'the number of the entry', schema: { type: 'string', pattern: '^[1-9][0-9]{0,11}$' } },
@@ -103,7 +103,7 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
       }),
       responses: {
         [success]: describeAnswer(endpoint, example),
-        ...(isConditional && { 304: { description: 'The copy that you have is still current.' } }),
+        ...(isConditional && { 304: { description: 'Your copy is still current.' } }),
         ...errors.of(endpoint),
         ...Object.fromEntries(Object.entries(otherAnswers ?? {}).map(([status, other]) => [status, describeOther(other)])),
       },
@@ -123,9 +123,9 @@ export function toOpenApi({ protocol, aliases, policy, signIn = true }: Document
       version,
       summary: thisGate.description,
       description: [
-        'An agent finds an intent, signs the usage policy with a key of its own, gets a Policy Adherence Token (PAT) in return, and executes the intent with it.',
-        `Every answer that is not 2xx is an \`Error\`: \`code\` says what kind it is, \`message\` what to do next, and \`details.issues\` names every place that is wrong.`,
-        'Bodies are JSON (RFC 8259) that can be read in one way only: no two members of one name in one object, none called `__proto__`, at most 32 levels, numbers within the range of double precision, no lone surrogates. What cannot be said in a schema is refused with 400, too: invisible characters in a text, and rules between several members.',
+        'An agent finds an intent, signs the usage policy with its own key, gets a Policy Adherence Token (PAT) in return, and executes the intent with it.',
+        `Every response outside 2xx is an \`Error\`: \`code\` identifies the kind of error, \`message\` says what to do next, and \`details.issues\` lists every invalid place.`,
+        'Bodies are unambiguous JSON (RFC 8259): no duplicate members, no member `__proto__`, at most 32 levels, numbers within the range of double precision, no lone surrogates. Rules that a schema cannot express are also enforced with 400: no invisible characters in strings, and rules between members.',
       ].join('\n\n'),
     },
     servers: [{ url: exampleBaseUrl }],
