@@ -7,7 +7,7 @@ import { readOptions, readPairs } from '../bin/options.ts';
 import { describeChanges, describeSettings, readSettings } from '../lib/settings.ts';
 import { readUsage, usualUsage } from './cost/assumptions.ts';
 import { type Deployment, readDeployment } from './cost/deployment.ts';
-import { costOf, pricedSettings, renderCost, renderPage } from './cost/render.ts';
+import { costOf, renderCost, renderPage } from './cost/render.ts';
 
 const values = readOptions(
   {
@@ -26,10 +26,7 @@ async function readTemplate(context: Record<string, unknown>): Promise<Deploymen
 
 /** Writes docs/cost.md for the default settings, ignoring the stages in this checkout. */
 async function writePage(): Promise<void> {
-  const noStages = { stages: {} };
-  const others: Deployment[] = [];
-  for (const { settings } of pricedSettings) others.push(await readTemplate({ ...noStages, ...settings }));
-  writeFileSync('docs/cost.md', renderPage(await readTemplate(noStages), others));
+  writeFileSync('docs/cost.md', renderPage(await readTemplate({ stages: {} })));
 }
 
 async function show(): Promise<void> {

@@ -11,12 +11,6 @@ const seconds = minutes * 60;
 /** X-Ray records the first request per second, and this share of the others. */
 const tracedShare = 0.05;
 
-/** The maximum cost of traces per month, and per million requests. */
-export const mostForTraces = {
-  base: cost(xray.prices.trace, seconds),
-  perMillion: cost(xray.prices.trace, tracedShare * 1_000_000),
-};
-
 /** Bytes that CloudWatch Logs adds to each line. */
 const logLineOverhead = 26;
 

@@ -1,21 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { readUsage, usualUsage } from '../../../tools/cost/assumptions.ts';
 import { readDeployment } from '../../../tools/cost/deployment.ts';
 import { estimate } from '../../../tools/cost/estimate.ts';
-import { costOf, pricedSettings, renderCost, renderPage } from '../../../tools/cost/render.ts';
+import { costOf, renderCost, renderPage } from '../../../tools/cost/render.ts';
 import { synthesize } from '../../lib/synthesize.ts';
 
 /** Whatever this checkout deploys. */
 const deploymentOf = (settings: Record<string, unknown> = {}) => readDeployment(synthesize({ stages: {}, ...settings }).template.Resources);
 
 const standard = deploymentOf();
-const others = pricedSettings.map(({ settings }) => deploymentOf(settings));
 
 test('docs/cost.md is that of the default settings: npm run cost -- --write', () => {
-  expect(readFileSync('docs/cost.md', 'utf8')).toBe(renderPage(standard, others));
+  expect(readFileSync('docs/cost.md', 'utf8')).toBe(renderPage(standard));
 });
 
 describe('a deployment', () => {
@@ -122,25 +120,6 @@ describe('the estimate', () => {
     expect(many - few).toBeGreaterThan(1.8);
     expect(many - few).toBeLessThan(1.9);
   });
-});
-
-test("API Gateway's line is as long as is assumed", () => {
-  const values: Record<string, string> = {
-    requestId: randomUUID(),
-    extendedRequestId: 'AbCdEfGhIjKlMno=',
-    requestTimeEpoch: String(Date.now()),
-    'identity.sourceIp': '203.0.113.117',
-    httpMethod: 'POST',
-    resourcePath: '/api/intents/execute',
-    status: '200',
-    responseLength: '1234',
-    responseLatency: '321',
-    integrationLatency: '315',
-    'error.responseType': '-',
-  };
-  const { Format } = synthesize({ stages: {} }).only('AWS::ApiGateway::Stage').Properties.AccessLogSetting;
-  const line = String(Format).replace(/\$context\.([\w.]+)/g, (_, name) => values[name] ?? '');
-  expect(Buffer.byteLength(line) / usualUsage.accessLogBytes).toBeCloseTo(1, 1);
 });
 
 describe('npm run cost', () => {
