@@ -26,7 +26,7 @@ export const createAction = ({ clients, signIns, findPolicy }: Deps): Action =>
     const { policy: shown, form_token, decision, ...authRequest } = request.form(acceptForm);
     const session = await findSession(request, signIns, nowMs);
     if (!session || !isFormToken(form_token, formToken(session.secret, [authRequest, shown]))) {
-      throw new OAuthError('access_denied', 'This form does not belong to a page that was shown to you, or your session has ended.', {
+      throw new OAuthError('access_denied', 'This form did not come from a page that you were shown, or your session has ended.', {
         status: 403,
       });
     }

@@ -38,7 +38,7 @@ export const createAction = ({ clients, signIns, userPool, findPolicy, lifetimes
     const checked = checkAuthorizationRequest(authRequest, baseUrl);
     if (!session || !client) {
       if (authRequest.prompt !== 'none') return beginSignIn(userPool, request, authRequest);
-      throw new OAuthError('login_required', 'The person has to sign in. Ask again without prompt=none.');
+      throw new OAuthError('login_required', 'The person has to sign in. Send the request again without prompt=none.');
     }
     const { secret, person } = session;
     const { policy, reference } = findPolicy(baseUrl);

@@ -26,7 +26,7 @@ export const createAction = ({ signIns, userPool, signInSeconds }: Deps): Action
     const { baseUrl } = request;
     const { code, state } = request.query(callbackQuery);
     const { attempt, authRequest } = readAttempt(request, state);
-    if (code === undefined) throw new OAuthError('access_denied', 'The user pool has not signed you in.');
+    if (code === undefined) throw new OAuthError('access_denied', 'The sign-in service did not sign you in.');
     const person = await userPool.finish(code, attempt, baseUrl);
     const secret = await signIns.startSession(person, Date.now(), signInSeconds);
     return {

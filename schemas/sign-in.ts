@@ -44,12 +44,12 @@ export const tokenResponse = z
     refresh_token: z.string(),
     scope: z.string(),
   })
-  .meta({ id: 'TokenResponse', description: 'A PAT, and what gets the next one, as clients of OAuth expect them.' });
+  .meta({ id: 'TokenResponse', description: 'A PAT and the refresh token for the next one, in the form that OAuth clients expect.' });
 
 /** A refusal of the token endpoint (RFC 6749 section 5.2). */
 export const tokenRefusal = z
   .strictObject({ error: z.string(), error_description: z.string() })
-  .meta({ id: 'TokenRefusal', description: 'A refusal, as clients of OAuth expect it.' });
+  .meta({ id: 'TokenRefusal', description: 'A refusal, in the form that OAuth clients expect.' });
 
 const text = (maximum: number) => z.string().max(maximum);
 
@@ -82,7 +82,7 @@ export const tokenForm = z.object({
   code: text(200),
   client_id: text(maxClientIdLength),
   redirect_uri: text(2_048),
-  code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits, and - . _ ~'),
+  code_verifier: z.string().regex(/^[A-Za-z0-9._~-]{43,128}$/, 'must be 43 to 128 letters, digits or any of - . _ ~'),
   resource: text(2_048).describe('as in the authorization request'),
 });
 

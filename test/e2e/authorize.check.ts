@@ -118,8 +118,8 @@ describe('the page with the policy', () => {
     for (const part of [
       'Let Test host act for you?',
       `Vouched for by ${new URL(clientHost.origin).host}`,
-      'Answer goes to host.example',
-      'You are user',
+      'Sends you back to host.example',
+      'Signed in as user',
       'You may execute every intent, at most 60 times a minute.',
       'You must not execute the intent world.example:export-countries:v1, whatever else is permitted.',
       'For 12 hours.',
@@ -138,8 +138,8 @@ describe('the page with the policy', () => {
     const named = (client_name: string) => open(browser, { client_id: clientHost.publish([redirectUri], { client_name }) });
     const page = await named('<b onclick=x>"Acme"</b>');
     expect(page.text).toContain('Let &lt;b onclick=x&gt;&quot;Acme&quot;&lt;/b&gt; act for you?');
-    expectRefused(await named('Ac\u202eme'), /must have client_id and redirect_uris, a short client_name/);
-    expectRefused(await named('x'.repeat(101)), /a short client_name/);
+    expectRefused(await named('Ac\u202eme'), /If given, client_name must have at most 100 characters/);
+    expectRefused(await named('x'.repeat(101)), /If given, client_name must/);
   });
 
   test('leads back with a code if the person accepts, and without if not', async () => {
@@ -160,7 +160,7 @@ describe('the page with the policy', () => {
 describe('clients', () => {
   const invalid = 'https://host.example';
   test.each<[string, string, RegExp]>([
-    ['no address', 'some-client', /^The client_id must be intent-gate-public, one that \/oauth\/register returned, or the https address/],
+    ['no address', 'some-client', /^The client_id must be intent-gate-public, one that \/oauth\/register returned, or the https URL/],
     ['an address without a path', `${invalid}/`, /^The client_id must be/],
     ['an address with a fragment', `${invalid}/client.json#a`, /^The client_id must be/],
     ['an address with user information', 'https://user@host.example/client.json', /^The client_id must be/],
@@ -173,11 +173,7 @@ describe('clients', () => {
     ['a document that is not there', `${clientHost.origin}/none.json`, /cannot be read/],
     ['a document that is too large', clientHost.publish([redirectUri], { padding: 'x'.repeat(11_000) }), /at most 10 KiB/],
     ['a page', clientHost.publish([redirectUri], {}, { headers: { 'Content-Type': 'text/html' } }), /cannot be read/],
-    [
-      'a document with another client_id',
-      clientHost.publish([redirectUri], { client_id: clientId }),
-      /must be the address of that document/,
-    ],
+    ['a document with another client_id', clientHost.publish([redirectUri], { client_id: clientId }), /must be the URL of that document/],
     ['a document without redirect URIs', clientHost.publish([]), /must have client_id and redirect_uris/],
     ['a client of another flow', clientHost.publish([redirectUri], { grant_types: ['client_credentials'] }), /authorization_code/],
   ])('%s', async (_, client_id, problem) => {
@@ -357,8 +353,8 @@ describe('who has not signed in', () => {
   test('is refused if the user pool does not know the code', async () => {
     const stranger = openBrowser();
     const state = new URL((await stranger.request(addressOf())).next ?? '').searchParams.get('state');
-    expectRefused(await stranger.request(`${base}/oauth/signed-in?code=made-up&state=${state}`), /did not confirm the sign-in/);
-    expectRefused(await stranger.request(`${base}/oauth/signed-in?error=access_denied&state=${state}`), /has not signed you in/);
+    expectRefused(await stranger.request(`${base}/oauth/signed-in?code=made-up&state=${state}`), /did not confirm your sign-in/);
+    expectRefused(await stranger.request(`${base}/oauth/signed-in?error=access_denied&state=${state}`), /did not sign you in/);
   });
 
   test('cannot have a program renewed in silence', async () => {
@@ -405,7 +401,7 @@ describe('the form', () => {
     for (const [name, value] of Object.entries(changes)) form.set(name, value);
     return form;
   };
-  const forged = /^This form does not belong to a page that was shown to you/;
+  const forged = /^This form did not come from a page that you were shown/;
 
   test('does not count without the session, or in the session of somebody else', async () => {
     const form = await formWith({});
@@ -501,7 +497,7 @@ describe('over https, in one process', () => {
 
   test.each([
     [0, { status: 302, headers: { Location: expect.stringMatching(/^https:\/\/host\.example\/callback\?code=[\w-]{43}&/) } }],
-    [12, { status: 400, body: expect.stringContaining('The person has to sign in. Ask again without prompt=none.') }],
+    [12, { status: 400, body: expect.stringContaining('The person has to sign in. Send the request again without prompt=none.') }],
   ])('what has been accepted is renewed in silence while the session lasts: after %i hours', async (hours, answered) => {
     const [client_id, redirect_uri] = ['https://host.example/client.json', 'https://host.example/callback'];
     const person = { subject: '1', userName: 'user' };

@@ -219,7 +219,7 @@ describe('refresh tokens', () => {
     const next = (await renew(one.refresh_token)).body.refresh_token;
     const again = await renew(one.refresh_token);
     expect(refusalOf(again)).toEqual(refused);
-    expect(again.body.error_description).toMatch(/^The refresh token is not known, has been used or revoked/);
+    expect(again.body.error_description).toMatch(/^The refresh token is unknown, used, revoked or expired/);
     expect(refusalOf(await renew(next))).toEqual(refused);
     expect((await renew(other.refresh_token)).status).toBe(200);
   });

@@ -55,7 +55,7 @@ test.each([undefined, null, 'x'.repeat(61), 'Ac\u202eme', 'Claude\u201d, verifie
 );
 
 describe('refuses', () => {
-  const public_ = /^Only programs on the machine of the person can register here/;
+  const public_ = /^Only programs on the person's own computer can register here/;
   const shape = /^The registration must have 1 to 5 redirect_uris/;
   test.each<[string, unknown, string, RegExp]>([
     ['a public redirect', { redirect_uris: ['https://host.example/callback'] }, 'invalid_redirect_uri', public_],

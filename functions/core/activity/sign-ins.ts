@@ -79,7 +79,7 @@ export function openSignIns(table: Pick<Table, 'get' | 'put' | 'update' | 'delet
         // a retry after a lost response recognises its own write
         when: [['any', ['absent', 'expires_at'], ['<=', 'expires_at', now], ['=', 'reading_by', by]]],
       });
-      if (!isFree) throw unavailable('Another client is being looked up for you. Try again after Retry-After.', undefined, readingSeconds);
+      if (!isFree) throw unavailable('Another program is being checked for you. Try again in a few seconds.', undefined, readingSeconds);
       try {
         return await work();
       } finally {

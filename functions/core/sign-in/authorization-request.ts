@@ -26,7 +26,7 @@ const challenge = /^[A-Za-z0-9_-]{43}$/;
 /** @throws OAuthError if the redirect_uri is not the client's; the error must not be redirected to it */
 export function requireRedirectUri({ redirectUris }: Client, { redirect_uri }: AuthorizationRequest): void {
   if (redirectUris.some((registered) => matchesRedirectUri(registered, redirect_uri))) return;
-  throw new OAuthError('invalid_request', 'The redirect_uri must be one of those that the client has registered, character by character.');
+  throw new OAuthError('invalid_request', 'The redirect_uri must be one of those that the client has registered, and match it exactly.');
 }
 
 /** @throws OAuthError */
@@ -40,7 +40,7 @@ export function checkAuthorizationRequest(authRequest: AuthorizationRequest, bas
     throw new OAuthError('invalid_target', `The resource (RFC 8707) must be ${resourcesOf(baseUrl).join(' or ')}.`);
   }
   if (prompt !== undefined && prompt !== 'none' && prompt !== 'consent') {
-    throw new OAuthError('invalid_request', 'The prompt must be none or consent, or be left out.');
+    throw new OAuthError('invalid_request', 'If given, prompt must be none or consent.');
   }
   return { clientId: authRequest.client_id, redirectUri: authRequest.redirect_uri, codeChallenge: code_challenge, resource };
 }
@@ -57,7 +57,8 @@ export async function grantSilently(
 ): Promise<string> {
   // any program on the machine may listen on loopback, so a person has to confirm (RFC 8252 section 8.6)
   const maySkip = !isLoopback(grant.redirectUri) && (await signIns.hasConsented(grant, nowMs));
-  if (!maySkip) throw new OAuthError('consent_required', 'The person has to accept the policy. Ask again without prompt=none.');
+  if (!maySkip)
+    throw new OAuthError('consent_required', 'The person has to accept the policy. Send the request again without prompt=none.');
   return signIns.keepGrant(grant, nowMs);
 }
 

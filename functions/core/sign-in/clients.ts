@@ -51,7 +51,7 @@ const refuse = (message: string) => new OAuthError('invalid_client', message);
 
 const wrongId = () =>
   refuse(
-    `The client_id must be ${sharedClientId}, one that /oauth/register returned, or the https address of a client metadata document in its usual spelling, with a path.`,
+    `The client_id must be ${sharedClientId}, one that /oauth/register returned, or the https URL of a client metadata document, normalized and with a path.`,
   );
 
 /** Requires the canonical spelling of an address. The egress rules allow http only on loopback, in the local stack. */
@@ -65,24 +65,24 @@ function readClientId(clientId: string): URL {
 
 /** @param redirectUris - of the shared client */
 export function openClients(redirectUris: readonly string[], readDocument: ReadDocument, now: () => number = Date.now) {
-  const sharedClient: Client = { clientId: sharedClientId, name: 'a program without a description', redirectUris };
+  const sharedClient: Client = { clientId: sharedClientId, name: 'an unidentified program', redirectUris };
   const cache = new QuickLRU<string, { client: Client; untilMs: number }>({ maxSize: maxCached });
 
   async function read(clientId: string, baseUrl: string): Promise<Client> {
     const url = readClientId(clientId);
     const document = await readDocument(url, baseUrl).catch(() => {
       throw refuse(
-        'The client metadata document cannot be read: it must be JSON of at most 10 KiB at a public https address, without redirects.',
+        'The client metadata document cannot be read. It must be JSON of at most 10 KiB, served from a public https URL without a redirect.',
       );
     });
     const result = documentSchema.safeParse(document);
     if (!result.success) {
       throw refuse(
-        'The client metadata document must have client_id and redirect_uris, a short client_name if any, and describe a client that can do without a secret: none among its token_endpoint_auth_methods_supported or as its token_endpoint_auth_method, authorization_code, code.',
+        'The client metadata document must have client_id and redirect_uris. If given, client_name must have at most 100 characters, grant_types must include authorization_code, and response_types must include code. The client must work without a secret: token_endpoint_auth_method must be none, or token_endpoint_auth_methods_supported must include none.',
       );
     }
     const { client_id, client_name = url.host, redirect_uris } = result.data;
-    if (client_id !== clientId) throw refuse('The client_id in the client metadata document must be the address of that document.');
+    if (client_id !== clientId) throw refuse('The client_id in the client metadata document must be the URL of that document.');
     return { clientId, name: client_name, host: url.host, redirectUris: redirect_uris.filter(isRedirectUri) };
   }
 

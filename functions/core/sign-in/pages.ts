@@ -84,7 +84,7 @@ export const showErrors = (action: Action): Action =>
     page(
       'This sign-in cannot continue',
       `<p>${escapeHtml(message)}</p>
-<p>Close this page, and begin again in the program that you came from. Nothing has been accepted.</p>`,
+<p>You have not accepted anything. Close this page, and start again in the program that sent you here.</p>`,
       { status, headers },
     ),
   );
@@ -96,9 +96,13 @@ export const redirect = (address: string, headers: Record<string, string> = {}):
 
 /** Returns the person to the program through a page: browsers apply `form-action` to redirects after a form, so a redirect would be blocked. */
 export const continuePage = (client: Client, address: string): ApiResponse =>
-  page('Back to the program', `<p>If this page stays, <a href="${escapeHtml(address)}">continue to ${escapeHtml(client.name)}</a>.</p>`, {
-    headers: { Refresh: `0;url=${address}` },
-  });
+  page(
+    'Returning to the program',
+    `<p>If nothing happens, <a href="${escapeHtml(address)}">continue to ${escapeHtml(client.name)}</a>.</p>`,
+    {
+      headers: { Refresh: `0;url=${address}` },
+    },
+  );
 
 export interface Consent {
   client: Client;
@@ -147,19 +151,19 @@ export function consentPage({
     `${facts([
       ['Program', client.name],
       ['Vouched for by', client.host ?? 'nobody'],
-      ['Answer goes to', isLocal ? `a program on this computer (${target.host})` : target.host],
-      ['You are', person.userName],
+      ['Sends you back to', isLocal ? `a program on this computer (${target.host})` : target.host],
+      ['Signed in as', person.userName],
       ['Gate', new URL(baseUrl).host],
     ])}
-<p>The name is what the program calls itself. Go on only if you have just asked it to connect.</p>
+<p>The program chose its name itself. Continue only if you have just asked it to connect.</p>
 <h2>The policy</h2>
-<p>If you accept, the program may find and run operations of the services behind this gate in your name, within this policy. “You” in it is whoever acts under it:</p>
+<p>If you accept, the program may find and run operations of the services behind this gate on your behalf, within this policy. In the policy, “you” means whoever acts under it:</p>
 <ul>
 ${listPolicy(policy, baseUrl)}
 </ul>
-<p>Where the policy asks for a signature, accepting it here takes its place. The <a href="${escapeHtml(baseUrl)}/api/policy">policy itself</a> is for machines.</p>
+<p>Where the policy asks for a signature, accepting it here counts as one. There is also a <a href="${escapeHtml(baseUrl)}/api/policy">machine-readable version</a>.</p>
 <h2>For how long</h2>
-<p>For ${inWords(signInSeconds)}. The program gets a pass for ${inWords(patLifeSeconds)} at a time, and may renew it without asking you. All of this ends immediately if the policy changes, or if the operators of this gate block the program; and with the pass in use, if you disconnect the program there.</p>
+<p>For ${inWords(signInSeconds)}. The program gets a pass for ${inWords(patLifeSeconds)} at a time, and may renew it without asking you. Access ends immediately if the policy changes or the operators of this gate block the program. If you disconnect this gate in the program, access ends when the current pass expires.</p>
 <form method="post" action="${escapeHtml(baseUrl)}/oauth/accept">
 ${hidden({ ...authRequest, policy: policyReference, form_token: formToken })}
 <button type="submit" name="decision" value="accept">Accept</button>

@@ -42,7 +42,7 @@ export function register(request: unknown): { clientId: string; registration: Re
   if (!registration.redirectUris.every(isOnMachine)) {
     throw new OAuthError(
       'invalid_redirect_uri',
-      'Only programs on the machine of the person can register here: each redirect URI must be http on 127.0.0.1, [::1] or localhost. Other programs need a client metadata document, whose https address is their client_id.',
+      "Only programs on the person's own computer can register here: each redirect URI must be an http URL on 127.0.0.1, [::1] or localhost. Other programs need a client metadata document; its https URL is their client_id.",
     );
   }
   const clientId = encode(registration);

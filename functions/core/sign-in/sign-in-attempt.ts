@@ -27,7 +27,7 @@ export function beginSignIn(
 ): ApiResponse {
   const attempt = userPool.begin();
   const remembered = new URLSearchParams([...toQuery(authRequest), ['attempt', attempt.state], ['verifier', attempt.verifier]]).toString();
-  if (remembered.length > maxCookieLength) throw new OAuthError('invalid_request', 'The request is too long. Shorten state and addresses.');
+  if (remembered.length > maxCookieLength) throw new OAuthError('invalid_request', 'The request is too long. Shorten state and the URLs.');
   return redirect(userPool.signInAddress(attempt, request.baseUrl), writeCookie(request, remembered, attemptSeconds));
 }
 
@@ -39,7 +39,10 @@ export function beginSignIn(
 export function readAttempt(request: ApiRequest, state: string | undefined): { attempt: SignInAttempt; authRequest: AuthorizationRequest } {
   const remembered = rememberedSchema.safeParse(Object.fromEntries(new URLSearchParams(readCookie(request))));
   if (!remembered.success || remembered.data.attempt !== state) {
-    throw new OAuthError('access_denied', 'This sign-in was started in another browser, too long ago, or again in another window.');
+    throw new OAuthError(
+      'access_denied',
+      'This sign-in was started in another browser, has expired, or was started again in another window.',
+    );
   }
   const { attempt, verifier, ...authRequest } = remembered.data;
   return { attempt: { state: attempt, verifier }, authRequest };

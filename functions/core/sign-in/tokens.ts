@@ -134,25 +134,25 @@ function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, 
 const accessTokenWorksOn = () =>
   new OAuthError(
     'unsupported_token_type',
-    'An access token cannot be revoked here: it works until it expires. Send the refresh token, which ends the renewal.',
+    'Access tokens cannot be revoked here; they work until they expire. Send the refresh token, so that the access is not renewed.',
   );
 
-const wrongResource = () => new OAuthError('invalid_target', 'The resource must be the one of the authorization request.');
+const wrongResource = () => new OAuthError('invalid_target', 'The resource must be the one in the authorization request.');
 
 const policyChanged = () =>
-  new OAuthError('invalid_grant', 'The policy has changed since it was accepted. Ask the person again at /oauth/authorize.');
+  new OAuthError('invalid_grant', 'The policy has changed since the person accepted it. Send the person to /oauth/authorize again.');
 
 const revoked = () =>
-  new OAuthError('invalid_grant', 'The operators of this gate have revoked this consent. Ask the person again at /oauth/authorize.');
+  new OAuthError('invalid_grant', 'The operators of this gate have revoked this consent. Send the person to /oauth/authorize again.');
 
 const invalidRefreshToken = () =>
   new OAuthError(
     'invalid_grant',
-    'The refresh token is not known, has been used or revoked, has expired, or was issued to another client_id. Ask the person again at /oauth/authorize.',
+    'The refresh token is unknown, used, revoked or expired, or was issued to another client_id. Send the person to /oauth/authorize again.',
   );
 
 const invalidCode = () =>
   new OAuthError(
     'invalid_grant',
-    'The code is not known, has been used, is older than a minute, or was issued to another client_id, redirect_uri or code_verifier. Ask for a new one at /oauth/authorize.',
+    'The code is unknown, used or more than a minute old, or was issued for another client_id, redirect_uri or code_verifier. Get a new one at /oauth/authorize.',
   );

@@ -24,8 +24,7 @@ const timeoutMs = 5_000;
 
 const answerSchema = z.object({ access_token: z.string() });
 
-const notSignedIn = () =>
-  new OAuthError('access_denied', 'The user pool did not confirm the sign-in. Start again in the program that you came from.');
+const notSignedIn = () => new OAuthError('access_denied', 'The sign-in service did not confirm your sign-in.');
 
 const callback = (baseUrl: string): string => `${baseUrl}/oauth/signed-in`;
 
@@ -64,9 +63,9 @@ export function openUserPool({ userPool, domain, clientId }: UserPoolSettings) {
         return { status: answer.status, text: await answer.text() };
       };
       const { status, text } = await bounded(timeoutMs, exchange).catch((error) => {
-        throw unavailable('The user pool cannot be reached. Try again after Retry-After.', error);
+        throw unavailable('The sign-in service cannot be reached. Try again in a moment.', error);
       });
-      if (status >= 500) throw unavailable('The user pool does not answer. Try again after Retry-After.');
+      if (status >= 500) throw unavailable('The sign-in service is not working. Try again in a moment.');
       if (status !== 200) throw notSignedIn();
       const { sub, username } = await verify(answerSchema.parse(JSON.parse(text)).access_token);
       return { subject: sub, userName: String(username) };
