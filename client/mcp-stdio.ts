@@ -64,7 +64,7 @@ async function run(): Promise<number> {
   }
   const { isAccepting, isSure, options } = command;
   try {
-    if (isAccepting) await acceptForMcp(options, async () => isSure || confirmOnTerminal('Accept it, for every use by this agent?'));
+    if (isAccepting) await acceptForMcp(options, async () => isSure || confirmOnTerminal('Accept it for this agent?'));
     else await serveMcp(options);
     return 0;
   } catch (error) {

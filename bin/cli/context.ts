@@ -74,7 +74,7 @@ export function readHeaders(fields: readonly string[] = []): Record<string, stri
 export function readPairs(pairs: readonly string[], read: (written: string, name: string) => unknown): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const [, name, written] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
-    if (name === undefined || written === undefined) throw usageFailure('--param takes name=value.');
+    if (name === undefined || written === undefined) throw usageFailure('--param must have the form name=value.');
     return [name, read(written, name)];
   });
   return Object.fromEntries(entries);

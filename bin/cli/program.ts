@@ -34,7 +34,7 @@ export function createProgram() {
     .version(version, '--version', 'print the version')
     .option(
       '--url <address>',
-      'address of the gate; default: INTENT_GATE_URL, else the only gate you are signed in to, else the local stack started by "npm start"',
+      'address of the gate; default: INTENT_GATE_URL, else the local stack started by "npm start", else the only gate you are signed in to',
     )
     .option('--json', 'print results as JSON')
     .showHelpAfterError('(run with --help for usage)')

@@ -47,7 +47,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
 
   async function prompt(question: string, output: NodeJS.WritableStream): Promise<string> {
     if (!isInteractive)
-      throw usageFailure(`There is no terminal to prompt on: ${question.trim()} Use an option instead (run with --help for usage).`);
+      throw usageFailure(`There is no terminal for a prompt: ${question.trim()} Use an option instead (run with --help for usage).`);
     const reader = createInterface({ input: stdin, output, terminal: true });
     const stopped = new AbortController();
     reader.once('close', () => stopped.abort());
@@ -108,7 +108,7 @@ export function openTerminal(isJson: boolean, { stdin, stdout, stderr } = proces
      */
     async requireConfirmation(question: string, isSure: boolean | undefined) {
       if (isSure) return;
-      if (!isInteractive) throw usageFailure(`${question} There is no terminal to confirm on; use --yes.`);
+      if (!isInteractive) throw usageFailure(`${question} There is no terminal for a confirmation; use --yes.`);
       if (!(await confirm(question))) throw new CliFailure('failure', 'Nothing was changed.');
     },
     /** Until `end`, the first Ctrl-C only sets a flag; a second one ends the program. */

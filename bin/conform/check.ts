@@ -29,7 +29,8 @@ export type Expect = ReturnType<typeof openExpect>;
 /** Compares responses with expectations, and adds a sentence to `findings` for each difference. */
 export function openExpect(findings: string[]) {
   const codeOf = ({ body }: Exchange): string | undefined => errorShape.safeParse(body).data?.error.code;
-  const describe = (answer: Exchange): string => `${answer.request} was answered ${[answer.status, codeOf(answer) ?? []].flat().join(' ')}`;
+  const describe = (answer: Exchange): string =>
+    `${answer.request} was answered with ${[answer.status, codeOf(answer) ?? []].flat().join(' ')}`;
 
   function that(holds: boolean, finding: string): void {
     if (!holds) findings.push(finding);
@@ -50,9 +51,9 @@ export function openExpect(findings: string[]) {
   /** Expects an error response: its status or class, its code (specification section 7.2) and its format (7.1). */
   function refusal(answer: Exchange, status: number | '4xx', code: string, label = ''): void {
     const isWanted = status === '4xx' ? answer.status >= 400 && answer.status < 500 : answer.status === status;
-    if (!isWanted) findings.push(`${label}${describe(answer)}, but should be refused with ${status} ${code}`);
+    if (!isWanted) findings.push(`${label}${describe(answer)}; expected ${status} ${code}`);
     else if (readBody(answer, errorShape, label)) {
-      that(codeOf(answer) === code, `${label}${answer.request} was refused as ${codeOf(answer)}, but should be refused as ${code}`);
+      that(codeOf(answer) === code, `${label}${answer.request} was refused with ${codeOf(answer)}; expected ${code}`);
     }
   }
 
@@ -64,12 +65,12 @@ export function openExpect(findings: string[]) {
     notFound: (answer: Exchange) => refusal(answer, 404, 'NOT_FOUND'),
     /** @returns the body if it has the expected shape */
     success<T extends z.ZodType>(answer: Exchange, status: number, shape: T): z.output<T> | undefined {
-      that(answer.status === status, `${describe(answer)}, but should be answered ${status}`);
+      that(answer.status === status, `${describe(answer)}; expected ${status}`);
       return answer.status === status ? readBody(answer, shape, '') : undefined;
     },
     emptied(answer: Exchange): void {
-      if (answer.status !== 204) findings.push(`${describe(answer)}, but should be answered 204`);
-      else that(answer.text === '', `${answer.request} was answered with a body, but 204 has none`);
+      if (answer.status !== 204) findings.push(`${describe(answer)}; expected 204`);
+      else that(answer.text === '', `${answer.request} was answered with 204 and a body`);
     },
   };
 }

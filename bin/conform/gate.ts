@@ -31,7 +31,7 @@ export const intentsPath = (serviceId: string): string => `${servicePath(service
 export const makeServiceBody = () => ({
   service_name: `Conformance check ${freshId()}`,
   service_url: 'https://service.example',
-  description: 'Made by a conformance check, which removes it again.',
+  description: 'Created by a conformance check, which deletes it at the end.',
 });
 
 export const without = (body: Body, member: string): Body => Object.fromEntries(Object.entries(body).filter(([name]) => name !== member));
@@ -43,12 +43,12 @@ export const without = (body: Body, member: string): Body => Object.fromEntries(
 export function idOf({ request, status, body }: Exchange, member: 'service_id' | 'intent_id'): string {
   const id = (body as Body | undefined)?.[member];
   if (typeof id === 'string') return id;
-  throw new Unmet(`needs the ${member} of what was made, but ${request} was answered ${status} without one`);
+  throw new Unmet(`needs the ${member} of the new record, but ${request} was answered with ${status} without one`);
 }
 
 function require(answer: Exchange, status: number, purpose: string): Body {
   if (answer.status === status) return answer.body as Body;
-  throw new Unmet(`${purpose}, but ${answer.request} was answered ${answer.status}`);
+  throw new Unmet(`${purpose}, but ${answer.request} was answered with ${answer.status}`);
 }
 
 export type Gate = ReturnType<typeof openGate>;
@@ -66,7 +66,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
     const { service_id, intent_id } = (body ?? {}) as Body;
     const [id, toPath] = path === '/api/services' ? [service_id, servicePath] : [intent_id, intentPath];
     if (typeof id === 'string') made.push(toPath(id));
-    else nameless.push(`what ${request} made, whose answer contains no id`);
+    else nameless.push(`the record created by ${request}, whose response contains no id`);
     return answer;
   }
   async function asAdmin(method: string, path: string, options: ExchangeOptions = {}): Promise<Exchange> {
@@ -81,7 +81,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   const intentBody = () => ({
     intent_uid: freshUid(),
     intent_name: 'Count the words of a text',
-    description: 'Made by a conformance check, which removes it again.',
+    description: 'Created by a conformance check, which deletes it at the end.',
     input_parameters: [{ name: 'text', type: 'string', required: true, description: 'The text' }],
     output_parameters: [{ name: 'words', type: 'integer', required: true, description: 'How many words it has' }],
     endpoint: `${upstreamUrl ?? 'https://service.example'}/texts/count`,
@@ -120,7 +120,7 @@ export function openGate({ http, protocol, adminToken, upstreamUrl }: Subject) {
   const foundIntent = memoize(async () => {
     const found = await call('GET', '/api/intents/search?page_size=1');
     const first = searchShape.safeParse(found.body).data?.intents[0];
-    if (first === undefined) throw new Unmet('needs an intent, and the search finds none');
+    if (first === undefined) throw new Unmet('needs an intent, but the search finds none');
     return first;
   });
 

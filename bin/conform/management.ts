@@ -25,15 +25,15 @@ async function expectNoWrites({ call, intentBody }: Gate, expect: Expect, bearer
 }
 
 export const credentialChecks: readonly Check[] = [
-  check('admin-without-token', '5.2', 'No write is done without a token', expectNoWrites),
-  check('admin-garbage-token', '5.2', 'No write is done with something that is no admin token', (gate, expect) =>
+  check('admin-without-token', '5.2', 'Writes without a token are refused', expectNoWrites),
+  check('admin-garbage-token', '5.2', 'Writes with a token that is not an admin token are refused', (gate, expect) =>
     expectNoWrites(gate, expect, 'garbage'),
   ),
-  check('admin-pat', '5.2', 'No write is done with a PAT', async (gate, expect) => expectNoWrites(gate, expect, await gate.pat(), true)),
+  check('admin-pat', '5.2', 'Writes with a PAT are refused', async (gate, expect) => expectNoWrites(gate, expect, await gate.pat(), true)),
   check(
     'service-read-unknown',
     '4.2 (9, 10), 7.2',
-    'Reading a service that does not exist is 404, and so is listing its intents',
+    'Reading an unknown service, or listing its intents, is refused with 404',
     async (gate, expect) => {
       for (const toPath of [servicePath, intentsPath]) expect.notFound(await gate.call('GET', toPath(freshId())));
     },
@@ -43,19 +43,24 @@ export const credentialChecks: readonly Check[] = [
 const serviceMembers = ['service_name', 'service_url', 'description'] as const;
 
 export const serviceChecks = adminOnly([
-  check('service-create', '4.2 (6), 2.5', 'Registering a service answers it with its service_id', async (gate, expect) => {
+  check('service-create', '4.2 (6), 2.5', 'Registering a service returns it with its service_id', async (gate, expect) => {
     const body = makeServiceBody();
     expect.success(await gate.register(body), 201, holding(body).extend({ service_id: z.string() }));
   }),
   check('service-create-missing', '4.2 (6), 2.5', 'Registering a service without a required member is refused', async (gate, expect) => {
     for (const name of serviceMembers) expect.invalid(await gate.register(without(makeServiceBody(), name)), `without ${name}`);
   }),
-  check('service-create-duplicate', '4.2 (6), 2.5', 'Registering a second service of the same name is a conflict', async (gate, expect) => {
-    const body = makeServiceBody();
-    await gate.register(body);
-    expect.refusal(await gate.register(body), 409, 'CONFLICT');
-  }),
-  check('service-read', '4.2 (9), 2.5', 'A service is read as it was registered, its optional members too', async (gate, expect) => {
+  check(
+    'service-create-duplicate',
+    '4.2 (6), 2.5',
+    'Registering a second service with the same name is a conflict',
+    async (gate, expect) => {
+      const body = makeServiceBody();
+      await gate.register(body);
+      expect.refusal(await gate.register(body), 409, 'CONFLICT');
+    },
+  ),
+  check('service-read', '4.2 (9), 2.5', 'A service is returned as registered, including optional members', async (gate, expect) => {
     const body = {
       ...makeServiceBody(),
       policy_url: 'https://service.example/policy',
@@ -66,7 +71,7 @@ export const serviceChecks = adminOnly([
     const service_id = idOf(await gate.register(body), 'service_id');
     expect.success(await gate.call('GET', servicePath(service_id)), 200, holding({ service_id, ...body }));
   }),
-  check('service-update', '4.2 (7), 2.5', 'Updating a service answers what it is now, and so does reading it', async (gate, expect) => {
+  check('service-update', '4.2 (7), 2.5', 'Updating a service returns the new record, as does reading it', async (gate, expect) => {
     const service_id = idOf(await gate.register(), 'service_id');
     const path = servicePath(service_id);
     const body = { ...makeServiceBody(), description: 'Changed by a conformance check.' };
@@ -75,13 +80,13 @@ export const serviceChecks = adminOnly([
     expect.success(await gate.call('GET', path), 200, shape);
     for (const name of serviceMembers) expect.invalid(await gate.asAdmin('PUT', path, { body: without(body, name) }), `without ${name}`);
   }),
-  check('service-delete', '4.2 (8)', 'A deleted service is gone', async (gate, expect) => {
+  check('service-delete', '4.2 (8)', 'A deleted service no longer exists', async (gate, expect) => {
     const path = servicePath(idOf(await gate.register(), 'service_id'));
     expect.emptied(await gate.asAdmin('DELETE', path));
     expect.notFound(await gate.call('GET', path));
     expect.notFound(await gate.asAdmin('DELETE', path));
   }),
-  check('service-unknown', '4.2 (7 to 11), 7.2', 'Whatever is done to a service that does not exist is 404', async (gate, expect) => {
+  check('service-unknown', '4.2 (7 to 11), 7.2', 'Changes to an unknown service are refused with 404', async (gate, expect) => {
     const path = servicePath(freshId());
     expect.notFound(await gate.asAdmin('PUT', path, { body: makeServiceBody() }));
     expect.notFound(await gate.asAdmin('DELETE', path));
@@ -90,7 +95,7 @@ export const serviceChecks = adminOnly([
 ]);
 
 export const intentChecks = adminOnly([
-  check('intent-create', '4.2 (11), 2.2', 'Creating an intent answers it with its intent_id', async (gate, expect) => {
+  check('intent-create', '4.2 (11), 2.2', 'Creating an intent returns it with its intent_id', async (gate, expect) => {
     const body = gate.intentBody();
     const { intent_uid, intent_name, description } = body;
     expect.success(await gate.create(body), 201, holding({ intent_uid, intent_name, description }).extend({ intent_id: z.string() }));
@@ -98,27 +103,27 @@ export const intentChecks = adminOnly([
   check(
     'intent-create-wrong',
     '4.2 (11), 2.1, 2.2',
-    'Creating an intent that lacks a required member, or has one of the wrong form, is refused',
+    'Creating an intent with a missing or malformed member is refused',
     async (gate, expect) => {
       const body = gate.intentBody();
       for (const name of ['intent_uid', 'intent_name', 'description', 'input_parameters', 'output_parameters', 'endpoint'])
         expect.invalid(await gate.create(without(body, name)), `without ${name}`);
       const wrong: Record<string, Record<string, unknown>> = {
-        'with a uid of another form': { intent_uid: 'Count words' },
+        'with a malformed uid': { intent_uid: 'Count words' },
         'with a parameter of an unknown type': { input_parameters: [{ name: 'text', type: 'text' }] },
-        'with a parameter that has no name': { input_parameters: [{ type: 'string' }] },
-        'with an endpoint that is no URI': { endpoint: 'somewhere' },
-        'with tags that are no list': { tags: 'conformance' },
+        'with a parameter without a name': { input_parameters: [{ type: 'string' }] },
+        'with an endpoint that is not a URI': { endpoint: 'somewhere' },
+        'with tags that are not a list': { tags: 'conformance' },
       };
       for (const [what, members] of Object.entries(wrong)) expect.invalid(await gate.create({ ...body, ...members }), what);
     },
   ),
-  check('intent-create-duplicate', '4.2 (11), 9.4', 'Creating a second intent of the same uid is a conflict', async (gate, expect) => {
+  check('intent-create-duplicate', '4.2 (11), 9.4', 'Creating a second intent with the same uid is a conflict', async (gate, expect) => {
     const body = gate.intentBody();
     await gate.create(body);
     expect.refusal(await gate.create(body), 409, 'CONFLICT');
   }),
-  check('intent-details', '4.2 (2), 2.2', 'An intent is read as it was created', async (gate, expect) => {
+  check('intent-details', '4.2 (2), 2.2', 'An intent is returned as created', async (gate, expect) => {
     const body = gate.intentBody();
     await gate.create(body);
     const details = await gate.call('GET', intentPath(body.intent_uid));
@@ -128,9 +133,9 @@ export const intentChecks = adminOnly([
     if (shown === undefined || !isHeld) return;
     const names = (list: { name: string }[]) => list.map(({ name }) => name).join();
     const isSame = names(shown.input_parameters) === names(input_parameters) && names(shown.output_parameters) === names(output_parameters);
-    expect.that(isSame, `${details.request} shows other parameters than were created`);
+    expect.that(isSame, `${details.request} returns other parameters than were created`);
   }),
-  check('intent-list', '4.2 (10), 2.7', "A service's intents are listed in pages", async (gate, expect) => {
+  check('intent-list', '4.2 (10), 2.7', "A service's intents are paginated", async (gate, expect) => {
     const serviceId = idOf(await gate.register(), 'service_id');
     const path = intentsPath(serviceId);
     const bodies = [1, 2, 3].map(gate.intentBody);
@@ -140,7 +145,7 @@ export const intentChecks = adminOnly([
     await expectPage(gate, expect, path, listShape, { page: 2, page_size: 2 });
     for (const { intent_uid } of bodies) expect.that(listed?.includes(intent_uid) ?? true, `GET ${path} does not list ${intent_uid}`);
   }),
-  check('intent-update', '4.2 (12), 2.2', 'Updating an intent answers what it is now, and so does reading it', async (gate, expect) => {
+  check('intent-update', '4.2 (12), 2.2', 'Updating an intent returns the new record, as does reading it', async (gate, expect) => {
     const before = gate.intentBody();
     const path = intentPath(idOf(await gate.create(before), 'intent_id'));
     const changed = { intent_name: 'Count the words once more', tags: ['changed'] };
@@ -150,14 +155,14 @@ export const intentChecks = adminOnly([
     expect.success(await gate.call('GET', intentPath(intent_uid)), 200, holding(changed));
     expect.invalid(await gate.asAdmin('PUT', path, { body: without(body, 'intent_name') }));
   }),
-  check('intent-delete', '4.2 (13)', 'A deleted intent is gone', async (gate, expect) => {
+  check('intent-delete', '4.2 (13)', 'A deleted intent no longer exists', async (gate, expect) => {
     const body = gate.intentBody();
     const path = intentPath(idOf(await gate.create(body), 'intent_id'));
     expect.emptied(await gate.asAdmin('DELETE', path));
     expect.notFound(await gate.call('GET', intentPath(body.intent_uid)));
     expect.notFound(await gate.asAdmin('DELETE', path));
   }),
-  check('intent-unknown', '4.2 (12, 13), 7.2', 'Whatever is done to an intent that does not exist is 404', async (gate, expect) => {
+  check('intent-unknown', '4.2 (12, 13), 7.2', 'Changes to an unknown intent are refused with 404', async (gate, expect) => {
     const body = gate.intentBody();
     expect.notFound(await gate.asAdmin('PUT', intentPath(body.intent_uid), { body }));
     expect.notFound(await gate.asAdmin('DELETE', intentPath(body.intent_uid)));

@@ -69,7 +69,7 @@ export const claimsShape = keyPatClaims
 export const patShape = (protocol: string) =>
   z.looseObject({
     [`${protocol}-pat`]: z.string().min(1),
-    expires_at: z.iso.datetime({ offset: true, error: 'must be a date and time of ISO 8601' }).optional(),
+    expires_at: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' }).optional(),
   });
 
 export const holding = (values: Record<string, unknown>) =>
@@ -77,7 +77,7 @@ export const holding = (values: Record<string, unknown>) =>
     Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,
-        z.unknown().refine((given) => JSON.stringify(given) === JSON.stringify(value), `must be ${JSON.stringify(value)}, which was sent`),
+        z.unknown().refine((given) => JSON.stringify(given) === JSON.stringify(value), `must be ${JSON.stringify(value)}, as sent`),
       ]),
     ),
   );

@@ -90,7 +90,7 @@ const examinations: Record<string, (findings: Findings) => Verdict | Verdict[] |
     if (account.state !== 'known' || typeof settings === 'string') return undefined;
     const reserved = totalReserved(settings.reservedConcurrency);
     const { unreservedConcurrency: free, stack } = account;
-    if (reserved === 0) return passed('reservedConcurrency reserves nothing');
+    if (reserved === 0) return passed('no concurrency is reserved (reservedConcurrency)');
     if (free === 'unknown') return unknown('read Lambda quotas', 'aws lambda get-account-settings');
     const problem = findConcurrencyProblem(reserved, free);
     // The free concurrency excludes what a deployed stack has reserved.
@@ -126,9 +126,9 @@ export const diagnose = (findings: Findings): Diagnosis[] =>
 export const isReady = (diagnoses: readonly Diagnosis[]): boolean => diagnoses.every(({ isWell, canWait }) => isWell || canWait);
 
 export function conclude(diagnoses: readonly Diagnosis[], stage: string): string {
-  if (!isReady(diagnoses)) return 'Not ready to deploy. Correct what is marked FIX.';
+  if (!isReady(diagnoses)) return 'Not ready to deploy. Resolve the lines marked FIX.';
   const isComplete = diagnoses.every(({ isWell }) => isWell);
-  return `Ready${isComplete ? '' : ' (what is marked "note" can wait)'}: npm run deploy -- ${stage}`;
+  return `Ready${isComplete ? '' : ' (lines marked "note" can wait)'}: npm run deploy -- ${stage}`;
 }
 
 export const describe = ({ subject, isWell, canWait, detail, remedy }: Diagnosis): string =>

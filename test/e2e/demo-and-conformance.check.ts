@@ -91,7 +91,7 @@ describe('the smoke test', () => {
   });
 
   test('says so if the parameters are none', async () => {
-    const failed = { code: 3, stderr: '--parameters takes JSON.\n' };
+    const failed = { code: 3, stderr: '--parameters must be JSON.\n' };
     await expect(runCommand('smoke', registration.baseUrl, '--parameters', '{')).rejects.toMatchObject(failed);
   });
 });

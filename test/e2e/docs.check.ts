@@ -84,7 +84,7 @@ test('the runbook leads from an agent that abuses a service to its block, and to
   const agents = (await follow('agents top', { SERVICE })).split('\n');
   expect(agents[1]).toMatch(/^flooding agent +80 +20 \(25 %\) +0 +\d+ ms$/);
   expect(agents[2]).toMatch(/^quiet agent +1 +0 +0 +\d+ ms$/);
-  expect(agents[3]).toBe("To stop the first: intent-gate agents block --reason '...' 'flooding agent'");
+  expect(agents[3]).toBe("To block the first: intent-gate agents block --reason '...' 'flooding agent'");
 
   const shown = await follow('agents show', { AGENT });
   expect(shown).toMatch(/^key_thumbprint +[\w-]{43}$/m);

@@ -45,7 +45,7 @@ export function addAgents(program: CommandUnknownOpts): void {
 
   agents
     .command('list')
-    .description('List the agents in one state, with the keys they are bound to')
+    .description('List the agents in one state, with their keys')
     .addOption(
       new Option('--state <state>', 'active, pending (waiting for approval) or blocked').choices(agentState.options).default('active'),
     )
@@ -70,7 +70,7 @@ export function addAgents(program: CommandUnknownOpts): void {
       terminal.record(await findAgent(api, id, key));
     },
   );
-  addAgentCommand('block', 'Block an agent: no PAT is issued to its id or key, and none is accepted')
+  addAgentCommand('block', 'Block an agent: no PAT is issued to, or accepted from, its id or key')
     .requiredOption('--reason <text>', 'shown to other admins, but not to the agent')
     .option('-y, --yes', 'block the id even if no agent uses it yet')
     .action(async (id, { reason, yes, key }, command) => {
@@ -85,7 +85,7 @@ export function addAgents(program: CommandUnknownOpts): void {
       terminal.result(
         blocked,
         isKnown
-          ? `Blocked ${blocked.agent_id}, by id and key, until you unblock it. None of its calls are sent any more.`
+          ? `Blocked ${blocked.agent_id}, by id and key, until you unblock it. No further call of it is sent.`
           : `Blocked ${blocked.agent_id} until you unblock it. No agent with this id has a PAT yet.`,
       );
     });
@@ -94,10 +94,10 @@ export function addAgents(program: CommandUnknownOpts): void {
     await callAgent(api, 'DELETE', id, key, '/block');
     terminal.result(
       { agent_id: id, key_thumbprint: key, unblocked: true },
-      `Unblocked ${nameOf(id, key)}. PATs that have not expired are accepted again.`,
+      `Unblocked ${nameOf(id, key)}. Its unexpired PATs are accepted again.`,
     );
   });
-  addAgentCommand('approve', 'Approve an agent with the key that is waiting for approval, or in advance with the key given by --key')
+  addAgentCommand('approve', 'Approve an agent with the key that waits for approval, or in advance with --key')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (id, { yes, key }, command) => {
       const { api, terminal } = openContext(command);
@@ -109,14 +109,12 @@ export function addAgents(program: CommandUnknownOpts): void {
     });
   agents
     .command('approve-domain <domain>')
-    .description('Approve all agents that are verified for a domain; with --remove, withdraw that')
-    .option('--remove', 'agents of the domain that have no PAT yet wait for approval again')
+    .description('Approve all agents that are verified for a domain; with --remove, withdraw the approval')
+    .option('--remove', 'withdraw the approval; agents of the domain that have had no PAT need approval again')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (domain, { remove, yes }, command) => {
       const { api, terminal } = openContext(command);
-      const question = remove
-        ? `Withdraw the approval of ${domain}?`
-        : `Approve every agent that is verified for ${domain}, also later ones?`;
+      const question = remove ? `Withdraw the approval of ${domain}?` : `Approve every agent that is, or will be, verified for ${domain}?`;
       await terminal.requireConfirmation(question, yes);
       await api.call(remove ? 'DELETE' : 'PUT', `/api/agent-domains/${encodeURIComponent(domain)}`, { isAdmin: true });
       terminal.result(
@@ -126,7 +124,7 @@ export function addAgents(program: CommandUnknownOpts): void {
     });
   agents
     .command('clear-waiting')
-    .description('Remove all pending requests for approval; agents can ask again')
+    .description('Remove all pending requests for approval; agents can request it again')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async ({ yes }, command) => {
       const { api, terminal } = openContext(command);
@@ -138,7 +136,7 @@ export function addAgents(program: CommandUnknownOpts): void {
     async (id, { key }, command) => {
       const { api, terminal } = openContext(command);
       const revoked = readAnswer(agent, await callAgent(api, 'POST', id, key, '/revoke', {}));
-      terminal.result(revoked, `Revoked all PATs of ${revoked.agent_id}. It can sign the policy again; use "agents block" to keep it out.`);
+      terminal.result(revoked, `Revoked all PATs of ${revoked.agent_id}. It can get new ones; to bar it, use "agents block".`);
     },
   );
   addAgentCommand('unbind', 'Release an agent_id for use with another key and revoke its PATs; a block remains')

@@ -28,12 +28,12 @@ const pricesOf = ({ prices }: Approval): string => prices.map(({ amount, currenc
 /** Shows a call in full, with every argument. */
 function show({ terminal }: CliContext, approval: Approval): void {
   const { id, agent_id, key_thumbprint, intent_uid, intent_name, service_name, parameters, rules, since, expires_at } = approval;
-  terminal.say(`${agent_id} asks to execute ${intent_uid} (${intent_name}, of ${service_name}).`);
+  terminal.say(`${agent_id} requests to execute ${intent_uid} (${intent_name}, of ${service_name}).`);
   if (key_thumbprint !== undefined) terminal.say(`Its key: ${key_thumbprint}`);
   terminal.say(`Arguments: ${JSON.stringify(parameters, null, 2)}`);
-  for (const rule of rules) terminal.say(`Because of: ${rule}`);
-  if (approval.prices.length > 0) terminal.say(`The policy charges: ${pricesOf(approval)}`);
-  terminal.say(`Waiting since ${since}, until ${expires_at}. Id: ${id}`);
+  for (const rule of rules) terminal.say(`Rule: ${rule}`);
+  if (approval.prices.length > 0) terminal.say(`Price: ${pricesOf(approval)}`);
+  terminal.say(`Waiting since ${since}; expires at ${expires_at}. Id: ${id}`);
 }
 
 async function decide(context: CliContext, id: string, decision: Decided['decision'], { yes, reason }: { yes?: true; reason?: string }) {
@@ -51,7 +51,7 @@ async function decide(context: CliContext, id: string, decision: Decided['decisi
 }
 
 export function addApprovals(program: CommandUnknownOpts): void {
-  const approvals = program.command('approvals').description('Decide about calls that wait for a person: list, show, approve, deny');
+  const approvals = program.command('approvals').description('Decide about calls that wait for approval: list, show, approve, deny');
   approvals
     .command('list')
     .description('List the calls that wait for your approval, oldest first')
@@ -82,13 +82,13 @@ export function addApprovals(program: CommandUnknownOpts): void {
     });
   approvals
     .command('approve <id>')
-    .description('Approve a call: exactly what is shown is made, once')
-    .option('-y, --yes', 'do not show the call and ask for confirmation')
+    .description('Approve a call, exactly as shown; it is made once')
+    .option('-y, --yes', 'skip showing the call and asking for confirmation')
     .action((id, options, command) => decide(openContext(command), id, 'approve', options));
   approvals
     .command('deny <id>')
     .description('Deny a call, which is then never made')
-    .option('--reason <text>', 'the agent is told')
-    .option('-y, --yes', 'do not show the call and ask for confirmation')
+    .option('--reason <text>', 'shown to the agent')
+    .option('-y, --yes', 'skip showing the call and asking for confirmation')
     .action((id, options, command) => decide(openContext(command), id, 'deny', options));
 }

@@ -24,7 +24,7 @@ const schemes = {
   basic: {
     what: 'name:password',
     write: (pair: string) => {
-      if (!pair.includes(':')) throw usageFailure('--basic takes a name and a password, separated by a colon.');
+      if (!pair.includes(':')) throw usageFailure('--basic needs a name and a password, separated by a colon.');
       return `Basic ${Buffer.from(pair).toString('base64')}`;
     },
   },
@@ -35,8 +35,8 @@ const schemeNames = Object.keys(schemes) as (keyof typeof schemes)[];
 const places: Place[] = [
   { option: 'header', kind: 'headers', isNext: false, what: 'header field' },
   { option: 'query', kind: 'query', isNext: false, what: 'query parameter' },
-  { option: 'next-header', kind: 'headers', isNext: true, what: 'header field for the next credential of the upstream' },
-  { option: 'next-query', kind: 'query', isNext: true, what: 'query parameter for the next credential of the upstream' },
+  { option: 'next-header', kind: 'headers', isNext: true, what: 'header field of the next credential' },
+  { option: 'next-query', kind: 'query', isNext: true, what: 'query parameter of the next credential' },
 ];
 
 /** Adds options that say where to read values. Options never contain values, which shell histories and process lists would reveal. */
@@ -46,11 +46,11 @@ function addValues<Words extends unknown[]>(command: Command<Words, OptionValues
     command.addOption(
       new Option(`--${scheme}`, `header field Authorization with the scheme ${scheme}; prompts for ${what}, or reads it from stdin`),
     );
-    command.addOption(new Option(`--${scheme}-from-env <VARIABLE>`, `the same, with ${what} taken from an environment variable`));
+    command.addOption(new Option(`--${scheme}-from-env <VARIABLE>`, `the same; reads ${what} from an environment variable`));
   }
   for (const { option, what } of places) {
     command.addOption(new Option(`--${option} <name...>`, `${what}; prompts for the value, or reads it from stdin`));
-    command.addOption(new Option(`--${option}-from-env <name=VARIABLE...>`, `${what}, with the value taken from an environment variable`));
+    command.addOption(new Option(`--${option}-from-env <name=VARIABLE...>`, `${what}; reads the value from an environment variable`));
   }
   return command;
 }
@@ -121,7 +121,7 @@ function readLines() {
     const { value, done } = await lines.next();
     if (!done && value !== '') return value;
     throw usageFailure(
-      `There is no terminal to prompt on, and stdin has no line with the value of ${name}. Pipe it in, or use an environment variable.`,
+      `There is no terminal for a prompt, and stdin has no line with the value of ${name}. Pipe it in, or use an environment variable.`,
     );
   };
 }
@@ -161,8 +161,8 @@ export function addCredential(services: CommandUnknownOpts): void {
       const body = await readCredential(options, terminal);
       const path = `${servicePath(service.service_id)}/credential`;
       const saved = readAnswer(savedCredential, await api.call('PUT', path, { body, isAdmin: true }));
-      terminal.say(`Calls to ${service.service_name} carry ${listNames(saved)}, only at ${saved.origins.join(', ')}.`);
-      if (saved.next) terminal.say(`If it responds with 401, they carry ${listNames(saved.next)} instead.`);
+      terminal.say(`Calls to ${service.service_name} are sent with ${listNames(saved)}, only to ${saved.origins.join(', ')}.`);
+      if (saved.next) terminal.say(`After a 401, they are repeated with ${listNames(saved.next)}.`);
       for (const warning of saved.warnings ?? []) terminal.say(`Warning: ${warning}`);
       terminal.json(saved);
     });
@@ -179,7 +179,7 @@ export function addCredential(services: CommandUnknownOpts): void {
     });
   credential
     .command('show <service>')
-    .description('Show the names and origins, and when and by whom they were set, but never a value')
+    .description('Show the names and origins, who set them and when, but never a value')
     .action(async (nameOrId, _, command) => {
       const { api, terminal } = openContext(command);
       const { record: service } = await requireService(api, nameOrId);

@@ -8,11 +8,11 @@ import { printLine } from '../terminal.ts';
 export function addDemo(program: CommandUnknownOpts): void {
   program
     .command('demo')
-    .description('Show an agent at work, step by step, against a gate with the demo intents; starts a local gate if none is running')
+    .description('Play an agent step by step against a gate with the demo intents; starts a local gate if none is running')
     .action((_, command) => runDemo(openContext(command)));
   program
     .command('smoke <address>')
-    .description('Smoke-test a deployment: it is up, its policy can be signed, and a PAT is issued, verifies and works. Registers nothing')
+    .description('Smoke-test a deployment: check that it is up, and that a PAT can be issued, verified and used. Registers nothing')
     .option('--intent <uid>', 'also execute this intent')
     .option('--parameters <json>', 'its parameters', '{}')
     .action(async (address, { intent: intentUid, parameters }) => {
@@ -49,7 +49,7 @@ async function runDemo({ url, terminal: { isJson, say } }: CliContext): Promise<
       (isJson ? showStepAsJson : showStep)(step, ++number);
       if (interrupted.signal.aborted) throw new CliFailure('interrupted', 'Stopped.');
     }
-    say('Done: the agent found an intent, accepted the policy, executed the intent and was held to the policy.');
+    say('Done: the agent found an intent, accepted the policy and executed the intent, and the gate enforced the policy.');
   } finally {
     await own?.stop();
   }
@@ -67,6 +67,6 @@ function readParameters(text: string): object {
   try {
     return parseExact(text) as object;
   } catch {
-    throw usageFailure('--parameters takes JSON.');
+    throw usageFailure('--parameters must be JSON.');
   }
 }

@@ -77,7 +77,7 @@ export function addHistory(program: CommandUnknownOpts): void {
     });
   history
     .command('show <number>')
-    .description('Show one change, with the members of services and intents that it changed')
+    .description('Show a change, with the changed members of services and intents')
     .action(async (number, _, command) => {
       const { api, terminal } = openContext(command);
       const details = await readChange(api, number);
@@ -87,7 +87,7 @@ export function addHistory(program: CommandUnknownOpts): void {
     });
   history
     .command('undo <number>')
-    .description('Undo one change of services or intents, if they have not been changed since')
+    .description('Undo a change of services or intents, unless they have changed since')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (number, { yes }, command) => {
       const { api, terminal } = openContext(command);
@@ -101,8 +101,8 @@ export function addHistory(program: CommandUnknownOpts): void {
     });
   history
     .command('verify')
-    .description('Verify the hash chain of the log. Exit code 1, with the first entry that does not match, if it is broken')
-    .option('--expect <number:digest>', 'the newest entry of an earlier check, which must still be in the log unchanged')
+    .description('Verify the hash chain of the log. If it is broken, prints the first entry that does not match; exit code 1')
+    .option('--expect <number:digest>', 'the newest entry of an earlier check, which must still be in the log')
     .action(async ({ expect }, command) => {
       const { api, terminal } = openContext(command);
       const expected = expect === undefined ? undefined : readExpected(expect);

@@ -25,9 +25,9 @@ export function addImport(program: CommandUnknownOpts): void {
     .description(
       'Register the operations in an OpenAPI 3.0 to 3.2, Swagger 2.0 or service description document: a file, a folder with the document and its parts, an https address, or - for stdin',
     )
-    .option('--with <folder>', 'also read JSON and YAML files in this folder, or below this address, if the document refers to them')
+    .option('--with <folder>', 'also read JSON and YAML files that the document refers to, in this folder or below this address')
     .option('--dry-run', 'show the changes without making them')
-    .option('--namespace <namespace>', "namespace for the intents; default: the API's host")
+    .option('--namespace <namespace>', "namespace for the intents; default: that of the registered operations, else the API's host")
     .option(
       '--intent-version <version>',
       "version for the intents, such as v2; default: the one that most of the service's intents have, else the document's major version",
@@ -39,7 +39,7 @@ export function addImport(program: CommandUnknownOpts): void {
     .option('--name <name>', 'name of the service; default: its current name, else the title of the document')
     .option('--service <service>', 'add to this service (service_id or name) without changing its record')
     .option('--allow-origin <origin...>', 'also import operations at this origin, such as https://files.example.com')
-    .option('--keep-deprecated', 'let agents execute deprecated operations')
+    .option('--keep-deprecated', 'import deprecated operations as usable')
     .option('--draft', 'create intents as drafts, which agents cannot see; existing intents keep their state')
     .option('--prune', 'also remove intents of the service that are not in the document')
     .option('-y, --yes', 'do not ask for confirmation')
@@ -51,7 +51,7 @@ export function addImport(program: CommandUnknownOpts): void {
       const { api, terminal } = context;
       const { concurrency, service, dryRun = false, prune: isPruning = false, intentVersion: version } = options;
       if (version !== undefined && !/^v[0-9]+([.][0-9]+)*$/.test(version))
-        throw usageFailure('--intent-version takes v and numbers separated by dots, for example v1.2.');
+        throw usageFailure('--intent-version needs v and numbers separated by dots, for example v1.2.');
       const { namespace, name: serviceName, baseUrl, keepDeprecated = false, ignoreHeader: ignoreHeaders } = options;
       const rules = chooseRules(api.baseUrl, baseUrl, options.allowLoopback);
       const into = service === undefined ? undefined : (await requireService(api, service)).record;
@@ -86,7 +86,7 @@ export function addImport(program: CommandUnknownOpts): void {
         showFiles(terminal, loaded);
         showPlan(terminal, plan, options.verbose === true);
         terminal.json({ files: loaded.files, skipped: plan.skipped, notes });
-        throw new CliFailure('failure', 'No operation in the document can become an intent, so nothing was registered.');
+        throw new CliFailure('failure', 'No operation in the document can be imported, so nothing was registered.');
       }
       showFiles(terminal, loaded);
       if (dryRun) showChanges(terminal, changes, isPruning, 'the document');
@@ -122,13 +122,13 @@ export function addImport(program: CommandUnknownOpts): void {
 }
 
 const describeKept = ({ version, intents }: ImportPlan, planned: ImportPlan): string =>
-  `The document has version ${planned.version}, but the registered intents keep ${version}. --intent-version ${planned.version} would create ${intents.length} new intents beside them; add --deprecate-older to mark those of ${version} as deprecated.`;
+  `The document has version ${planned.version}, but the registered intents keep ${version}. --intent-version ${planned.version} would create ${intents.length} new intents in addition; add --deprecate-older to mark those of ${version} as deprecated.`;
 
 function readOrigins(given: readonly string[] = []): string[] {
   return given.map((text) => {
     const url = URL.parse(text);
     if (url === null || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
-      throw usageFailure('--allow-origin takes an origin without a path, for example https://files.example.com.');
+      throw usageFailure('--allow-origin needs an origin without a path, for example https://files.example.com.');
     return url.origin;
   });
 }
@@ -181,7 +181,7 @@ function showPlan(
   for (const [note, places] of groupNotes(notes, isVerbose)) {
     terminal.say(`  ${note} ${terminal.style('dim', `(${places[0]}${places.length > 1 ? ` and ${places.length - 1} more` : ''})`)}`);
   }
-  if (credentials.length > 0) terminal.say('Credentials that the API requires (an admin sets them for the service):');
+  if (credentials.length > 0) terminal.say('Credentials that the API requires, to be set for the service:');
   for (const credential of credentials) terminal.say(`  ${credential}`);
 }
 

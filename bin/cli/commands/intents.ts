@@ -87,7 +87,7 @@ export function addIntents(program: CommandUnknownOpts): void {
   intents
     .command('update <uid>')
     .description('Replace an intent with the contents of a file')
-    .requiredOption('-f, --file <file>', 'the intent as JSON or YAML, also as "show --json" prints it; - for stdin')
+    .requiredOption('-f, --file <file>', 'the intent as JSON or YAML, such as the output of "show --json"; - for stdin')
     .action(async (uid, { file }, command) => {
       const { api, terminal } = openContext(command);
       const body = await readIntent(file, intentUpdate);

@@ -8,7 +8,7 @@ import { printJson } from '../terminal.ts';
 /** The command that starts this program. Any Node will do, because the program finds a suitable one itself. */
 const program = ['node', fileURLToPath(new URL('../../intent-gate.js', import.meta.url)), 'mcp'];
 
-const agentId = () => new Option('--agent-id <id>', "the agent's name for itself; default: a name derived from its key");
+const agentId = () => new Option('--agent-id <id>', 'id of the agent; default: derived from its key');
 const publicUrl = () => new Option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it');
 const agentDirectory = () => new Option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key");
 const folder = () =>
@@ -33,7 +33,7 @@ export function addMcp(parent: CommandUnknownOpts): void {
     });
   mcp
     .command('accept [address]')
-    .description('Show the usage policy of a gate and, if you accept it, sign it; for hosts that cannot ask you')
+    .description('Show the usage policy of a gate and, if you accept it, sign it; for hosts that cannot prompt you')
     .addOption(agentId())
     .addOption(folder())
     .addOption(publicUrl())
@@ -42,7 +42,7 @@ export function addMcp(parent: CommandUnknownOpts): void {
     .action(async (address, { yes, ...options }, command) => {
       const { terminal } = openContext(command);
       const given = readOptions(address, options, command);
-      const signer = await acceptForMcp(given, async () => yes ?? confirmOnTerminal('Accept it, for every use by this agent?'));
+      const signer = await acceptForMcp(given, async () => yes ?? confirmOnTerminal('Accept it for this agent?'));
       terminal.json({ agent_id: signer.agentId });
     });
 }

@@ -25,14 +25,9 @@ function readSince(text: string): number {
 export function addPolicyTry(policy: CommandUnknownOpts): void {
   policy
     .command('try <file>')
-    .description(
-      'Show what a policy would have done to the calls of the last days. Exit code 1 if it would have refused any that were permitted',
-    )
+    .description('Show what a policy would have decided about recent calls. Exit code 1 if it would have refused a permitted call')
     .option('--since <time>', `how far back: 90m, 12h or 7d, at most ${recordedDays}d; default: 7d, or the whole file`)
-    .option(
-      '--log <file>',
-      'file of log lines, as JSON lines or exported by CloudWatch Logs, instead of what the gate recorded; - for stdin',
-    )
+    .option('--log <file>', "log lines to read instead of the gate's records, as JSON lines or a CloudWatch Logs export; - for stdin")
     .option('--registry <file>', 'registry file or folder to look up names in instead of the gate')
     .action(async (file, { since, log, registry }, command) => {
       const context = openContext(command);
@@ -70,7 +65,7 @@ export function addPolicyTry(policy: CommandUnknownOpts): void {
 
 function readLogged({ terminal }: CliContext, file: string, sinceMs: number): RecordedExecution[] {
   const { executions, malformed } = readLogFile(file);
-  if (malformed > 0) terminal.remark(`${malformed} lines "executed" of ${file} cannot be read, and are left out.`);
+  if (malformed > 0) terminal.remark(`${malformed} lines "executed" of ${file} are invalid and were skipped.`);
   return executions.filter(({ started_at = '' }) => Date.parse(started_at) >= sinceMs);
 }
 
@@ -93,6 +88,6 @@ function show({ terminal }: CliContext, report: PolicyTrial): void {
   }
   for (const { calls, because } of unknown) terminal.say(`unknown: ${plural(calls, 'call')} (${because})`);
   for (const { from, to } of gaps)
-    terminal.remark(`Nothing is recorded from ${from} to ${to}. If there were calls, they are missing from this report.`);
+    terminal.remark(`There are no records from ${from} to ${to}. If there were calls, they are missing from this report.`);
   terminal.json(report);
 }

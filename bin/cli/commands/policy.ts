@@ -24,7 +24,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
   const policy = program.command('policy').description('The usage policy: show, diff, explain, try');
   policy
     .command('show [file]')
-    .description('Show the policy that agents must sign, in plain sentences; with a file, show what it says and grants')
+    .description('Show the policy in force, or that of a file, in plain sentences, and what it grants')
     .option('--registry <file>', 'registry file or folder to look up names in instead of the gate')
     .action(async (file, { registry }, command) => {
       const context = openContext(command);
@@ -32,7 +32,7 @@ export function addPolicy(program: CommandUnknownOpts): void {
     });
   policy
     .command('diff [file] [after]')
-    .description('Show how a policy file differs from the policy in force or from another file. Exit code 2 if it does')
+    .description('Compare a policy file with the policy in force or another file. Exit code 2 if they differ')
     .option('--registry [file]', 'list the affected intents of the gate, or of a registry file or folder')
     .action(async (file, after, { registry }, command) => {
       const context = openContext(command);
@@ -48,15 +48,12 @@ export function addPolicy(program: CommandUnknownOpts): void {
     });
   policy
     .command('explain [intent_uid]')
-    .description('Show whether the policy permits a call, and which rules decide; without an intent, which rules apply to an agent')
+    .description('Show whether the policy permits a call, and which rules decide; without an intent, show which rules apply to an agent')
     .option('-p, --param <name=value...>', 'parameter of the call, as JSON or text')
     .option('--file <file>', 'policy file to use instead of the policy in force')
     .option('--registry <file>', 'registry file or folder to look up the intent in instead of the gate')
     .option('--at <time>', 'time of the call, such as 2026-02-28T12:00:00Z; default: now')
-    .option(
-      '--agent <who...>',
-      'the agent: the domain that it is verified for, the thumbprint of its key, its agent_id, or several of these',
-    )
+    .option('--agent <who...>', 'the agent: one or more of its verified domain, key thumbprint and agent_id')
     .action(async (uid, { param = [], file, registry, at, agent: parties = [] }, command) => {
       const context = openContext(command);
       const agent = agentOf(parties);
@@ -195,7 +192,7 @@ function showExplanation({ terminal }: CliContext, { isPermitted, decidedBy, app
     terminal.say(`${applies ? 'applies' : 'does not apply'}  ${rule}  ${sentence}`);
     terminal.say(`  ${why}`);
   }
-  if (approvalBy !== undefined) terminal.say(`It waits until a person has approved it, which ${approvalBy} demands.`);
+  if (approvalBy !== undefined) terminal.say(`It must wait for approval (${approvalBy}).`);
   for (const { name, rate, period, cost, currency } of charges) {
     const show = (amount: number) => (currency === undefined ? `${amount}` : `${formatMoney(amount, currency)} ${currency}`);
     const time = Number.isFinite(period) ? `in any ${period} seconds` : 'in total';

@@ -18,7 +18,7 @@ export function addReceipts(program: CommandUnknownOpts): void {
   const receipts = program.command('receipt').description('Keep and verify receipts of executions');
   receipts
     .command('save <file>')
-    .description('Add to the receipt in a file all that verifying it offline takes: its place in the log, and the keys of the gate')
+    .description("Add to a receipt file everything needed to verify it offline: the proof that it is in the log, and the gate's keys")
     .action(async (file, _, command) => {
       const { api, terminal } = openContext(command);
       const kept = await readReceipt(file);
@@ -29,9 +29,9 @@ export function addReceipts(program: CommandUnknownOpts): void {
     });
   receipts
     .command('verify <file>')
-    .description('Verify a receipt offline: its signature, its place in the log, and the parameters and the answer if the file has them')
-    .option('--log-key <file>', 'the verifier key of the log, if you have it from elsewhere')
-    .option('--checkpoint <file...>', 'checkpoints of the log that you kept: one of the same size has to have the same root')
+    .description('Verify a receipt offline: its signature, its proof and, if the file has them, the parameters and the answer')
+    .option('--log-key <file>', 'verifier key of the log, obtained from a trusted source')
+    .option('--checkpoint <file...>', 'checkpoints that you kept; one of the same size must have the same root')
     .action(async (file, { logKey, checkpoint = [] }, command) => {
       const { terminal } = openContext(command);
       const trusted = { logKey: logKey && (await readText(logKey)), checkpoints: await Promise.all(checkpoint.map(readText)) };

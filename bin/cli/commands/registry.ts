@@ -15,7 +15,7 @@ import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApp
 export function addRegistry(program: CommandUnknownOpts): void {
   program
     .command('export')
-    .description('Export all services, or those given, with their intents to a file that can be reviewed and applied')
+    .description('Export all or the given services, with their intents, to a file for review, diff and apply')
     .option('--service <service...>', 'service_id or name')
     .option('-o, --output <file>', 'output file; default: stdout')
     .option('--folder <folder>', 'write one file per service to this folder instead')
@@ -37,7 +37,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
     });
   program
     .command('diff <file>')
-    .description('Show where the registry differs from a file, or from the files in a folder. Exit code 2 if it does')
+    .description('Compare the registry with a file, or the files in a folder. Exit code 2 if they differ')
     .addOption(concurrencyOption)
     .action(async (file, { concurrency }, command) => {
       const context = openContext(command);
@@ -51,7 +51,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
     });
   program
     .command('apply <file>')
-    .description('Update the registry to match a file, or the files in a folder. Services that are not in the file are left alone')
+    .description('Update the registry to match a file, or the files in a folder. Other services are not changed')
     .option('--dry-run', 'show the changes without making them')
     .option('--prune', 'also remove intents that are not in the file')
     .option('-y, --yes', 'do not ask for confirmation')
@@ -82,7 +82,7 @@ export function addRegistry(program: CommandUnknownOpts): void {
 
 function chooseWriter(format: string) {
   if (format === 'json' || format === 'yaml') return writers[format];
-  throw usageFailure('--format takes yaml or json.');
+  throw usageFailure('--format must be yaml or json.');
 }
 
 async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<Map<string, string>> {

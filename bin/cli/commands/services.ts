@@ -82,7 +82,7 @@ export function addServices(program: CommandUnknownOpts): void {
       terminal.result(saved, `Registered ${saved.service_name} with the service_id ${saved.service_id}.`);
     });
   addFields(services.command('update <service>'))
-    .description('Change the given members of a service, or the whole record with --file')
+    .description('Change the given members of a service; with --file, replace the whole record')
     .action(async (nameOrId: string, options, command) => {
       const { api, terminal } = openContext(command);
       const { record: service, etag } = await requireService(api, nameOrId);
@@ -92,8 +92,8 @@ export function addServices(program: CommandUnknownOpts): void {
       terminal.result(saved, `Updated ${saved.service_name}.`);
     });
   const changes = [
-    ['pause', true, 'Refuse every execution of its intents, which can still be found, until it is resumed'],
-    ['resume', false, 'Execute the intents of a paused service again'],
+    ['pause', true, "Refuse every execution of a service's intents until it is resumed; searches still find them"],
+    ['resume', false, "Allow executions of a paused service's intents again"],
   ] as const;
   for (const [verb, paused, description] of changes) {
     services

@@ -14,7 +14,7 @@ const since = () =>
   new Option('--since <duration>', 'how far back: 1h, 24h or 30d').choices(Object.keys(periodOf) as Since[]).default('24h' as const);
 
 function show<Row extends StatsNumbers>(terminal: Terminal, since: Since, rows: Row[], head: string, nameOf: (row: Row) => string): void {
-  if (rows.length === 0) terminal.remark(`No execution was counted in the last ${since}.`);
+  if (rows.length === 0) terminal.remark(`There were no executions in the last ${since}.`);
   else terminal.table([[head, ...usageHeads], ...rows.map((row) => [nameOf(row), ...usageCells(row)])]);
   terminal.json(rows);
 }
@@ -22,7 +22,7 @@ function show<Row extends StatsNumbers>(terminal: Terminal, since: Since, rows: 
 export function addAgentsTop(agents: CommandUnknownOpts): void {
   agents
     .command('top')
-    .description('List the agents that execute most')
+    .description('List the agents with the most executions')
     .option('--service <service>', 'only executions of intents of this service, by service_id or name')
     .addOption(since())
     .action(async ({ service, since }, command) => {
@@ -32,14 +32,14 @@ export function addAgentsTop(agents: CommandUnknownOpts): void {
       const { agents } = readAnswer(statsByAgent, await api.call('GET', '/api/stats', { query, isAdmin: true }));
       show(terminal, since, agents, 'Agent', ({ agent_id }) => agent_id);
       const [first] = agents;
-      if (first) terminal.say(`To stop the first: intent-gate agents block --reason '...' ${operand(first.agent_id)}`);
+      if (first) terminal.say(`To block the first: intent-gate agents block --reason '...' ${operand(first.agent_id)}`);
     });
 }
 
 export function addServicesTop(services: CommandUnknownOpts): void {
   services
     .command('top')
-    .description('List the services that are executed most')
+    .description('List the services with the most executions')
     .addOption(since())
     .action(async ({ since }, command) => {
       const { api, terminal } = openContext(command);

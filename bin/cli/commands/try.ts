@@ -28,13 +28,13 @@ const shownHits = 5;
 export function addTry(program: CommandUnknownOpts): void {
   program
     .command('try [words...]')
-    .description('Act as an agent: find an intent in plain words, accept the policy and execute the intent')
+    .description('Act as an agent: find an intent in plain words, accept the policy, and execute the intent')
     .option('--intent <uid>', 'execute this intent instead of searching')
     .option('-p, --param <name=value...>', 'parameter; values other than strings are JSON')
     .option('--params <file>', 'file with all parameters as a JSON or YAML object; - for stdin')
     .option('--public-url <address>', 'public address of the gate, if it differs from the one used to reach it')
     .option('--agent-directory <origin>', "https origin whose Web Bot Auth directory lists the agent's key")
-    .option('--receipt <file>', 'keep the receipt of the execution in a file, for "receipt save"')
+    .option('--receipt <file>', 'write the receipt of the execution to this file, for "receipt save"')
     .option('--accept-policy', 'sign the policy without confirmation; read it first with "policy show"')
     .action(async (words, options, command) => {
       const context = openContext(command);
@@ -51,7 +51,8 @@ export function addTry(program: CommandUnknownOpts): void {
       const complete = { ...parameters, ...(await askMissing(context, intent, parameters)) };
       const { agentId, answer, receipt } = await execute(context, intent.intent_uid, complete, options);
       if (options.receipt !== undefined) {
-        if (!receipt) throw new CliFailure('failure', `The intent was executed, but the gate gave no receipt: ${toPrintableJson(answer)}`);
+        if (!receipt)
+          throw new CliFailure('failure', `The intent was executed, but the gate issued no receipt: ${toPrintableJson(answer)}`);
         await writeFile(options.receipt, `${JSON.stringify(receipt, null, 2)}\n`);
       }
       terminal.say(`\n${terminal.style('bold', 'Response:')}\n${toPrintableJson(answer, 2)}`);
@@ -71,10 +72,10 @@ async function execute(
   const onPolicy: OnPolicy = async (policy, _, changes = []) => {
     terminal.remark('Before its first call, an agent must accept the policy of the gate:');
     for (const sentence of describeOwn(policy, publicUrl ?? api.baseUrl)) terminal.remark(`  ${sentence}`);
-    if (changes.length > 0) terminal.remark('Changes since the policy that was accepted before:');
+    if (changes.length > 0) terminal.remark('Changes since the policy that you accepted before:');
     for (const change of changes) terminal.remark(`  ${change}`);
     if (acceptPolicy) return true;
-    if (!terminal.isInteractive) throw usageFailure('There is no terminal to prompt on. Use --accept-policy to accept the policy.');
+    if (!terminal.isInteractive) throw usageFailure('There is no terminal for a prompt. Use --accept-policy to accept the policy.');
     return terminal.confirm('Accept and sign this policy?');
   };
   const folder = join(privateFolder(), 'agent');
@@ -115,7 +116,7 @@ function describeOwn(given: Policy, address: string): string[] {
 }
 
 async function choose({ api, terminal }: CliContext, words: string[]): Promise<string> {
-  if (words.length === 0) throw usageFailure('Describe in plain words what the intent should do, or name one with --intent.');
+  if (words.length === 0) throw usageFailure('Describe in plain words what the intent should do, or pass its uid with --intent.');
   const query = { query: words.join(' '), page_size: shownHits };
   const { intents } = readAnswer(intentPage, await api.call('GET', '/api/intents/search', { query }));
   const [best] = intents;

@@ -15,7 +15,7 @@ export function addTypes(program: CommandUnknownOpts): void {
   program
     .command('types [file]')
     .description(
-      'Generate type declarations for the intents of the gate, or of a registry file or folder, so that compilers and editors check uids, parameters and responses',
+      'Generate type declarations for the intents of the gate, or of a registry file or folder, with which compilers and editors check uids, parameters and responses',
     )
     .option('--service <service...>', 'only these services, by service_id (gates only) or name')
     .addOption(

@@ -43,7 +43,7 @@ def _ask_on_terminal(policy: Policy, in_words: List[str]) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="intent-gate-agent", description="Find and execute intents.")
     parser.add_argument("--url", default=os.environ.get("BASE_URL", "http://127.0.0.1:8080"), help="address of the gate (BASE_URL)")
-    parser.add_argument("--agent-id", help="the agent's name for itself; default: a name derived from its key")
+    parser.add_argument("--agent-id", help="id of the agent; default: derived from its key")
     parser.add_argument("--key", help="file that keeps the key, created if it does not exist; default: python.key in INTENT_GATE_HOME, else in ~/.intent-gate")
     parser.add_argument("--agent-directory", metavar="ORIGIN", help="https origin whose Web Bot Auth directory lists the agent's key")
     parser.add_argument("--accept-policy", action="store_true", help="accept the usage policy without asking")

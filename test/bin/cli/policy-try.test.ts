@@ -63,7 +63,7 @@ test.each([
       "would have waited for a person's approval: 0 calls",
       '',
     ].join('\n'),
-    stderr: `${unchecked}Nothing is recorded from 2026-03-01T09:00:00.000Z to 2026-03-01T10:00:00.000Z. If there were calls, they are missing from this report.\n${fewPayments} would have refused 1 call that the policy in force permitted.\n`,
+    stderr: `${unchecked}There are no records from 2026-03-01T09:00:00.000Z to 2026-03-01T10:00:00.000Z. If there were calls, they are missing from this report.\n${fewPayments} would have refused 1 call that the policy in force permitted.\n`,
   });
 });
 

@@ -64,7 +64,7 @@ test('a call is explained: which rules decide, and why', async () => {
     decided_by: '/permission/0',
     limits: [{ name: 'execute', rate: 60, period: 60, cost: 1 }],
   });
-  expect(await run([...words, 'amount'])).toMatchObject({ code: 3, stderr: '--param takes name=value.\n' });
+  expect(await run([...words, 'amount'])).toMatchObject({ code: 3, stderr: '--param must have the form name=value.\n' });
   expect(await run(['policy', 'explain', 'refund', '--file', sample('no-large-refunds')])).toMatchObject({
     code: 3,
     stderr: 'The intent_uid must have the form <namespace>:<intent-slug>:v<version>, for example example.com:convert-currency:v1.\n',

@@ -127,7 +127,7 @@ describe('import', () => {
     });
     expect(await run([...words, '--prune'])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('Remove this intent of Bakery orders? There is no terminal to confirm on; use --yes.'),
+      stderr: expect.stringContaining('Remove this intent of Bakery orders? There is no terminal for a confirmation; use --yes.'),
     });
     expect(JSON.parse((await run([...words, '--prune', '--yes'])).stdout).applied).toMatchObject({ updated: 1, removed: 1, failed: [] });
   });
@@ -168,7 +168,7 @@ describe('import', () => {
 
   test('registers nothing of a document that has nothing to take', async () => {
     const { code, stdout, stderr } = await run(['import', await writeDocument('hollow', '1', [], 3)]);
-    expect([code, stderr]).toEqual([1, `${notRead}No operation in the document can become an intent, so nothing was registered.\n`]);
+    expect([code, stderr]).toEqual([1, `${notRead}No operation in the document can be imported, so nothing was registered.\n`]);
     expect(stdout).toMatch(/^Skipped:\n {2}GET \/unfit\/0 cannot be read: the reference points to another file, which was not read: /);
     await createService('hollow', 'https://hollow.example', 'x');
   });
@@ -185,7 +185,7 @@ describe('import', () => {
     const next = await writeDocument('releases', '2.0', ['a', 'c']);
     const kept = await succeed('import', next);
     expect(kept).toContain(
-      'The document has version v2, but the registered intents keep v1. --intent-version v2 would create 2 new intents beside them; add --deprecate-older to mark those of v1 as deprecated.\n',
+      'The document has version v2, but the registered intents keep v1. --intent-version v2 would create 2 new intents in addition; add --deprecate-older to mark those of v1 as deprecated.\n',
     );
     expect(kept).toContain('releases: 1 created, 0 changed, 0 removed\n');
     const told = await succeedJson('import', next, '--intent-version', 'v2', '--deprecate-older');
@@ -524,7 +524,7 @@ describe('credentials of services', () => {
     expect(await run(credential('show'))).toMatchObject({ code: 0, stdout: 'Recognised has no credential.\n' });
 
     const first = await run(credential('set', '--header', 'Authorization', '--query', 'key'), `Bearer ${secret}\n${secret}\n`);
-    const stdout = 'Calls to Recognised carry header Authorization, query key, only at https://known.example.\n';
+    const stdout = 'Calls to Recognised are sent with header Authorization, query key, only to https://known.example.\n';
     expect(first).toMatchObject({ code: 0, stderr: '', stdout });
     const set_at = expect.any(String);
     const shown = { headers: ['Authorization'], query: ['key'], origins: ['https://known.example'], set_at, set_by: expect.any(String) };
@@ -639,7 +639,7 @@ describe('credentials on this machine', () => {
 
   test('are refused if they cannot be, and warned of if no service would take them', async () => {
     const { set } = await pasted({ type: 'http', scheme: 'basic' }, 'no password\n');
-    expect(set).toMatchObject({ code: 3, stdout: '', stderr: '--basic takes a name and a password, separated by a colon.\n' });
+    expect(set).toMatchObject({ code: 3, stdout: '', stderr: '--basic needs a name and a password, separated by a colon.\n' });
     const credential = ['services', 'credential', 'set', 'World facts'];
     expect(await run([...credential, '--next-header', 'Authorization'], 'x\n')).toMatchObject({
       code: 3,
@@ -793,7 +793,7 @@ describe('try', () => {
     const { code, stderr } = await run(words);
     expect(code).toBe(3);
     expect(stderr).toContain('  You may execute every intent, at most 60 times a minute.\n');
-    expect(stderr).toContain('There is no terminal to prompt on. Use --accept-policy to accept the policy.\n');
+    expect(stderr).toContain('There is no terminal for a prompt. Use --accept-policy to accept the policy.\n');
   });
 
   test('signs for the address that it was given, and for no other that the gate may name', async () => {

@@ -56,7 +56,7 @@ test('agents top: those that execute most, of one service, and how to stop the f
       'Agent        Calls  Refused    Upstream failures  Mean latency',
       "-it's $(id)  2000   110 (6 %)  7                  100 ms",
       'quiet        3      0          0                  -',
-      "To stop the first: intent-gate agents block --reason '...' -- '-it'\\''s $(id)'",
+      "To block the first: intent-gate agents block --reason '...' -- '-it'\\''s $(id)'",
       '',
     ].join('\n'),
   });
@@ -87,8 +87,8 @@ test('services top: also what was refused before and what is deleted, and how to
 });
 
 test.each([
-  [['agents', 'top', '--since', '30d'], { agents: [] }, 'No execution was counted in the last 30d.\n'],
-  [['services', 'top', '--since', '1h'], { services: [] }, 'No execution was counted in the last 1h.\n'],
+  [['agents', 'top', '--since', '30d'], { agents: [] }, 'There were no executions in the last 30d.\n'],
+  [['services', 'top', '--since', '1h'], { services: [] }, 'There were no executions in the last 1h.\n'],
 ])('%j says that nothing was counted', async (words, rows, stderr) => {
   answerStats(rows);
   expect(await run(words)).toEqual({ code: 0, stdout: '', stderr });

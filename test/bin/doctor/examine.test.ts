@@ -24,14 +24,14 @@ describe('the doctor', () => {
       'all that is missing can wait',
       { account: { ...known, isBootstrapped: 'unknown', stack: 'present', unreservedConcurrency: 10 } },
       true,
-      'Ready (what is marked "note" can wait): npm run deploy -- test',
+      'Ready (lines marked "note" can wait): npm run deploy -- test',
       ['note  bootstrap', 'note  concurrency'],
     ],
     [
       'something cannot wait',
       { region: undefined, account: { ...known, isBootstrapped: 'unknown' } },
       false,
-      'Not ready to deploy. Correct what is marked FIX.',
+      'Not ready to deploy. Resolve the lines marked FIX.',
       ['FIX   region', 'note  bootstrap'],
     ],
   ])('concludes if %s', (_, findings, mayDeploy, conclusion, marks) => {
