@@ -94,15 +94,6 @@ function rawFullText(documents: readonly Document[]): Ranker {
   return (question) => raw.search(question).map((at) => documents[at]?.id ?? '');
 }
 
-/** Returns documents that contain any word of the question, in order of registration. */
-function anyWordContained(documents: readonly Document[]): Ranker {
-  const haystacks = documents.map((document) => ({ id: document.id, text: texts(document).join(' ').toLowerCase() }));
-  return (question) => {
-    const words = plainWords(question);
-    return haystacks.filter(({ text }) => words.some((word) => text.includes(word))).map(({ id }) => id);
-  };
-}
-
 /** Collects the results of an engine that contains the documents. */
 export async function askEngine(search: SearchEngine['search'], { documents, queries }: Corpus): Promise<Ranker> {
   const ids = idsByUid(documents);
@@ -117,13 +108,12 @@ export async function askEngine(search: SearchEngine['search'], { documents, que
   return (question) => answers.get(question) ?? [];
 }
 
-/** Compares the shipped ranking, feature by feature, with the baselines. */
+/** Compares the shipped ranking, feature by feature, with the baseline. */
 export function compareQuality({ documents, queries }: Corpus): Record<string, Quality> {
   const rankBy = openRanker(documents);
   const rankers = {
     ...Object.fromEntries(Object.entries(recipes).map(([title, weights]) => [title, rankBy(weights)])),
     'raw FTS5 with OR': rawFullText(documents),
-    'any word contained': anyWordContained(documents),
   };
   return Object.fromEntries(Object.entries(rankers).map(([title, ranker]) => [title, judge(queries, ranker)]));
 }

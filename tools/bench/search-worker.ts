@@ -3,11 +3,10 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSearchIndex } from '../../functions/core/search/sqlite/search-index.ts';
 import { loadSnapshot, type SnapshotStore, saveSnapshot } from '../../functions/core/search/sqlite/snapshots.ts';
-import { searchQuery } from '../../schemas/search.ts';
 import { mix, multiply, pageSize } from './search-corpus/multiply.ts';
 import { type Corpus, toRecords } from './search-corpus.ts';
 import { openRawFullText } from './search-quality.ts';
-import { compareTimes, milliseconds, timeSearches } from './search-times.ts';
+import { compareTimes, milliseconds } from './search-times.ts';
 
 export interface ScaleTask {
   step: 'build' | 'measure';
@@ -49,9 +48,6 @@ async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   await loadSnapshot(storeIn(folder), file);
   const index = openSearchIndex(file);
   const openedMs = performance.now() - startMs;
-  const { total } = index.search(searchQuery.parse({}));
-
-  const times = await timeSearches((query) => index.search(query), corpus, Math.ceil(total / 10));
 
   const records = toRecords(corpus.documents.slice(0, 50));
   const applyMs = performance.now();
@@ -61,7 +57,6 @@ async function measure({ folder, corpus }: ScaleTask): Promise<void> {
   const { rss } = process.memoryUsage();
   console.log(`opened in ${milliseconds(openedMs)}, one record applied in ${milliseconds(appliedMs)}`);
   console.log(`process memory: ${mebibytes(rss)}, of which ${mebibytes(before)} before the index was opened`);
-  console.table(times);
   const raw = openRawFullText(join(folder, rawFile));
   console.table(await compareTimes((query) => index.search(query), raw.search, corpus));
   raw.close();

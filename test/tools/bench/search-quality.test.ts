@@ -23,10 +23,9 @@ describe('judge', () => {
   });
 });
 
-test('the shipped recipe clearly beats plain SQLite FTS5, which beats matching any word', async () => {
+test('the shipped recipe clearly beats plain SQLite FTS5', async () => {
   const quality = compareQuality(await readCorpus(builtInCorpus));
   const of = (recipe: string) => quality[recipe]?.['nDCG@10'] ?? Number.NaN;
   expect(of('+ names that say the question: as shipped')).toBeGreaterThan(of('words alone (BM25)') + 0.05);
   expect(of('words alone (BM25)')).toBeGreaterThan(of('raw FTS5 with OR') + 0.05);
-  expect(of('raw FTS5 with OR')).toBeGreaterThan(of('any word contained') + 0.05);
 });
