@@ -6,37 +6,24 @@ import { type RecordedExecution, recordedExecution } from '../../schemas/executi
 /** An `executed` log line with the time when it was written. */
 const logLine = recordedExecution.extend({ message: z.literal('executed'), timestamp: z.iso.datetime() });
 
-/** The log lines in a value: the value itself, or lines wrapped in an export of CloudWatch Logs or Logs Insights. */
-function* linesIn(value: unknown): Generator<Record<string, unknown>> {
-  if (Array.isArray(value)) {
-    const fields = value.map((one) => z.object({ field: z.string(), value: z.string() }).safeParse(one).data);
-    const message = fields.find((one) => one?.field === '@message')?.value;
-    if (message !== undefined) yield* linesIn(parse(message));
-    else for (const one of value) yield* linesIn(one);
-    return;
+/** The `executed` log lines anywhere in a value, because each export of CloudWatch Logs wraps them differently, as objects or as text. */
+function* linesIn(value: unknown): Generator<object> {
+  if (typeof value === 'string') {
+    // a line that cannot be parsed is counted as malformed
+    if (/"executed\\*"/.test(value)) yield* linesIn(parseAfterPrefix(value) ?? { message: 'executed' });
+  } else if (typeof value === 'object' && value !== null) {
+    if ('message' in value && value.message === 'executed') yield value;
+    else for (const one of Object.values(value)) yield* linesIn(one);
   }
-  if (typeof value !== 'object' || value === null) return;
-  const { message, '@message': quoted = message, events, results, logEvents } = value as Record<string, unknown>;
-  const inside = typeof quoted === 'string' && /^[^{]*\{/.test(quoted) ? parse(quoted) : undefined;
-  if (inside !== undefined) yield* linesIn(inside);
-  else if (message === 'executed') yield value as Record<string, unknown>;
-  for (const list of [events, results, logEvents]) if (Array.isArray(list)) yield* linesIn(list);
 }
 
-/** Parses JSON after the prefix that `aws logs tail` and exports to S3 put before each line. */
+const parseAfterPrefix = (line: string): unknown => parse(line.slice(Math.max(0, line.indexOf('{'))));
+
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text.slice(Math.max(0, text.indexOf('{'))));
-  } catch {
-    return undefined;
-  }
-}
-
-function parseFile(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text.split('\n').map((line) => parse(line) ?? (line.includes('"executed"') ? { message: 'executed' } : undefined));
+    return undefined;
   }
 }
 
@@ -47,8 +34,9 @@ function parseFile(text: string): unknown {
  */
 export function readLogFile(file: string): { executions: RecordedExecution[]; malformed: number } {
   const found = new Map<string, RecordedExecution>();
+  const text = read(file);
   let malformed = 0;
-  for (const line of linesIn(parseFile(read(file)))) {
+  for (const line of linesIn(parse(text) ?? text.split('\n'))) {
     const { success, data } = logLine.safeParse(line);
     if (success) found.set(data.execution_id, { ...data, started_at: data.started_at ?? data.timestamp });
     else malformed++;
