@@ -55,22 +55,6 @@ describe('an execution', () => {
     expect(spanId).not.toBe('b7ad6b7169203331');
   });
 
-  test.each<[string, Record<string, string>]>([
-    ['none', {}],
-    ['an invalid one', { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, tracestate }],
-    ['a tracestate only', { tracestate }],
-  ])('with %s is executed outside a trace', async (_, headers) => {
-    bodyOf(await api.execute(pat, intent_uid, {}, headers));
-    expect(loggedTraces()).toEqual({
-      traces: [
-        ['executed', undefined],
-        ['answered', undefined],
-      ],
-      spanId: undefined,
-    });
-    expect(forwarded()).toEqual([[undefined, undefined]]);
-  });
-
   test('continues the trace that a client names', async () => {
     const client = await connect(api.stack.base_url, { agentId: `agent-${randomUUID()}`, onPolicy: () => true });
     await client.execute(intent_uid, {}, { traceparent });
@@ -114,14 +98,6 @@ describe.each(['2025-11-25', '2026-07-28'])('a tool call of MCP revision %s', (r
       ['answered', traceId],
     ]);
     expect(forwarded()).toEqual([[`00-${traceId}-${spanId}-01`, tracestate]]);
-  });
-
-  test.each<[string, unknown]>([
-    ['an invalid text', `${traceparent}-01`],
-    ['no text', { traceparent }],
-  ])('is executed outside a trace if its traceparent is %s', async (_, given) => {
-    expect(await execute({ traceparent: given, tracestate })).toBe(false);
-    expect(forwarded()).toEqual([[undefined, undefined]]);
   });
 
   test('keeps its trace in the function that issues PATs', async () => {

@@ -179,22 +179,6 @@ describe('a document in several files', () => {
     await expect(load('openapi.yaml', 'nowhere')).rejects.toThrow(/^The folder .*nowhere does not exist\.$/);
   });
 
-  test("has no part outside the folder by a schema's $id either", async () => {
-    const schema = (id: string) => `{ type: object, $id: '${id}', properties: { a: { $ref: ../secret.yaml#/maximum } } }`;
-    const path =
-      '{ post: { operationId: act, requestBody: { content: { application/json: { schema: { $ref: "#/components/schemas/A" } } } } } }';
-    const ids = ['deep/x.json', `${folder}/api/deep/x.json`, 'https://things.example/deep/x.json', 'file:///api/deep/x.json'];
-    for (const id of ids) {
-      write({
-        'secret.yaml': 'maximum: { type: string, maxLength: 7 }',
-        'api/here.yaml': 'here: { type: integer }',
-        'api/openapi.yaml': `${openApi}paths: { /a: ${path} }\ncomponents: { schemas: { A: ${schema(id)}, B: { $ref: here.yaml#/here } } }`,
-      });
-      const { intents } = await plan('api/openapi.yaml');
-      expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'any' }]);
-    }
-  });
-
   test.each([
     ['cut', 'get: [', /^the file was not read: The document is neither JSON nor YAML: .* at line 1/],
     ['empty', '', /^the file was not read: The document is empty\.$/],
