@@ -6,13 +6,13 @@ const introduction = `# Permissions
 
 <!-- Written by "npm run permissions" from lib/endpoints.ts; a test compares the two. -->
 
-Every function has a role of its own, which may write its own log group, send traces to X-Ray, and do what its rows say. API Gateway's role may run the functions of the endpoints. *Partitions* are the partition keys that an action may
-touch (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
+Every function has its own role, which may write to its log group, send traces to X-Ray, and perform the actions in its rows. API Gateway's role may invoke the functions of the endpoints. *Partitions* are the partition keys that an action may
+access (\`dynamodb:LeadingKeys\`). No function may \`Scan\` a table.
 
-Four permissions have a wildcard: traces and the account's limits, which are no resources, and snapshots and secrets of services, whose names are not known beforehand. With the setting \`vpc\`, Lambda connects functions to the network with
-their roles; the functions themselves are denied all of EC2.
+Four permissions have a wildcard: traces and account limits, which are not resources, and snapshots and secrets of services, whose names are not known in advance. With the setting \`vpc\`, Lambda uses the functions' roles to connect them to the network;
+the functions themselves are denied all EC2 actions.
 
-Only the policy of a signing key can allow signing, and it names only the functions that issue PATs. Guard the rights to replace that policy (\`kms:PutKeyPolicy\`) or the code of such a function, and to pass on its role.
+Only the policy of a signing key can allow signing, and it allows only the functions that issue PATs. Guard the rights to replace that policy (\`kms:PutKeyPolicy\`), to change the code of such a function, and to pass its role.
 
 `;
 
@@ -26,7 +26,7 @@ export function renderPermissions(): string {
   const withCollection = endpoints.flatMap(({ name, needsWithCollection: needs }) => (needs ? [{ name, needs }] : []));
   return [
     introduction + renderTable(standard),
-    'If the setting `search` is `opensearch`, these rows replace those of the same name and of `snapshot-search-index`:\n',
+    'With `search: opensearch`, these rows replace those of the same functions and of `snapshot-search-index`:\n',
     renderTable([...withCollection, ...backgroundWithCollection]),
   ].join('\n');
 }

@@ -39,13 +39,13 @@ const kindNames: Record<RecordKind, string> = {
   call: 'idempotent calls',
   execution: 'ids of deferred calls',
   approval: 'calls that wait for approval',
-  callQueue: 'calls in the background',
+  callQueue: 'background calls',
   policy: 'earlier policies',
   feed: 'progress of the feed of a search collection',
-  newReceipt: 'receipts that wait for the log',
-  loggedReceipt: 'places of receipts in the log',
+  newReceipt: 'receipts not yet in the log',
+  loggedReceipt: 'positions of receipts in the log',
   receiptLog: 'head of the log of receipts',
-  jti: 'used documents',
+  jti: 'used `jti` values',
   slowCalls: 'slow calls',
   stats: 'totals of executions',
   usage: 'executions to count',
@@ -57,7 +57,7 @@ const kindNames: Record<RecordKind, string> = {
 
 const verbs: Record<TableOperation, string> = {
   get: 'reads',
-  getAll: 'reads several at once',
+  getAll: 'reads in batches',
   query: 'lists',
   put: 'writes',
   update: 'changes',
@@ -100,46 +100,46 @@ const permit = (actions: string, on: Permission['on'], why: string): Permission 
 /** The permissions of each need, except tables. */
 const requirements = {
   sign: [permit('kms:Sign', 'newest signing key', 'signs PATs')],
-  publicKey: [permit('kms:GetPublicKey', 'every signing key', 'reads the keys that PATs are verified with')],
-  callKey: [permit('kms:GenerateMac', 'call key', 'has the keys that sign calls')],
+  publicKey: [permit('kms:GetPublicKey', 'every signing key', 'reads the keys that verify PATs')],
+  callKey: [permit('kms:GenerateMac', 'call key', 'derives the keys that sign calls')],
   invokes: {
-    'issue-pat': permit('lambda:InvokeFunction', 'function issue-pat', 'asks for PATs, which it cannot sign'),
-    'search-intents': permit('lambda:InvokeFunction', 'function search-intents', 'suggests intents in place of one that does not exist'),
-    'run-deferred-call': permit('lambda:InvokeFunction', 'function run-deferred-call', 'starts calls that are made later'),
+    'issue-pat': permit('lambda:InvokeFunction', 'function issue-pat', 'requests PATs, which it cannot sign'),
+    'search-intents': permit('lambda:InvokeFunction', 'function search-intents', 'suggests intents similar to an unknown one'),
+    'run-deferred-call': permit('lambda:InvokeFunction', 'function run-deferred-call', 'starts deferred calls'),
   },
   accountLimits: [
-    permit('lambda:GetAccountSettings', 'account', 'compares the account with what a creation reserves'),
-    permit('apigateway:GET', 'settings of API Gateway', 'looks for the role with which API Gateway writes logs'),
+    permit('lambda:GetAccountSettings', 'account', 'compares the reserved concurrency with the account limits'),
+    permit('apigateway:GET', 'settings of API Gateway', 'checks for the role with which API Gateway writes logs'),
   ],
-  announces: [permit('events:PutEvents', 'event bus', 'tells of calls that wait for approval')],
+  announces: [permit('events:PutEvents', 'event bus', 'announces calls that wait for approval')],
   // Without permission to list a bucket, reading a missing object returns 403 instead of 404.
   snapshots: {
     read: [
       permit('s3:GetObject', 'snapshots', 'opens the search index'),
-      permit('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
+      permit('s3:ListBucket', 'snapshot bucket', 'distinguishes a missing snapshot from a forbidden one'),
     ],
     write: [
       permit('s3:GetObject s3:PutObject s3:DeleteObject', 'snapshots', 'saves the search index'),
-      permit('s3:ListBucket', 'snapshot bucket', 'tells a missing snapshot from a forbidden one'),
+      permit('s3:ListBucket', 'snapshot bucket', 'distinguishes a missing snapshot from a forbidden one'),
     ],
   },
   // The collection's data access policy limits the operations.
   collection: {
     read: [permit('aoss:APIAccessAll', 'search collection', 'searches')],
-    write: [permit('aoss:APIAccessAll', 'search collection', 'keeps the search index')],
+    write: [permit('aoss:APIAccessAll', 'search collection', 'updates the search index')],
   },
   receipts: {
-    give: [permit('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the key of an instance that signs receipts')],
+    give: [permit('kms:Sign kms:GetPublicKey', 'receipt key', 'certifies the keys with which instances sign receipts')],
     log: [
       permit('kms:Sign kms:GetPublicKey', 'log key', 'signs checkpoints of the log of receipts'),
       permit('kms:GetPublicKey', 'receipt key', 'publishes the key'),
       permit('s3:GetObject s3:PutObject', 'log of receipts', 'writes the log of receipts'),
-      permit('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
+      permit('s3:ListBucket', 'log bucket', 'distinguishes a missing object from a forbidden one'),
     ],
     read: [
       permit('kms:GetPublicKey', 'keys of receipts', 'publishes the keys'),
       permit('s3:GetObject', 'log of receipts', 'reads the log of receipts'),
-      permit('s3:ListBucket', 'log bucket', 'tells a missing object from a forbidden one'),
+      permit('s3:ListBucket', 'log bucket', 'distinguishes a missing object from a forbidden one'),
     ],
   },
   // Secrets are created and deleted with services, so permissions use a name prefix.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { intentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
 
-/** The body of endpoint 3 (specification section 2.7). */
+/** The body of `POST /api/intents/execute` (specification section 2.7). */
 export const executionRequest = z
   .strictObject({
     intent_uid: intentUid,

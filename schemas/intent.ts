@@ -172,7 +172,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string, digest
   digest,
 });
 
-/** The response of endpoint 2. */
+/** The response of `GET /api/intents/{intent_uid}`. */
 export const describedDetails = intentDetails
   .extend({ terms: terms.optional(), paused: paused.optional() })
   .meta({ id: 'IntentWithTerms', description: 'An intent, what the policy says about it, and whether its service is paused.' });

@@ -60,7 +60,7 @@ export const patClaims = z.union([keyPatClaims, personPatClaims]);
 
 export type PatClaims = z.infer<typeof patClaims>;
 
-/** The body of endpoint 5. */
+/** The body of `POST /api/pat/issue`. */
 export const patRequest = z
   .strictObject({
     agent_id: agentId,
@@ -78,6 +78,6 @@ export const patRequest = z
   })
   .meta({ id: 'PatRequest', description: 'An agent id, its public key, and the policy signed by that key.' });
 
-/** The response of endpoint 5, for a protocol name. */
+/** The response of `POST /api/pat/issue`, for a protocol name. */
 export const patResponse = (protocol: string) =>
   z.strictObject({ [`${protocol}-pat`]: z.string(), expires_at: z.iso.datetime() }).meta({ id: 'PatResponse' });

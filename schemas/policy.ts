@@ -63,7 +63,7 @@ export const policy = z
   })
   .meta({ id: 'Policy', description: 'The usage policy that an agent signs.' });
 
-/** The query of endpoint 4. */
+/** The query of `GET /api/policy`. */
 export const policyQuery = z.object({
   view: z.enum(['words']).optional().describe('words returns the policy in plain sentences'),
 });

@@ -65,7 +65,7 @@ export const service = serviceInput
 
 export type Service = z.infer<typeof service>;
 
-/** The response of endpoint 9. */
+/** The response of `GET /api/services/{service_id}`. */
 export const shownService = service
   .extend({ credential: credentialFacts.nullable().optional().describe('shown to admins only; null if the service has none') })
   .meta({ id: 'ShownService', description: 'A registered service; admins also see what is known of its credential.' });

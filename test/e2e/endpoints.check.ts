@@ -38,7 +38,7 @@ async function refusedOf61(make: () => Promise<Answer>): Promise<Answer> {
   return answers.find(({ status }) => status === 429) as Answer;
 }
 
-/** A body for endpoint 5, by a fresh key, for the policy with these changes. */
+/** A PAT request with a fresh key, for the policy with these changes. */
 async function patRequest(changes: object = {}) {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const signed = JSON.stringify({ ...bodyOf(await api.call('GET', '/api/policy')), ...changes });

@@ -30,7 +30,7 @@ export const openAuthenticate = (table: Table, signingKeys: Keys, template: Poli
     refusals: openPolicyRefusals(openPolicyArchive(table)),
   });
 
-/** A new instance of endpoint 3. Calls that are made later start nothing, unless `deferral` says otherwise. */
+/** A new instance of `execute-intent`. By default, deferred calls start nothing. */
 export const openExecuteOver = (
   table: Table,
   {
@@ -50,7 +50,7 @@ export const openExecuteOver = (
     ...given,
   });
 
-/** A new instance of endpoint 5. */
+/** A new instance of `issue-pat`. */
 export function openIssueOver(
   table: Table,
   given: Pick<IssueDeps, 'signingKeys' | 'directories'> & { template: PolicyTemplate; settings?: Partial<IssueDeps['settings']> },

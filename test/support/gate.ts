@@ -61,7 +61,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const network = { ...(resolve && { resolve }), ...(trustedCertificate !== undefined && { trustedCertificate }) };
   const directories = agentDirectories({ rules: { ports: [443], allowLoopback: true, ownHosts: [] }, ...network }, now);
 
-  /** A new instance of endpoint 5. */
+  /** A new instance of `issue-pat`. */
   const openIssue = (template: PolicyTemplate = loadPolicyTemplate(), isApprovalRequired = false, isSharingAllowed = false): Action =>
     openIssueOver(table, { template, signingKeys, directories, settings: { isApprovalRequired, isSharingAllowed } });
 
@@ -85,7 +85,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const started: string[] = [];
   const announced: string[] = [];
 
-  /** A new instance of endpoint 3. */
+  /** A new instance of `execute-intent`. */
   const openExecute = ({
     template = loadPolicyTemplate(),
     over = table,

@@ -22,7 +22,7 @@ import { requireWholeLog } from './registry-scenarios.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
 
-/** What endpoint 5 does with an agent: looks at it, and binds it. */
+/** Reads and binds an agent, like `issue-pat`. */
 async function issue(table: Table, { agentId, thumbprint, hasProof = false, mustBeApproved = false }: Partial<BindRequest> = {}) {
   const agents = openAgents(table);
   const request = { ...presented(thumbprint, agentId), hasProof, mustBeApproved };

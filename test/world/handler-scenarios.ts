@@ -106,7 +106,7 @@ function templateOf(terms: Terms): ReturnType<typeof loadPolicyTemplate> {
 /** What becomes of a call: it cannot be connected, its connection is lost before anything is sent, or it is sent. */
 type Upstream = 'dead' | 'lost' | 'live';
 
-/** A new instance of endpoint 3, which calls the upstream through the scheduler. */
+/** A new instance of `execute-intent`, which calls the upstream through the scheduler. */
 function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upstream: Upstream = 'live'): Action {
   return openExecuteOver(table, {
     authenticate: openAuthenticate(table, openSigningKeys(openKms(act), ['key']), templateOf(rate)),
@@ -126,7 +126,7 @@ function openExecute({ table, act }: Caller, rate: Terms, call: () => void, upst
   });
 }
 
-/** A new instance of endpoint 5. */
+/** A new instance of `issue-pat`. */
 const openIssue = ({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: Terms; issues?: number } = {}): Action =>
   openIssueOver(table, {
     template: templateOf(rate),
@@ -137,7 +137,7 @@ const openIssue = ({ table, act }: Caller, { rate = 60, issues = 60 }: { rate?: 
 
 const unscheduled = (table: Table): Caller => ({ table, act: async (_, effect) => effect() });
 
-/** What one agent sends to endpoint 5. Signing takes longer than a schedule, so it is done once. */
+/** A PAT request of one agent. Signing takes longer than a schedule, so it is done once. */
 const requests = new Map<string, Promise<object>>();
 function requestOf({
   agentId = 'agent',

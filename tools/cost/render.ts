@@ -34,7 +34,7 @@ function rowsOf(months: MonthlyCost[]): string[][] {
  */
 export const renderCost = (deployment: Deployment, settings: string, usage?: Partial<Usage>): string =>
   [
-    `US dollars a month in us-east-1, ${settings}:`,
+    `US dollars per month in us-east-1, ${settings}:`,
     formatTable([['', ...levelNames], ...rowsOf(costOf(deployment, usage))]),
     'List prices; check them before you rely on them. docs/cost.md has their sources and dates, and the assumed traffic.',
   ].join('\n\n');
@@ -59,8 +59,8 @@ export const renderPage = (standard: Deployment): string => `# Cost
 
 <!-- Written by "npm run cost -- --write" from synthesized templates; a test compares the two. -->
 
-US dollars a month at list prices of us-east-1, without free tiers, with the default settings. \`npm run cost\` computes yours: \`-c stage=test\` for another stage, \`-c waf=true\` for
-a setting, \`--assume intents=50000\` for other traffic, \`--json\` for programs.
+US dollars per month at list prices of us-east-1, without free tiers, with the default settings. \`npm run cost\` computes yours: \`-c stage=test\` for another stage, \`-c waf=true\` for
+a setting, \`--assume intents=50000\` for other traffic, \`--json\` for JSON.
 
 ${table(
   ['part', ...levelNames],
@@ -72,13 +72,13 @@ ${table(
 
 **Check them before you rely on them.** They are in \`tools/cost/prices.ts\`.
 
-${table(['page of AWS', 'as of', 'US dollars'], '|---|---|---|', priceRows)}
+${table(['AWS page', 'as of', 'US dollars'], '|---|---|---|', priceRows)}
 
-## Not counted
+## Not included
 
-Log searches, hosted zones, alarm mails, cold starts, endpoints and NAT gateways of a \`vpc\`, requests to a \`customerManagedKey\`, and what admins write.
+Log searches, hosted zones, alarm mails, cold starts, endpoints and NAT gateways of a \`vpc\`, requests to a \`customerManagedKey\`, and changes by admins.
 
-## Assumed
+## Assumptions
 
 \`--assume name=value\` changes these:
 

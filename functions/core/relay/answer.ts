@@ -17,7 +17,7 @@ const maxRetryAfterSeconds = 3600;
 const usualRetryAfterSeconds = 5;
 
 /**
- * Maps an upstream's answer to the gate's body (specification section 4.2, endpoint 3). A 2xx answer means that the call was executed, so its content is
+ * Maps an upstream's answer to the gate's body (specification section 4.2). A 2xx answer means that the call was executed, so its content is
  * passed on. If the upstream refused the parameters, its reason is passed on if it is JSON or plain text of at most 4 KB, always inside `details`, so that
  * no upstream can speak in the gate's name.
  * @throws ApiError INTENT_EXECUTION_FAILED, INTENT_NOT_SUPPORTED, INTENT_DEPRECATED, SERVICE_UNAVAILABLE or, if a 2xx answer did not end in time,

@@ -148,7 +148,7 @@ describe('npm run cost', () => {
 
   test('says which settings it is for, and aligns the amounts', () => {
     const lines = renderCost(standard, 'stage production with waf=true').split('\n');
-    expect(lines[0]).toBe('US dollars a month in us-east-1, stage production with waf=true:');
+    expect(lines[0]).toBe('US dollars per month in us-east-1, stage production with waf=true:');
     const rows = lines.slice(2, lines.lastIndexOf(''));
     expect(new Set(rows.map((row) => row.length)).size).toBe(1);
     expect(rows.at(-1)).toMatch(/^total +\d+\.\d\d +\d+\.\d\d +\d+\.\d\d$/);
