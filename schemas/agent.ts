@@ -85,7 +85,7 @@ export type Usage = z.infer<typeof usage>;
 
 export const agentWithUsage = agent
   .extend({ usage: z.array(usage).describe('how much of each limit of the policy in force the key has used') })
-  .meta({ id: 'AgentWithUsage', description: 'An agent, and how much of its limits and budgets is used.' });
+  .meta({ id: 'AgentWithUsage', description: 'An agent, and the use of its limits and budgets.' });
 
 export type AgentWithUsage = z.infer<typeof agentWithUsage>;
 

@@ -69,7 +69,7 @@ const logEntry = z
     changes: z.array(loggedChange).min(1),
     previous: digest.nullable().describe('digest of the previous entry as returned by this endpoint; null in the first'),
   })
-  .meta({ id: 'LogEntry', description: 'One change of the registry or of its agents by an admin, whole.' });
+  .meta({ id: 'LogEntry', description: 'One atomic change of the registry or of agents.' });
 
 /** A replaced or deleted record, before and after. */
 export const recordVersions = z.strictObject({
@@ -106,7 +106,7 @@ export const changePage = z
   })
   .meta({
     id: 'ChangePage',
-    description: 'A page of the log, newest first. A page of a selection may be short, or empty, though a next one follows.',
+    description: 'A page of the log, newest first. With filters, a page may be short or empty although more follow.',
   });
 
 export type LogHead = z.infer<typeof changePage>['head'];

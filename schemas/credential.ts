@@ -20,8 +20,8 @@ const queryValue = z
 const maxValues = 5;
 
 const values = {
-  headers: namedValues(headerName, headerValue, foldHeaderName).optional().meta({ description: 'values of header fields, by their names' }),
-  query: namedValues(queryName, queryValue, foldQueryName).optional().meta({ description: 'values of query parameters, by their names' }),
+  headers: namedValues(headerName, headerValue, foldHeaderName).optional().meta({ description: 'values of header fields, by name' }),
+  query: namedValues(queryName, queryValue, foldQueryName).optional().meta({ description: 'values of query parameters, by name' }),
 };
 
 type Values = { headers?: Record<string, string> | undefined; query?: Record<string, string> | undefined };
@@ -42,12 +42,9 @@ const nextValues = z
 export const credentialInput = z
   .strictObject({
     ...values,
-    origins: z
-      .array(z.string().max(2048))
-      .min(1, 'must name an origin')
-      .max(10, 'must name at most 10 origins')
-      .optional()
-      .meta({ description: 'where the credential is sent, for example https://api.example.com; the origin of service_url without it' }),
+    origins: z.array(z.string().max(2048)).min(1, 'must name an origin').max(10, 'must name at most 10 origins').optional().meta({
+      description: 'origins to which the credential is sent, such as https://api.example.com; default: the origin of service_url',
+    }),
     next: nextValues.optional(),
     header_name: headerName.optional(),
     header_value: headerValue.optional(),
@@ -61,7 +58,10 @@ export const credentialInput = z
     if (!isSingle && countOf(input) === 0) refuse([], 'must have headers or query');
     if (countOf(input) > maxValues) refuse([], tooMany);
   })
-  .meta({ id: 'CredentialInput', description: 'What calls of the intents of a service carry, and where.' });
+  .meta({
+    id: 'CredentialInput',
+    description: 'The header fields and query parameters sent with calls of a service, and the origins that receive them.',
+  });
 
 export type CredentialInput = z.infer<typeof credentialInput>;
 

@@ -18,7 +18,7 @@ export const pendingExecution = z
     z.strictObject({ status: z.literal('waiting').describe('a person has to approve the call'), execution, expires_at: expires }),
     z.strictObject({ status: z.literal('working').describe('the call is about to be made, or being made'), execution }),
   ])
-  .meta({ id: 'PendingExecution', description: 'A call that waits for approval, or that is being made.' });
+  .meta({ id: 'PendingExecution', description: 'A call that waits for approval or is being made.' });
 
 export type PendingExecution = z.infer<typeof pendingExecution>;
 
@@ -97,10 +97,10 @@ export const decisionInput = z
     decision: z.enum(['approve', 'deny']),
     reason: name(1_000).optional().describe('reason for a denial; shown to the agent'),
   })
-  .meta({ id: 'DecisionInput', description: 'Whether a call is made.' });
+  .meta({ id: 'DecisionInput', description: 'A decision about a call.' });
 
 export const decided = z
   .strictObject({ id: z.string(), decision: z.enum(['approve', 'deny']), decided_by: z.string(), decided_at: z.iso.datetime() })
-  .meta({ id: 'Decided', description: 'What was decided about a call.' });
+  .meta({ id: 'Decided', description: 'The recorded decision about a call.' });
 
 export type Decided = z.infer<typeof decided>;

@@ -17,6 +17,6 @@ export const errorBody = z
       help_url: z.url().optional(),
     }),
   })
-  .meta({ id: 'Error', description: 'The body of every answer that is not 2xx.' });
+  .meta({ id: 'Error', description: 'The body of every response outside 2xx.' });
 
 export type ErrorBody = z.infer<typeof errorBody>;

@@ -67,7 +67,7 @@ export const executionsQuery = z.object({
 /** The response of `GET /api/executions`. */
 export const executionPage = z
   .strictObject({ executions: z.array(recordedExecution).describe('in no particular order') })
-  .meta({ id: 'ExecutionPage', description: 'Executions and refusals as they were recorded.' });
+  .meta({ id: 'ExecutionPage', description: 'Recorded executions and refusals.' });
 
 const trialRow = z.strictObject({
   rule: z.string().describe('JSON pointer into the policy; empty if no permission covers the intent'),
@@ -99,7 +99,7 @@ export const policyTrial = z
       .array(z.strictObject({ from: z.iso.datetime(), to: z.iso.datetime() }))
       .describe('hours without records: there were no calls, or their records are missing'),
   })
-  .meta({ id: 'PolicyTrial', description: 'What another policy would have done to the calls of a period.' });
+  .meta({ id: 'PolicyTrial', description: 'What another policy would have decided about the calls of a period.' });
 
 export type PolicyTrial = z.infer<typeof policyTrial>;
 
@@ -110,7 +110,7 @@ export const namedPolicyTrial = policyTrial
       .array(z.strictObject({ rule: z.string().describe('JSON pointer'), words: z.string() }))
       .describe('the rules of the policy on trial, in words'),
   })
-  .meta({ id: 'NamedPolicyTrial', description: 'What the policy on trial says, and would have done to the calls of a period.' });
+  .meta({ id: 'NamedPolicyTrial', description: 'The policy on trial, and what it would have decided about the calls of a period.' });
 
 export type NamedPolicyTrial = z.infer<typeof namedPolicyTrial>;
 

@@ -45,4 +45,4 @@ export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z
 
 export const publicHeaders = namedValues(publicHeaderName, headerValue, foldHeaderName)
   .refine((fields) => Object.keys(fields).length <= 10, 'must have at most 10 header fields')
-  .meta({ description: 'header fields that every call carries; they are shown to everybody, so none may be a secret' });
+  .meta({ description: 'header fields sent with every call; they are public, so they must not contain secrets' });

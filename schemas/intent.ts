@@ -98,7 +98,7 @@ export const intentChanges = z
         refuse(['if_match', uid], 'must be the uid of an intent that is replaced or deleted');
     }
   })
-  .meta({ id: 'IntentChanges', description: 'Up to 30 changes of intents of one service. All of them are made, or none.' });
+  .meta({ id: 'IntentChanges', description: 'Up to 30 changes of intents of one service, made in one transaction.' });
 
 export type IntentChanges = z.infer<typeof intentChanges>;
 
@@ -125,7 +125,7 @@ export const intentUpdate = intentInput
     terms: terms.optional().describe('ignored, because it comes from the policy'),
     paused: paused.optional().describe('ignored, because it comes from the service'),
   })
-  .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as a read in full shows it.' });
+  .meta({ id: 'IntentUpdate', description: 'The body that replaces an intent, as GET with `view=full` returns it.' });
 
 /** A registered intent with its service. */
 export interface Intent extends IntentInput {
@@ -148,7 +148,7 @@ export const intentDetails = z
     tags: z.array(z.string()),
     digest: intentDigest,
   })
-  .meta({ id: 'Intent', description: 'An intent as search results and details show it.' });
+  .meta({ id: 'Intent', description: 'An intent in search results and details.' });
 
 export type IntentDetails = z.infer<typeof intentDetails>;
 
@@ -175,7 +175,7 @@ export const toIntentDetails = (intent: IntentInput, serviceName: string, digest
 /** The response of `GET /api/intents/{intent_uid}`. */
 export const describedDetails = intentDetails
   .extend({ terms: terms.optional(), paused: paused.optional() })
-  .meta({ id: 'IntentWithTerms', description: 'An intent, what the policy says about it, and whether its service is paused.' });
+  .meta({ id: 'IntentWithTerms', description: 'An intent, the terms of the policy for it, and whether its service is paused.' });
 
 export const viewQuery = z.object({
   view: z.enum(['full', 'details']).default('details').describe('full adds constraints, method, category, version, deprecated and draft'),
@@ -198,7 +198,7 @@ export const fullIntent = intentDetails
     strict: z.boolean().optional(),
     draft: z.boolean(),
   })
-  .meta({ id: 'FullIntent', description: 'The full intent schema, with everything that was registered.' });
+  .meta({ id: 'FullIntent', description: 'The complete record of an intent.' });
 
 export type FullIntent = z.infer<typeof fullIntent>;
 
@@ -257,7 +257,7 @@ export type Match = z.infer<typeof match>;
 
 export const intentPage = pageOf(intentDetails.extend({ match: match.optional() })).meta({
   id: 'IntentPage',
-  description: 'A page of search results; `match` comes with `explain=true`.',
+  description: 'A page of search results; `match` is present with `explain=true`.',
 });
 
 const briefIntent = z
@@ -268,7 +268,7 @@ const briefIntent = z
     required: z.array(z.string()).describe('the names of the required inputs'),
     match: match.optional(),
   })
-  .meta({ id: 'BriefIntent', description: 'An intent in a few words. GET /api/intents/{intent_uid} has the rest.' });
+  .meta({ id: 'BriefIntent', description: 'A summary of an intent. GET /api/intents/{intent_uid} returns the details.' });
 
 export type BriefIntent = z.infer<typeof briefIntent>;
 

@@ -83,7 +83,7 @@ const nestedSchema = z
   })
   .meta({
     id: 'NestedSchema',
-    description: 'What is inside a list or object (JSON Schema 2020-12 without references). $comment says where it was truncated.',
+    description: 'The content of a list or object (JSON Schema 2020-12 without references). $comment marks where it was truncated.',
   });
 
 export type NestedSchema = z.infer<typeof nestedSchema>;
@@ -144,7 +144,7 @@ export const parameterSummary = z
     required: z.boolean(),
     description: z.string().optional(),
   })
-  .meta({ id: 'ParameterSummary', description: 'A parameter as search results and details show it.' });
+  .meta({ id: 'ParameterSummary', description: 'A parameter in search results and details.' });
 
 export type ParameterSummary = z.infer<typeof parameterSummary>;
 

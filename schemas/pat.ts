@@ -73,7 +73,7 @@ export const patRequest = z
       .optional()
       .meta({
         description:
-          'the https origin whose /.well-known/http-message-signatures-directory lists the key: the agent is then verified for that domain',
+          'https origin whose /.well-known/http-message-signatures-directory lists the key; the agent is then verified for that domain',
       }),
   })
   .meta({ id: 'PatRequest', description: 'An agent id, its public key, and the policy signed by that key.' });

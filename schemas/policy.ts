@@ -35,7 +35,7 @@ const assignee = z
   .min(1)
   .max(1_000)
   .optional()
-  .meta({ description: 'the only agents that the rule is about: the domain that they are verified for, a key thumbprint, or an agent_id' });
+  .meta({ description: 'restricts the rule to some agents: by verified domain, key thumbprint or agent_id' });
 
 const rule = z.strictObject({ target: uri, action: z.string().min(1), assignee, constraint: z.array(constraint).optional() });
 

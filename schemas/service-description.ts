@@ -24,7 +24,7 @@ export const serviceDescription = (protocol: string) =>
       [`${protocol}-api-discovery`]: z.url().optional().describe('where intents are searched'),
       [`${protocol}-api-execute`]: z.url().optional().describe('where intents are executed'),
     })
-    .meta({ id: 'ServiceDescription', description: 'A service, its intents, and what it takes to execute them.' });
+    .meta({ id: 'ServiceDescription', description: 'A service, its intents, and the data needed to execute them.' });
 
 /** The self-description of this gate. */
 export const ownDescription = (protocol: string) =>

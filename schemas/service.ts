@@ -45,7 +45,7 @@ export const serviceUpdate = serviceInput
     service_id: z.string().optional().describe('must be that of the path'),
     credential: credentialFacts.nullable().optional().describe('must be as GET returned it'),
   })
-  .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as a read of the service shows it.' });
+  .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as GET returns it.' });
 
 const recordedAddress = z.string().meta({ format: 'uri' });
 
@@ -68,7 +68,7 @@ export type Service = z.infer<typeof service>;
 /** The response of `GET /api/services/{service_id}`. */
 export const shownService = service
   .extend({ credential: credentialFacts.nullable().optional().describe('shown to admins only; null if the service has none') })
-  .meta({ id: 'ShownService', description: 'A registered service; admins also see what is known of its credential.' });
+  .meta({ id: 'ShownService', description: 'A registered service; admins also see the metadata of its credential.' });
 
 export type ShownService = z.infer<typeof shownService>;
 
@@ -118,7 +118,7 @@ export const serviceList = z
     services: z.array(listedService),
     pagination: z.strictObject({ current_page: z.int().min(1), page_size: z.int().min(1) }),
   })
-  .meta({ id: 'ServiceList', description: 'A page of the services, in the order of their names.' });
+  .meta({ id: 'ServiceList', description: 'A page of the services, ordered by name.' });
 
 export const toListedService = (
   record: Service & { credential?: StoredCredential | undefined; intents: number },

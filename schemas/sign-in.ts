@@ -33,7 +33,7 @@ export const authorizationServer = z
     authorization_response_iss_parameter_supported: z.literal(true),
     service_documentation: z.url(),
   })
-  .meta({ id: 'AuthorizationServer', description: 'What sign-in supports (RFC 8414).' });
+  .meta({ id: 'AuthorizationServer', description: 'The metadata of sign-in (RFC 8414).' });
 
 /** The response of the token endpoint (RFC 6749 section 5.1). */
 export const tokenResponse = z
@@ -44,12 +44,12 @@ export const tokenResponse = z
     refresh_token: z.string(),
     scope: z.string(),
   })
-  .meta({ id: 'TokenResponse', description: 'A PAT and the refresh token for the next one, in the form that OAuth clients expect.' });
+  .meta({ id: 'TokenResponse', description: 'A PAT and a refresh token (RFC 6749 section 5.1).' });
 
 /** A refusal of the token endpoint (RFC 6749 section 5.2). */
 export const tokenRefusal = z
   .strictObject({ error: z.string(), error_description: z.string() })
-  .meta({ id: 'TokenRefusal', description: 'A refusal, in the form that OAuth clients expect.' });
+  .meta({ id: 'TokenRefusal', description: 'A refusal (RFC 6749 section 5.2).' });
 
 const text = (maximum: number) => z.string().max(maximum);
 
