@@ -27,13 +27,10 @@ export { parseJson, stringifyJson } from './json.ts';
 export { type KeyPair, type KeyStore, openMemoryKeyStore, type WebCryptoKey } from './keys.ts';
 export type { Agreement, AgreementStore, OnPolicy } from './pats.ts';
 export {
-  type Checkpoint,
-  compareCheckpoints,
   type ReceiptClaims,
   type ReceiptFile,
   type ReceiptReport,
   receiptOf,
-  verifyCheckpoint,
   verifyReceipt,
 } from './receipts.ts';
 export type * from './types.ts';

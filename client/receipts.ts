@@ -46,7 +46,7 @@ export interface ReceiptReport {
 }
 
 /** A log's signed statement of its size and root. */
-export interface Checkpoint {
+interface Checkpoint {
   origin: string;
   size: number;
   /** base64 */
@@ -220,11 +220,8 @@ async function verifySalted(salt: string, text: string, digest: string, name: st
   if (toBase64Url(await sha256(bytes, utf8(text))) !== digest) fail(`The ${name} are not those of the receipt, or the salts were changed.`);
 }
 
-/**
- * Checks that two verified checkpoints do not prove a fork of the log.
- * @throws Error if they are of different logs, or have the same size and different roots
- */
-export function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
+/** Checks that two verified checkpoints are of one log, and do not prove a fork. */
+function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
   if (one.origin !== other.origin) fail('The checkpoints are of different logs.');
   if (one.size === other.size && one.root !== other.root)
     fail(`Fork: the log has signed two checkpoints of size ${one.size} with different roots. Keep both: together they prove it.`);

@@ -26,11 +26,10 @@ from .errors import (
 )
 from .gate import IntentGate
 from .keys import Key
-from .receipts import Checkpoint, compare_checkpoints, receipt_of, verify_checkpoint, verify_receipt
+from .receipts import receipt_of, verify_receipt
 
 __all__ = [
     "AsyncIntentGate",
-    "Checkpoint",
     "ClientErrorCode",
     "Deferred",
     "ErrorCode",
@@ -53,9 +52,7 @@ __all__ = [
     "Refusal",
     "UnexpectedAnswer",
     "Unreachable",
-    "compare_checkpoints",
     "issues_of",
     "receipt_of",
-    "verify_checkpoint",
     "verify_receipt",
 ]

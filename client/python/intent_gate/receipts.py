@@ -8,7 +8,7 @@ import json
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, TypeVar, cast
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, cast
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -21,9 +21,6 @@ _CLAIMS = (
 )
 
 _UNKNOWN_FILE = 'The file is not a receipt as "intent-gate receipt save" writes it.'
-
-
-_Result = TypeVar("_Result")
 
 
 class _FailedCheck(Exception):
@@ -174,6 +171,7 @@ def _read_verifier_key(text: str) -> Tuple[str, str, bytes]:
 
 
 def _verify_checkpoint(note: str, log_key: str) -> Checkpoint:
+    """Verifies a checkpoint (C2SP tlog-checkpoint). Ignores third-party signatures, such as those of witnesses."""
     origin, key_id, public_key = _read_verifier_key(log_key)
     text, found, signatures = note.rpartition("\n\n")
     text += "\n"
@@ -195,27 +193,11 @@ def _verify_checkpoint(note: str, log_key: str) -> Checkpoint:
 
 
 def _compare(one: Checkpoint, other: Checkpoint) -> None:
+    """Checks that two verified checkpoints are of one log, and do not prove a fork: the same size with different roots."""
     if one.origin != other.origin:
         _fail("The checkpoints are of different logs.")
     if one.size == other.size and one.root != other.root:
         _fail(f"Fork: the log has signed two checkpoints of size {one.size} with different roots. Keep both: together they prove it.")
-
-
-def verify_checkpoint(note: str, log_key: str) -> Checkpoint:
-    """Verifies a checkpoint (C2SP tlog-checkpoint). Ignores third-party signatures, such as those of witnesses. Raises ValueError saying what is invalid."""
-    return _as_value_error(lambda: _verify_checkpoint(note, log_key))
-
-
-def compare_checkpoints(one: Checkpoint, other: Checkpoint) -> None:
-    """Raises ValueError if two verified checkpoints are of different logs, or prove a fork: the same size with different roots."""
-    _as_value_error(lambda: _compare(one, other))
-
-
-def _as_value_error(run: Callable[[], _Result]) -> _Result:
-    try:
-        return run()
-    except _FailedCheck as failure:
-        raise ValueError(str(failure)) from None
 
 
 def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
