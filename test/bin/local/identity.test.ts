@@ -64,36 +64,6 @@ test('a group that is made by hand, as the guide for operators says, is in the t
   expect(await verify(identity, identity.signIn('user').accessToken)).not.toHaveProperty('cognito:groups');
 });
 
-describe('users', () => {
-  const pool = () => ({ UserPoolId: identity.userPoolId });
-
-  const authenticate = (AuthFlow: 'USER_PASSWORD_AUTH' | 'REFRESH_TOKEN_AUTH', AuthParameters: Record<string, string>) =>
-    client.initiateAuth({ AuthFlow, ClientId: identity.clientId, AuthParameters });
-
-  test.each<[string, () => Promise<unknown>, string]>([
-    [
-      'a user who is not there',
-      () => client.adminAddUserToGroup({ ...pool(), Username: 'constructor', GroupName: 'admins' }),
-      'UserNotFoundException',
-    ],
-    [
-      'a group that is not there',
-      () => client.adminAddUserToGroup({ ...pool(), Username: 'user', GroupName: 'constructor' }),
-      'ResourceNotFoundException',
-    ],
-    ['a group that is there', () => client.createGroup({ ...pool(), GroupName: 'admins' }), 'GroupExistsException'],
-    ['another pool', () => client.createGroup({ UserPoolId: 'eu-west-1_abcdefghi', GroupName: 'x' }), 'ValidationException'],
-    [
-      'an access token in the place of a refresh token',
-      () => authenticate('REFRESH_TOKEN_AUTH', { REFRESH_TOKEN: identity.signIn('admin').accessToken }),
-      'NotAuthorizedException',
-    ],
-    ['an operation that is not known', () => client.deleteGroup({ ...pool(), GroupName: 'admins' }), 'UnknownOperationException'],
-  ])('%s is refused', async (_, call, name) => {
-    await expect(call()).rejects.toMatchObject({ name });
-  });
-});
-
 describe('the page', () => {
   const verifier = randomBytes(32).toString('base64url');
   const request = (changes: Record<string, string> = {}) =>

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RunningS3, startS3 } from '../../../bin/local/s3.ts';
 
 const folder = join(mkdtempSync(join(tmpdir(), 's3-')), 'objects');
@@ -52,15 +52,4 @@ test('a body that is cut short leaves the object as it was', async () => {
   socket.destroy();
   while (readdirSync(folder).length > files.length) await sleep(5);
   expect((await read('cut')).toString()).toBe('one');
-});
-
-describe('refuses', () => {
-  test.each([
-    ['an unknown bucket', new GetObjectCommand({ Bucket: 'other', Key: 'a' }), 'NoSuchBucket', 404],
-    ['a part of an object', new GetObjectCommand({ ...at('a/b/c'), Range: 'bytes=0-1' }), 'NotImplemented', 501],
-    ['other operations', new ListObjectsV2Command({ Bucket: 'kept' }), 'NotImplemented', 501],
-    ['other methods', new HeadObjectCommand(at('a/b/c')), 'Unknown', 501],
-  ])('%s', async (_, command, name, httpStatusCode) => {
-    await expect(client.send(command as GetObjectCommand)).rejects.toMatchObject({ name, $metadata: { httpStatusCode } });
-  });
 });
