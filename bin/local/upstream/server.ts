@@ -31,34 +31,19 @@ export async function startUpstream() {
 async function answer(request: IncomingMessage) {
   if (!isFromProgram(request)) throw new Refusal(403, 'This service is for programs of this machine.');
   const { pathname, searchParams } = targetOf(request);
-  const matches = paths.flatMap(({ route, pattern }) => {
-    const match = pattern.exec(pathname);
-    return match ? [{ route, places: match.groups ?? {} }] : [];
-  });
-  if (matches.length === 0) throw new Refusal(404, 'There is nothing at this path.');
-  const match = matches.find(({ route }) => route.method === request.method);
-  if (!match) throw new Refusal(405, `This path takes ${matches.map(({ route }) => route.method).join(', ')} only.`);
-  const places = Object.entries(match.places).map(([name, segment]) => [name, decodeURIComponent(segment)]);
-  const given = match.route.method === 'GET' ? Object.fromEntries(searchParams) : await readObject(request);
-  return { status: 200, body: match.route.answer({ ...given, ...Object.fromEntries(places) }) };
-}
-
-async function readObject(request: IncomingMessage): Promise<object> {
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) throw new Refusal(415, 'Send JSON as application/json.');
-  const body = await readBody(request, maxBodyBytes);
-  if (!body) throw new Refusal(413, `The body must have at most ${maxBodyBytes} bytes.`);
-  try {
-    const value: unknown = JSON.parse(body.toString());
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
+  for (const { route, pattern } of paths) {
+    const match = request.method === route.method && pattern.exec(pathname);
+    if (!match) continue;
+    const places = Object.entries(match.groups ?? {}).map(([name, segment]) => [name, decodeURIComponent(segment)]);
+    const given = route.method === 'GET' ? Object.fromEntries(searchParams) : JSON.parse(String(await readBody(request, maxBodyBytes)));
+    return { status: 200, body: route.answer({ ...given, ...Object.fromEntries(places) }) };
   }
-  throw new Refusal(400, 'The body must be a JSON object.');
+  throw new Refusal(404, 'There is nothing at this path.');
 }
 
 /** Errors in the upstream's own format, which differs from the gate's. */
 function describe(error: unknown): { status: number; body: object } {
-  if (error instanceof URIError) return { status: 400, body: { message: 'The path must be percent-encoded UTF-8.' } };
+  if (error instanceof SyntaxError || error instanceof URIError) return { status: 400, body: { message: 'The request cannot be read.' } };
   if (error instanceof Refusal) return { status: error.status, body: { message: error.message } };
   if (error instanceof z.ZodError) {
     const problems = issuesOf(error).map(({ path, problem }) => ({ field: path.slice(1), problem }));
