@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { language, locale, Refusal, remember, route, timeZone } from './route.ts';
+import { language, Refusal, remember, route, timeZone } from './route.ts';
 
 const dayMs = 86_400_000;
 
@@ -78,21 +78,6 @@ export const timeRoutes = [
         return { ...clock, day_difference };
       });
       return { instant: new Date(instant).toISOString(), is_ambiguous: later !== undefined, conversions };
-    },
-  ),
-  route(
-    'POST',
-    '/time/format',
-    {
-      time: instant,
-      locale,
-      time_zone: timeZone.default('UTC'),
-      style: z.enum(['full', 'long', 'medium', 'short']).default('long'),
-      calendar: z.enum(Intl.supportedValuesOf('calendar')).default('gregory'),
-    },
-    ({ time, locale, time_zone: timeZone, style, calendar }) => {
-      const format = new Intl.DateTimeFormat(locale, { dateStyle: style, timeStyle: style, timeZone, calendar });
-      return { text: format.format(time), calendar: format.resolvedOptions().calendar };
     },
   ),
 ];
