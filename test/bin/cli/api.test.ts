@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { close, listen } from '../../../bin/local/http.ts';
-import { type IntentGateError, RateLimited, Refusal } from '../../../client/errors.ts';
+import type { IntentGateError } from '../../../client/errors.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
 
 let server: Server;
@@ -58,14 +58,6 @@ describe('a call', () => {
     expect(waitedMs).toHaveLength(4);
   });
 
-  test('does not wait for days', async () => {
-    const { api, waitedMs } = await openService([[429, refusal('TOO_MANY_REQUESTS'), { 'Retry-After': '999999' }]]);
-    const failure = await failureOf(api.call('PUT', '/x', { body: {} }));
-    expect(failure).toBeInstanceOf(RateLimited);
-    expect(failure.message).toBe('The rate limit is used up. Ask again in 999999 seconds.');
-    expect(waitedMs).toEqual([]);
-  });
-
   test('renews a token that is refused, once', async () => {
     const { api, asked } = await openService([
       [401, refusal('UNAUTHORIZED')],
@@ -76,18 +68,6 @@ describe('a call', () => {
       code: 'UNAUTHORIZED',
     });
     expect(asked).toEqual(['PUT /x Bearer old', 'PUT /x Bearer fresh']);
-  });
-
-  test.each([
-    [403, 'FORBIDDEN'],
-    [500, 'INTERNAL_SERVER_ERROR'],
-  ])('shows %i %s as the gate says it', async (status, code) => {
-    const issues = [{ path: '/a', problem: 'is wrong' }];
-    const { api, asked } = await openService([[status, refusal(code, { issues })]]);
-    const failure = await failureOf(api.call('POST', '/x', { body: {} }));
-    expect(failure).toBeInstanceOf(Refusal);
-    expect(failure).toMatchObject({ status, code, message: `Because of ${code}.`, issues });
-    expect(asked).toHaveLength(1);
   });
 
   test('gives up in the end', async () => {
