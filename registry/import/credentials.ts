@@ -1,4 +1,5 @@
 import { headerName } from '../../schemas/header.ts';
+import { quote } from '../shell-words.ts';
 import { follow, list, type Node, node, text } from './node.ts';
 import type { CredentialLocation } from './plan.ts';
 
@@ -56,5 +57,3 @@ function locationOf({ type, in: kind, name = '', scheme }: Node): CredentialLoca
 /** The matching option of `services credential set`. */
 export const credentialOption = ({ kind, name, scheme }: CredentialLocation): string =>
   scheme ? `--${scheme}` : `--${kind} ${quote(name)}`;
-
-const quote = (word: string): string => (/^[\w.-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
