@@ -40,7 +40,7 @@ const pseudoParameters: Record<string, string> = {
 };
 
 /**
- * Resolves a value of the template to a string: literals, Ref, Fn::GetAtt, Fn::Join and Fn::Sub.
+ * Resolves a value of the template to a string: literals, Ref, Fn::GetAtt and Fn::Join, which are all that the CDK writes.
  * @throws TypeError naming the part without a local value
  */
 export function resolveText(value: unknown, values: LocalValues): string {
@@ -51,17 +51,10 @@ export function resolveText(value: unknown, values: LocalValues): string {
     case 'Ref':
       return localValue(String(argument), values);
     case 'Fn::GetAtt':
-      return localValue(Array.isArray(argument) ? argument.join('.') : String(argument), values);
+      return localValue((argument as string[]).join('.'), values);
     case 'Fn::Join': {
       const [separator, parts] = argument as [string, unknown[]];
       return parts.map((part) => resolveText(part, values)).join(separator);
-    }
-    case 'Fn::Sub': {
-      const [text, own] = (Array.isArray(argument) ? argument : [argument, {}]) as [string, Record<string, unknown>];
-      return text.replace(/\$\{(!?)([^}]+)\}/g, (_, isLiteral: string, name: string) => {
-        if (isLiteral) return `\${${name}}`;
-        return Object.hasOwn(own, name) ? resolveText(own[name], values) : localValue(name, values);
-      });
     }
     default:
       throw new TypeError(`the local stack does not know ${intrinsic || 'this kind of value'} in the template`);
