@@ -116,7 +116,7 @@ export class RateLimited extends IntentGateError {
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number, cause?: Error) {
-    super('TOO_MANY_REQUESTS', `The rate limit is used up. Ask again in ${Math.ceil(retryAfterMs / 1000)} seconds.`, { cause });
+    super('TOO_MANY_REQUESTS', `The rate limit is used up. Try again in ${Math.ceil(retryAfterMs / 1000)} seconds.`, { cause });
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -36,7 +36,7 @@ export function stringifyJson(value: unknown): string {
     const pointer = parent === undefined ? '' : `${parent}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     if (typeof member === 'object' && member !== null) pointers.set(member, pointer);
     if (typeof member === 'number' && !Number.isFinite(member))
-      throw new TypeError(`${pointer || 'the value'} is ${member}, which JSON cannot say`);
+      throw new TypeError(`${pointer || 'the value'} is ${member}, which JSON cannot represent`);
     return typeof member === 'bigint' ? `${mark}${member}` : member;
   };
   const text = JSON.stringify(value, write) ?? 'null';

@@ -36,7 +36,7 @@ const maxQuestions = 3;
 /** Replaces the gate's description of the tool, because the bridge signs with its own key. */
 const acceptTool = {
   description:
-    'Shows the usage policy and lets the person you work for accept it. Afterwards execute_intent needs no PAT: it is added automatically. execute_intent asks by itself, so that calling this first is not necessary.',
+    'Shows the usage policy and lets the person you work for accept it. Afterwards, execute_intent needs no PAT, which is added automatically. Calling this first is optional, because execute_intent asks if necessary.',
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
 };
 
@@ -170,9 +170,9 @@ const tell = 'Tell the person you work for';
 
 function nextStep(error: IntentGateError): string {
   const reason = error instanceof Refusal ? error.details.reason : undefined;
-  if (reason === 'agent_id_bound') return `${tell}: they choose another --agent-id for this server, or leave it out.`;
+  if (reason === 'agent_id_bound') return `${tell} to choose another --agent-id for this server, or to omit it.`;
   if (error.code === 'FOREIGN_POLICY')
-    return `${tell}: if they know that address to be the gate's own, they give it to this server as --public-url.`;
+    return `${tell}: if that address is the gate's own, they should pass it to this server as --public-url.`;
   if (reason === 'agent_blocked') return `Stop: this agent is blocked. ${tell} to ask the operators of this gate.`;
   if (reason === 'approval_pending')
     return 'Wait until the operators of this gate have approved this agent, then make the same call again.';

@@ -57,7 +57,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
       [
         `The gate at ${url} lets an agent execute operations only under its usage policy. In its own words:`,
         ...inWords.map((sentence) => `- ${sentence}`),
-        ...(changes.length > 0 ? ['What is different from the policy that was accepted before:', ...changes.map((one) => `- ${one}`)] : []),
+        ...(changes.length > 0 ? ['Changes since the policy that was accepted before:', ...changes.map((one) => `- ${one}`)] : []),
         `Do you accept it, for every use by the agent ${agentId}? If so, it is signed with the key on this machine.`,
       ].join('\n'),
     );
@@ -157,7 +157,7 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
 /** Messages to the model without consent, each followed by the accept command. */
 const refusals = {
   unasked: {
-    message: 'The person you work for has not accepted the usage policy as it is now.',
+    message: 'The person you work for has not accepted the current usage policy.',
     next: 'Show them this policy. They accept it on a terminal with the following command; then make the same call again.',
   },
   decline: {

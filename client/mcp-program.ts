@@ -73,7 +73,7 @@ export async function acceptForMcp(options: McpOptions, confirm: () => Promise<b
     store: { load: async () => undefined, save: store.save },
     onPolicy: (policy, inWords) => {
       say(['The usage policy says:', ...inWords.map((sentence) => `- ${sentence}`)].join('\n'));
-      say(`\nThese are the words of the gate. What is signed is the policy itself:\n${JSON.stringify(policy, null, 2)}\n`);
+      say(`\nThese sentences are the gate's. You sign the policy itself:\n${JSON.stringify(policy, null, 2)}\n`);
       return confirm();
     },
   });

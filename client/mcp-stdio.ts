@@ -4,9 +4,9 @@ import { readAddress } from './address.ts';
 import { acceptForMcp, confirmOnTerminal, type McpOptions, say, serveMcp } from './mcp-program.ts';
 
 const usage = `intent-gate-mcp accept URL    shows the usage policy, and signs it if you accept it
-intent-gate-mcp URL           serves the gate's MCP endpoint on standard input and output, with a key and PATs of its own
+intent-gate-mcp URL           serves the gate's MCP endpoint on standard input and output, with its own key and PATs
 
-  --agent-id ID         the agent's name for itself; default: a name derived from its key
+  --agent-id ID         id of the agent; default: derived from its key
   --folder DIR          folder for the key, PATs and acceptance; default: INTENT_GATE_HOME, else ~/.intent-gate
   --public-url URL      public address of the gate, if it differs from the one used to reach it
   --agent-directory URL https origin whose Web Bot Auth directory lists the agent's key
@@ -37,8 +37,8 @@ function readCommandLine(): Command | undefined {
   if (values.help) return undefined;
   const isAccepting = positionals[0] === 'accept';
   const [given, ...more] = isAccepting ? positionals.slice(1) : positionals;
-  if (given === undefined) throw new TypeError('Which gate? Give its address.');
-  if (more.length > 0) throw new TypeError('One gate at a time: give one address.');
+  if (given === undefined) throw new TypeError('Give the address of the gate.');
+  if (more.length > 0) throw new TypeError('Give only one address.');
   const options = {
     url: readAddress(given).replace(/\/mcp(\/sign-in)?$/, ''),
     agentId: values['agent-id'],

@@ -61,7 +61,7 @@ export function requirePolicyOf(address: string, policy: Policy): void {
   if (isOwnUid && Array.isArray(permission) && permission.every((rule) => isBelow(rule?.target))) return;
   throw new IntentGateError(
     'FOREIGN_POLICY',
-    `The policy is not that of ${address} but of ${addressIn(policy, String(uid))}, so nothing was signed. Only if you are sure that this is the gate that you mean, give that address as its public one.`,
+    `The policy is not that of ${address} but of ${addressIn(policy, String(uid))}, so nothing was signed. If you are sure that this is the right gate, pass that address as its public address.`,
   );
 }
 

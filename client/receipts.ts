@@ -116,7 +116,7 @@ function openJws(jws: unknown, typ: string, name: string): OpenedJws {
       const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(decodeBase64Url(part, '')));
       if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
     } catch {}
-    return fail(`The ${name} is not a compact JWS: it was changed, or is not whole.`);
+    return fail(`The ${name} is not a compact JWS: it was changed or truncated.`);
   };
   const [header, payload] = [read(head), read(body)];
   if (more.length > 0 || header.typ !== typ || header.alg !== 'EdDSA') fail(`The ${name} is not of type ${typ}, signed with EdDSA.`);
@@ -124,7 +124,7 @@ function openJws(jws: unknown, typ: string, name: string): OpenedJws {
     header,
     payload,
     verify: async (x) => {
-      const problem = `The signature of the ${name} does not fit: it was changed, or signed with another key.`;
+      const problem = `The signature of the ${name} is invalid: it was changed, or signed with another key.`;
       const [key, bytes] = [decodeBase64Url(String(x), problem), decodeBase64Url(signature, problem)];
       if (key.length !== 32 || bytes.length !== 64 || !(await isSigned(key, bytes, `${head}.${body}`))) fail(problem);
     },
@@ -141,7 +141,7 @@ async function verifySignature(receipt: string, { keys }: NonNullable<ReceiptFil
   const opened = openJws(receipt, 'execution-receipt+jwt', 'receipt');
   const certificate = openJws(opened.header.certificate, 'receipt-key+jwt', 'certificate in the receipt');
   const certifying = keys.find(({ kid }) => kid === certificate.header.kid);
-  if (!certifying) return fail('The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.');
+  if (!certifying) return fail('The certificate in the receipt names a key that is not in jwks: it is from another gate, or was changed.');
   await certificate.verify(certifying.x);
   const { iat, exp, cnf } = certificate.payload as { iat: number; exp: number; cnf?: { jwk?: { x?: string } } };
   await opened.verify(cnf?.jwk?.x);
@@ -149,13 +149,13 @@ async function verifySignature(receipt: string, { keys }: NonNullable<ReceiptFil
   const lacking = claimNames.find((name) => typeof claims[name] !== 'string');
   if (lacking) fail(`The receipt lacks ${lacking}.`);
   const seconds = Date.parse(claims.time) / 1_000;
-  if (!(seconds >= iat - 60 && seconds <= exp + 60)) fail('The receipt was signed outside the time for which its key was certified.');
+  if (!(seconds >= iat - 60 && seconds <= exp + 60)) fail('The receipt was signed outside the validity period of its certificate.');
   return claims;
 }
 
 /** Reads a verifier key in signed-note format. */
 async function readVerifierKey(text: string) {
-  const problem = 'log_key is not a verifier key of Ed25519 in signed-note format.';
+  const problem = 'log_key is not an Ed25519 verifier key in signed-note format.';
   const [, origin = '', id = '', encoded = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?$/.exec(text) ?? fail(problem);
   const key = decodeBase64(encoded, problem);
   const digest = await sha256(utf8(`${origin}\n`), key);
@@ -175,7 +175,7 @@ export async function verifyCheckpoint(note: string, logKey: string): Promise<Ch
   const [name = '', size = '', root = ''] = text.split('\n');
   if (at < 0 || !/^(0|[1-9]\d*)$/.test(size) || !Number.isSafeInteger(Number(size))) fail('The checkpoint is not a signed note of a log.');
   if (name !== origin) fail(`The checkpoint is of another log: ${JSON.stringify(name)}, and the key is of ${JSON.stringify(origin)}.`);
-  if (decodeBase64(root, 'The root hash in the checkpoint is not base64.').length !== 32) fail('The root hash is not of SHA-256.');
+  if (decodeBase64(root, 'The root hash in the checkpoint is not base64.').length !== 32) fail('The root hash is not a SHA-256 hash.');
   for (const line of signatures.split('\n').slice(0, -1)) {
     const [, signer, encoded = ''] = /^— (\S+) (\S+)$/.exec(line) ?? [];
     if (signer !== origin) continue;
@@ -183,7 +183,7 @@ export async function verifyCheckpoint(note: string, logKey: string): Promise<Ch
     if (toHex(bytes.subarray(0, 4)) === id && (await isSigned(publicKey, bytes.slice(4), text)))
       return { origin, size: Number(size), root };
   }
-  return fail('The checkpoint is not signed with the key of the log: it was changed, or is of another gate.');
+  return fail('The checkpoint is not signed with the key of the log: it was changed, or is from another gate.');
 }
 
 const nodeHash = (left: Uint8Array, right: Uint8Array) => sha256(Uint8Array.of(1), left, right);
@@ -210,19 +210,19 @@ async function verifyInclusion(proof: string, entry: string, logKey: string): Pr
   }
   if (last !== 0 || toBase64(hash) !== checkpoint.root)
     fail(
-      'The proof does not lead to the root of the log: the receipt is not in the log at this place, or the receipt or the proof was changed.',
+      'The proof does not lead to the root of the log: the receipt is not at this position in the log, or the receipt or the proof was changed.',
     );
   return checkpoint;
 }
 
 async function verifySalted(salt: string, text: string, digest: string, name: string): Promise<void> {
-  const bytes = decodeBase64Url(salt, 'salts are not two texts in base64url, with a dot between them.');
-  if (toBase64Url(await sha256(bytes, utf8(text))) !== digest) fail(`The ${name} are not those of the receipt, or the salts were changed.`);
+  const bytes = decodeBase64Url(salt, 'salts are not two base64url strings separated by a dot.');
+  if (toBase64Url(await sha256(bytes, utf8(text))) !== digest) fail(`The ${name} do not match the receipt, or the salts were changed.`);
 }
 
 /** Checks that two verified checkpoints are of one log, and do not prove a fork. */
 function compareCheckpoints(one: Checkpoint, other: Checkpoint): void {
-  if (one.origin !== other.origin) fail('The checkpoints are of different logs.');
+  if (one.origin !== other.origin) fail('The checkpoints are from different logs.');
   if (one.size === other.size && one.root !== other.root)
     fail(`Fork: the log has signed two checkpoints of size ${one.size} with different roots. Keep both: together they prove it.`);
 }
@@ -256,14 +256,14 @@ export async function verifyReceipt(
     jwks && receipt ? verifySignature(receipt, jwks) : fail('The file lacks receipt or jwks: complete it with "intent-gate receipt save".'),
   );
   await check('parameters', parameters !== undefined && claims !== undefined, async () => {
-    if (more.length > 0) fail('salts are not two texts in base64url, with a dot between them.');
+    if (more.length > 0) fail('salts are not two base64url strings separated by a dot.');
     await verifySalted(parametersSalt, canonicalOf(parameters ?? ''), claims?.parameters_digest ?? '', 'parameters');
   });
   await check('answer', answer !== undefined && claims !== undefined, () =>
     verifySalted(answerSalt, answer ?? '', claims?.answer_digest ?? '', 'bytes of the answer'),
   );
   await check('key of the log', trusted.logKey !== undefined && file.log_key !== undefined, async () => {
-    if (file.log_key?.trim() !== trusted.logKey?.trim()) fail('log_key in the file is another than the one that you trust.');
+    if (file.log_key?.trim() !== trusted.logKey?.trim()) fail('log_key in the file differs from the key that you trust.');
   });
   const checkpoint = await check('place in the log', claims !== undefined, async () => {
     if (proof === undefined || logKey === undefined) return fail('The file lacks proof or log_key.');

@@ -123,7 +123,7 @@ const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][numb
   if (problem === undefined) return <Badge tone="good">fits</Badge>;
   return (
     <>
-      <Badge tone="bad">does not fit</Badge> <Shown text={problem} />
+      <Badge tone="bad">invalid</Badge> <Shown text={problem} />
     </>
   );
 };

@@ -239,8 +239,8 @@ given('tasks in the console', () => {
     const text = Buffer.concat(chunks).toString();
     const file = (changed: string) => ({ ...nextFile, buffer: Buffer.from(changed) });
     for (const [changed, problem] of [
-      [text.replace('Japan', 'Japon'), 'The bytes of the answer are not those of the receipt'],
-      [text.replace('"JP', '"FR'), 'The parameters are not those of the receipt'],
+      [text.replace('Japan', 'Japon'), 'The bytes of the answer do not match the receipt'],
+      [text.replace('"JP', '"FR'), 'The parameters do not match the receipt'],
       [text.replace(/("proof": "[^"]*index )\d+/, '$1077'), 'The proof is not a C2SP tlog-proof.'],
     ] as const) {
       await page.getByLabel('Drop a receipt here').setInputFiles(file(changed));
@@ -252,7 +252,7 @@ given('tasks in the console', () => {
     await page.getByText('The receipt is genuine.').waitFor();
     await page.getByText('Compare with a key and a checkpoint of your own').click();
     await page.getByLabel('Key of the log').fill('another+00000000+AQ==');
-    await page.getByText('log_key in the file is another than the one that you trust.').waitFor();
+    await page.getByText('log_key in the file differs from the key that you trust.').waitFor();
     await page.getByLabel('Drop a receipt here').setInputFiles(file('{}'));
     await page.getByRole('alert').getByText('The file next.json has no receipt').waitFor();
   });

@@ -16,8 +16,8 @@ test('integers keep every digit, in both directions', () => {
 });
 
 test.each<[unknown, string]>([
-  [{ parameters: { 'a/b': [1, { c: Number.NaN }] } }, '/parameters/a~1b/1/c is NaN, which JSON cannot say'],
-  [-Infinity, 'the value is -Infinity, which JSON cannot say'],
+  [{ parameters: { 'a/b': [1, { c: Number.NaN }] } }, '/parameters/a~1b/1/c is NaN, which JSON cannot represent'],
+  [-Infinity, 'the value is -Infinity, which JSON cannot represent'],
 ])('what would become null is refused', (value, message) => {
   expect(() => stringifyJson(value)).toThrow(new TypeError(message));
 });

@@ -35,7 +35,7 @@ def _parameters(text: str) -> Dict[str, Any]:
 
 def _ask_on_terminal(policy: Policy, in_words: List[str]) -> bool:
     _say("The usage policy says:", *("- " + sentence for sentence in in_words), to=sys.stderr)
-    _say("These are the words of the gate. What is signed is the policy itself:", _show(policy), to=sys.stderr)
+    _say("These sentences are the gate's. You sign the policy itself:", _show(policy), to=sys.stderr)
     _say("Accept and sign it? [y/N] ", to=sys.stderr, end="")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -87,7 +87,7 @@ class RateLimited(IntentGateError):
     """The quota is used up, and waiting retry_after_seconds would exceed max_wait."""
 
     def __init__(self, seconds: float, details: Optional[Mapping[str, Any]] = None) -> None:
-        message = f"The rate limit is used up. Ask again in {math.ceil(seconds)} seconds."
+        message = f"The rate limit is used up. Try again in {math.ceil(seconds)} seconds."
         super().__init__("TOO_MANY_REQUESTS", message, 429, details, seconds)
 
 

@@ -127,7 +127,7 @@ class _Jws:
             _fail(f"The {name} is not of type {typ}, signed with EdDSA.")
 
     def _read(self, part: str) -> Dict[str, Any]:
-        problem = f"The {self._name} is not a compact JWS: it was changed, or is not whole."
+        problem = f"The {self._name} is not a compact JWS: it was changed or truncated."
         try:
             value = json.loads(_from_base64url(part, problem).decode("utf-8"))
         except ValueError:
@@ -135,7 +135,7 @@ class _Jws:
         return value if isinstance(value, dict) else _fail(problem)
 
     def verify(self, x: object) -> None:
-        problem = f"The signature of the {self._name} does not fit: it was changed, or signed with another key."
+        problem = f"The signature of the {self._name} is invalid: it was changed, or signed with another key."
         key, signature = _from_base64url(str(x), problem), _from_base64url(self._signature, problem)
         if not _is_signed(key, signature, self._signed):
             _fail(problem)
@@ -147,7 +147,7 @@ def _verify_signature(receipt: str, keys: List[Dict[str, str]]) -> Dict[str, Any
     certificate = _Jws(opened.header.get("certificate"), "receipt-key+jwt", "certificate in the receipt")
     certifying = next((key for key in keys if key.get("kid") == certificate.header.get("kid")), None)
     if certifying is None:
-        _fail("The certificate in the receipt names a key that is not in jwks: it is of another gate, or was changed.")
+        _fail("The certificate in the receipt names a key that is not in jwks: it is from another gate, or was changed.")
     certificate.verify(certifying.get("x"))
     opened.verify(certificate.payload["cnf"]["jwk"]["x"])
     lacking = next((name for name in _CLAIMS if not isinstance(opened.payload.get(name), str)), None)
@@ -155,13 +155,13 @@ def _verify_signature(receipt: str, keys: List[Dict[str, str]]) -> Dict[str, Any
         _fail(f"The receipt lacks {lacking}.")
     seconds = datetime.fromisoformat(opened.payload["time"].replace("Z", "+00:00")).timestamp()
     if not certificate.payload["iat"] - 60 <= seconds <= certificate.payload["exp"] + 60:
-        _fail("The receipt was signed outside the time for which its key was certified.")
+        _fail("The receipt was signed outside the validity period of its certificate.")
     return opened.payload
 
 
 def _read_verifier_key(text: str) -> Tuple[str, str, bytes]:
     """Parses a verifier key in signed-note format: name, key id and public key."""
-    problem = "log_key is not a verifier key of Ed25519 in signed-note format."
+    problem = "log_key is not an Ed25519 verifier key in signed-note format."
     match = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)\n?", text) or _fail(problem)
     origin, key_id = match[1], match[2]
     key = _from_base64(match[3], problem)
@@ -181,7 +181,7 @@ def _verify_checkpoint(note: str, log_key: str) -> Checkpoint:
     if name != origin:
         _fail(f"The checkpoint is of another log: {json.dumps(name)}, and the key is of {json.dumps(origin)}.")
     if len(_from_base64(root, "The root hash in the checkpoint is not base64.")) != 32:
-        _fail("The root hash is not of SHA-256.")
+        _fail("The root hash is not a SHA-256 hash.")
     for line in signatures.split("\n")[:-1]:
         match = re.fullmatch(r"— (\S+) (\S+)", line)
         if not match or match[1] != origin:
@@ -189,13 +189,13 @@ def _verify_checkpoint(note: str, log_key: str) -> Checkpoint:
         data = _from_base64(match[2], "The signature of the checkpoint is not base64.")
         if data[:4].hex() == key_id and _is_signed(public_key, data[4:], text):
             return Checkpoint(origin, int(size), root)
-    _fail("The checkpoint is not signed with the key of the log: it was changed, or is of another gate.")
+    _fail("The checkpoint is not signed with the key of the log: it was changed, or is from another gate.")
 
 
 def _compare(one: Checkpoint, other: Checkpoint) -> None:
     """Checks that two verified checkpoints are of one log, and do not prove a fork: the same size with different roots."""
     if one.origin != other.origin:
-        _fail("The checkpoints are of different logs.")
+        _fail("The checkpoints are from different logs.")
     if one.size == other.size and one.root != other.root:
         _fail(f"Fork: the log has signed two checkpoints of size {one.size} with different roots. Keep both: together they prove it.")
 
@@ -226,15 +226,15 @@ def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
         index, last = index // 2, last // 2
     if last != 0 or base64.b64encode(node).decode("ascii") != checkpoint.root:
         _fail(
-            "The proof does not lead to the root of the log: the receipt is not in the log at this place, or the receipt or the proof was changed."
+            "The proof does not lead to the root of the log: the receipt is not at this position in the log, or the receipt or the proof was changed."
         )
     return checkpoint
 
 
 def _verify_salted(salt: str, text: str, digest: str, name: str) -> None:
-    data = _from_base64url(salt, "salts are not two texts in base64url, with a dot between them.")
+    data = _from_base64url(salt, "salts are not two base64url strings separated by a dot.")
     if _to_base64url(_sha256(data, text.encode("utf-8"))) != digest:
-        _fail(f"The {name} are not those of the receipt, or the salts were changed.")
+        _fail(f"The {name} do not match the receipt, or the salts were changed.")
 
 
 def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints: Sequence[str] = ()) -> ReceiptReport:
@@ -273,13 +273,13 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
 
     def verify_parameters() -> None:
         if len(salts) > 2:
-            _fail("salts are not two texts in base64url, with a dot between them.")
+            _fail("salts are not two base64url strings separated by a dot.")
         text = _canonical(json.loads(parameters or "", parse_int=_Number, parse_float=_Number))
         _verify_salted(salts[0], text, said["parameters_digest"], "parameters")
 
     def verify_key() -> None:
         if (own_key or "").strip() != (log_key or "").strip():
-            _fail("log_key in the file is another than the one that you trust.")
+            _fail("log_key in the file differs from the key that you trust.")
 
     def verify_place() -> Checkpoint:
         if proof is None or key is None:

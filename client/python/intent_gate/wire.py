@@ -51,8 +51,8 @@ def require_policy_of(address: str, policy: Mapping[str, Any]) -> None:
         return
     raise IntentGateError(
         "FOREIGN_POLICY",
-        f"The policy is not that of {address} but of {uid}, so nothing was signed. Only if you are sure that this is the gate that you mean, "
-        "give its address as public_url.",
+        f"The policy is not that of {address} but of {uid}, so nothing was signed. If you are sure that this is the right gate, "
+        "pass its address as public_url.",
     )
 
 

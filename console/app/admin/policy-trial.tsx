@@ -63,8 +63,8 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   return (
     <Part title={tried ? <Shown text={`On trial: ${tried.file.name}`} /> : 'On trial'}>
       <p class="quiet">
-        See what another policy would have done to the calls of the gate, before you deploy it. The policy of the setting tryPolicyFile is
-        tried on every call; a file that you drop here is tried in your browser.
+        See what another policy would have decided about the calls of the gate, before you deploy it. The policy of the setting
+        tryPolicyFile is tried on every call; a file that you drop here is tried in your browser.
       </p>
       <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
       <Failure error={error} retry={tried ? () => begin(tried.file, period) : deployed.reload} />

@@ -781,7 +781,7 @@ describe('try', () => {
     const { code, stderr } = await run([...words, '--accept-policy', '--public-url', 'https://gate.example']);
     expect(code).toBe(3);
     expect(stderr).toBe(
-      `The policy is not that of https://gate.example but of ${stack.base_url}, so nothing was signed. Only if you are sure that this is the gate that you mean, give that address as its public one. The option is --public-url.\n`,
+      `The policy is not that of https://gate.example but of ${stack.base_url}, so nothing was signed. If you are sure that this is the right gate, pass that address as its public address. The option is --public-url.\n`,
     );
   });
 
