@@ -51,9 +51,11 @@ const bareIfText = (value: unknown): unknown => (typeof value === 'string' ? bar
 
 const bareType = (type: string): string => type.replace(/^xsd:/, '').replace(xsd, '');
 
+/** The items of a list, or the value itself. An object with more than its items is no list, so that nothing beside them is dropped. */
 const list = (value: unknown): unknown[] => {
-  const within = isObject(value) ? (value['@list'] ?? value['@set']) : undefined;
-  return Array.isArray(within) ? within : Array.isArray(value) ? value : [value];
+  const [[name, within] = [], ...more] = isObject(value) ? Object.entries(value) : [];
+  const isList = more.length === 0 && (name === '@list' || name === '@set');
+  return isList && Array.isArray(within) ? within : Array.isArray(value) ? value : [value];
 };
 
 /** The `@id` of an object, or of the only item of a list; anything else unchanged. */
@@ -106,7 +108,8 @@ function refuseMembers(members: object, position: Position): void {
 const literal: Read = (value, position) => {
   if (Array.isArray(value)) return value.map((one, at) => literal(one, position.at(at)));
   if (!isObject(value)) return value;
-  if ('@list' in value || '@set' in value) return literal(list(value), position);
+  const items = list(value);
+  if (items[0] !== value) return literal(items, position);
   const { '@value': given, '@type': type, ...more } = value;
   if (given === undefined) return reference(value);
   refuseMembers(more, position);
@@ -114,8 +117,10 @@ const literal: Read = (value, position) => {
 };
 
 function typed(given: unknown, type: unknown, position: Position): unknown {
-  if (type === undefined) return given;
+  if (type === undefined || given === undefined) return given;
   const name = bareType(String(type));
+  if (!['string', 'number', 'boolean'].includes(typeof given))
+    position.refuse('must be a single text, number, true or false if it has a type');
   const text = String(given);
   if (name === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   if (name === 'time') return text.replace(/^(\d\d:\d\d):00$/, '$1');
@@ -177,10 +182,13 @@ function atomicRules(value: unknown, position: Position, kinds: readonly string[
     if (common[name] !== undefined && read[name] !== undefined)
       position.at(name).refuse('is stated for the whole policy too; state it in one place');
     const stated = read[name] ?? common[name];
-    const values = stated === undefined ? [] : list(stated);
-    if (values.length > 0) split = split.flatMap((one) => values.map((value) => ({ ...one, [name]: value })));
+    if (stated === undefined) continue;
+    const values = list(stated);
+    // an empty list stays, so that it is refused: without it, the rule would be for all
+    split = split.flatMap((one) => (values.length > 0 ? values : [stated]).map((value) => ({ ...one, [name]: value })));
   }
-  return split.map((one) => rule(one, position));
+  // what is listed twice counts once, because the prices of several rules add up
+  return [...new Map(split.map((one) => rule(one, position)).map((one) => [JSON.stringify(one), one])).values()];
 }
 
 /** Turns the refinements of a target or action into constraints of the rule. */

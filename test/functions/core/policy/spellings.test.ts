@@ -107,6 +107,7 @@ describe('one policy in many spellings is served in one', () => {
       { permission: { target: [a, { '@type': 'Asset', '@id': b }], action: 'execute', assignee } },
       { permission: { target: { '@set': [a, b] }, action: 'execute' }, assignee },
       { target: [a, b], assignee, permission: { action: 'execute' } },
+      { permission: { target: [a, { uid: a }, b, a], action: 'execute', assignee } },
     ])
       expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({ ...head, permission: several });
   });
@@ -176,7 +177,16 @@ describe('what has no meaning here is refused by name', () => {
     ['a number that is rounded', permit({ rightOperand: typed('9007199254740993', 'integer') }), `${first}/rightOperand`],
     ['a number with an exponent', permit({ rightOperand: typed('5e0', 'double') }), `${first}/rightOperand`],
     ['a text in a language', permit({ rightOperand: { '@value': '5', '@language': 'en' } }), `${first}/rightOperand/@language`],
+    ['several texts with a type', permit({ rightOperand: { '@value': ['a', 'b'], '@type': 'xsd:string' } }), `${first}/rightOperand`],
+    ['no value, with a type', at({ constraint: [{ leftOperand: 'method', operator: 'eq', dataType: 'string' }] }), `${first}/rightOperand`],
     ['no targets', at({ target: [] }), '/permission/0/target'],
+    ['no assignees of the policy', { ...canonical, assignee: [] }, '/permission/0/assignee'],
+    ['a set of no assignees of the policy', { ...canonical, assignee: { '@set': [] } }, '/permission/0/assignee'],
+    ['refinements of a list of targets', at({ target: { '@set': [intents], refinement: bare } }), '/permission/0/target/@set'],
+    ['more of a list of assignees', at({ assignee: { '@list': ['a.example'], refinement: bare } }), '/permission/0/assignee'],
+    ['more of a list of constraints', at({ constraint: { '@list': [], ...bare[0] } }), `${first}/@list`],
+    ['more of a list of values', permit({ operator: 'isAnyOf', rightOperand: { '@list': ['a'], '@set': ['b'] } }), `${first}/rightOperand`],
+    ['a list that is none', permit({ operator: 'isAnyOf', rightOperand: { '@list': 'a' } }), `${first}/rightOperand`],
     ['a target twice', { ...canonical, target: intents }, '/permission/0/target'],
     ['a prohibition in the place of a permission', at({ '@type': 'Prohibition' }), '/permission/0/type'],
     ['two names of one member', { ...canonical, '@id': head.uid }, '/@id'],
