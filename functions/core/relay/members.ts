@@ -5,11 +5,12 @@ import { fieldsOf } from './fields.ts';
 
 /**
  * Names that servers may read from the name of a query parameter. Many ignore case; some read `a[b]` and `a.b` as part of `a`; PHP drops
- * leading spaces, and reads a space, a full stop and an opening bracket as `_`.
+ * leading spaces and what follows a NUL, and reads a space, a full stop and an opening bracket as `_`; qs and Rack read `[a]` as `a`, and Spring `!a`.
  */
 function readings(name: string): string[] {
-  const folded = name.trim().toLowerCase();
-  return [folded.replace(/[[.].*$/s, ''), folded.replaceAll(/[\s.[]/g, '_')];
+  const folded = name.replace(/\0.*$/s, '').trim().toLowerCase();
+  const inner = folded.replace(/^[[\].!]+/, '').replace(/[[\].].*$/s, '');
+  return [folded.replace(/[[.].*$/s, ''), folded.replaceAll(/[\s.[]/g, '_'), ...(inner === '' ? [] : [inner])];
 }
 
 /** The path of a name with brackets or dots: `a[b].c` is a, b, c. */

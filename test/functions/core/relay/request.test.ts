@@ -296,6 +296,14 @@ describe('what does not fit is refused', () => {
     ['/a', { limit: 1, where: { limit: 1000 } }, taken, '/where/limit'],
     ['/a', { limit: 1, where: { LIMIT: 1000 } }, taken, '/where/LIMIT'],
     ['/a', { limit: 1, where: { 'limit[]': 1000 } }, taken, '/where/limit[]'],
+    ...['[limit]', '.limit', ']limit', '[[limit]x', '!limit', 'limit\0x'].map(
+      (member): [string, Record<string, unknown>, string, string] => [
+        '/a',
+        { limit: 1, where: { [member]: 1000 } },
+        taken,
+        `/where/${member}`,
+      ],
+    ),
     ...['user id', ' user_id', 'user.id', 'user[id', 'User\tId'].map((member): [string, Record<string, unknown>, string, string] => [
       '/a',
       { user_id: 'me', where: { [member]: 'victim' } },
