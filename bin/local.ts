@@ -101,7 +101,7 @@ async function run(): Promise<void> {
   const forget = keepDescribed(description, signIn);
   showStart(description);
   showWarnings(description);
-  const other = findOther(description.process_id);
+  const other = findOther(description);
   if (other) {
     console.log(
       `Commands use the stack that already runs at ${other.base_url}. For this one, set INTENT_GATE_URL=${description.base_url}\n`,

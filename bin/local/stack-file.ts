@@ -55,10 +55,11 @@ export function findStackFile(address: string): string | undefined {
   });
 }
 
-/** The description of another running stack, if any. */
-export function findOther(processId: number): StackDescription | undefined {
+/** The description of another running stack, if any. One at the same address has ended, even if another process has its id by now. */
+export function findOther({ process_id, base_url }: Pick<StackDescription, 'process_id' | 'base_url'>): StackDescription | undefined {
   const found = readDescription();
-  return found !== undefined && found.process_id !== processId && isRunning(found.process_id) ? found : undefined;
+  const isOther = found !== undefined && found.process_id !== process_id && found.base_url !== base_url;
+  return isOther && isRunning(found.process_id) ? found : undefined;
 }
 
 /**
@@ -66,7 +67,7 @@ export function findOther(processId: number): StackDescription | undefined {
  * @returns a function that removes the description, unless another stack has replaced it
  */
 export function keepDescribed(description: StackDescription, signIn: (person: Person) => string): () => void {
-  const path = stackFile(findOther(description.process_id) && new URL(description.base_url).port);
+  const path = stackFile(findOther(description) && new URL(description.base_url).port);
   writeJson(path, description);
   const refresh = () => {
     if (isOurs()) writeJson(path, { ...description, admin_token: signIn('admin'), user_token: signIn('user') });

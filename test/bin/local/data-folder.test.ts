@@ -42,10 +42,15 @@ test('the description of a stack that runs stays; that of one that has ended is 
     const forget = keepDescribed(describe(process.pid), () => 'token');
     const forgetLater = keepDescribed(describe(process.ppid), () => 'token');
     expect(readDescription()).toEqual(describe(process.pid));
-    expect([findOther(process.pid), findOther(process.ppid)]).toEqual([undefined, describe(process.pid)]);
+    expect([findOther(describe(process.pid)), findOther(describe(process.ppid))]).toEqual([undefined, describe(process.pid)]);
     forgetEnded();
     forgetLater();
     expect(readDescription()).toEqual(describe(process.pid));
+    // killed; meanwhile another process has its id
+    const later = { ...describe(process.pid), process_id: process.ppid };
+    const forgetSame = keepDescribed(later, () => 'token');
+    expect(readDescription()).toEqual(later);
+    forgetSame();
     forget();
     expect(readDescription()).toBeUndefined();
   } finally {
