@@ -341,7 +341,19 @@ describe('an execution', () => {
 
   test('sends the values of a query percent-encoded, in place of what the agent or the URL has under their names', async () => {
     await call('PUT', { query: { api_key: 'can&ary=ä?' }, headers: { 'X-Tenant': 'ours' } }, id);
-    const names = ['api_key', 'API_KEY', 'api_key[]', 'api.key', 'api key', 'api[key', 'api_key.x', 'kept'];
+    const names = [
+      'api_key',
+      'API_KEY',
+      'api_key[]',
+      'api.key',
+      'api key',
+      'api[key',
+      'api_key.x',
+      '[api_key]',
+      ' [API_KEY][x]',
+      '!api_key',
+      'kept',
+    ];
     const input_parameters = names.map((name) => ({ name, type: 'string' as const }));
     const values = Object.fromEntries(names.map((name) => [name, 'theirs']));
     const endpoint = { url: here('/things?Api_Key=fixed'), method: 'GET', content_type: 'application/json' } as const;

@@ -47,6 +47,8 @@ function withoutParts(body: Buffer, boundary: string, names: ReadonlySet<string>
 const without = (form: string, names: ReadonlySet<string>): string[] =>
   form.split('&').filter((pair) => pair !== '' && ![...new URLSearchParams(pair).keys()].some((name) => isReadAs(name, names)));
 
-/** Some servers read `key[]` and `key.x` as parts of `key`, and `ke y` and `ke.y` as `ke_y`. */
+/** Some servers read `key[]` and `key.x` as parts of `key`, `[key]` and `!key` as `key`, and `ke y` and `ke.y` as `ke_y`. */
 export const isReadAs = (name: string, names: ReadonlySet<string>): boolean =>
-  [name, name.replace(/[[.\0].*$/s, ''), name.replaceAll('[', '_')].some((reading) => names.has(foldQueryName(reading)));
+  [name, name.replace(/[[.\0].*$/s, ''), name.replace(/^[\s[\].!]+|[[\].\0].*$/gs, ''), name.replaceAll('[', '_')].some((reading) =>
+    names.has(foldQueryName(reading)),
+  );
