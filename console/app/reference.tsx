@@ -17,12 +17,6 @@ export function ReferenceView({ selected }: { selected: string }) {
   const reading = useRead<ApiDocument>('/openapi.json');
   const { answer, error } = reading;
   const operations = useMemo(() => (answer ? listOperations(answer.value) : []), [answer]);
-  const [filter, setFilter] = useState('');
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = operations.filter(({ method, path, summary }) => {
-    const text = `${method} ${path} ${summary}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
   useEffect(() => document.getElementById(selected)?.scrollIntoView(), [selected, answer]);
   return (
     <>
@@ -44,24 +38,8 @@ export function ReferenceView({ selected }: { selected: string }) {
         <a href=".well-known/jwks.json">keys that verify PATs</a>. See also the <a href={linkTo(['reference', 'errors'])}>errors</a>.
       </p>
       <Awaited reading={reading} rows={10} />
-      {answer && (
-        <div class="toolbar">
-          <input
-            type="search"
-            aria-label="Filter the operations"
-            placeholder="Filter the operations"
-            value={filter}
-            onInput={({ currentTarget }) => setFilter(currentTarget.value)}
-          />
-          {words.length > 0 && (
-            <span class="quiet" role="status">
-              {shown.length} of {operations.length}
-            </span>
-          )}
-        </div>
-      )}
       {answer?.value.tags.map(({ name, description }) => {
-        const own = shown.filter(({ tags }) => tags.includes(name));
+        const own = operations.filter(({ tags }) => tags.includes(name));
         return own.length === 0 ? null : (
           <Part key={name} title={name}>
             <Prose text={description} />
