@@ -20,18 +20,9 @@ import { useStore } from './store.ts';
 /** Receipts of calls in this tab, and from files. */
 export function Receipts({ id }: { id: string | undefined }) {
   const made = useStore(calls).filter(({ receipt }) => receipt);
-  const [dropped, setDropped] = useState<ReceiptFile>();
-  const [failure, setFailure] = useState<unknown>();
-  const file = dropped ?? made.find(({ executionId }) => executionId === id)?.receipt;
-  async function read(chosen: File | undefined): Promise<void> {
-    if (!chosen) return;
-    try {
-      setDropped(parseReceipt(await chosen.text(), chosen.name));
-      setFailure(undefined);
-    } catch (error) {
-      setFailure(error);
-    }
-  }
+  const [chosen, setChosen] = useState<File>();
+  const dropped = useWork(async () => chosen && parseReceipt(await chosen.text(), chosen.name), [chosen]);
+  const file = dropped.answer ?? made.find(({ executionId }) => executionId === id)?.receipt;
   return (
     <>
       <Heading title="Receipts" />
@@ -43,9 +34,9 @@ export function Receipts({ id }: { id: string | undefined }) {
         label="Drop a receipt here, or choose its file"
         hint="As intent-gate try --receipt or this page writes it."
         accept=".json"
-        onFiles={(files) => void read(files?.[0])}
+        onFiles={(files) => setChosen(files?.[0])}
       />
-      <Failure error={failure} />
+      <Failure error={dropped.error} />
       {made.length > 0 && (
         <Part title="Receipts of your calls">
           <Table

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { compilePolicy } from '../../../functions/core/policy/compile.ts';
 import { listRules } from '../../../functions/core/policy/describe.ts';
@@ -19,62 +19,40 @@ import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Link, Shown, Time } from '../components/text.tsx';
 import { deployment } from '../deployment.ts';
-import { useRead } from '../gate.ts';
+import { useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { openAdminApi } from './admin-api.ts';
 import { Command } from './record-form.tsx';
 
 const periods = { hour: 'last hour', day: 'last day', week: 'last week' };
 const periodMs = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
-type Period = keyof typeof periods;
-
-/** A policy file tried in the browser, over a period. */
-interface Tried {
-  file: File;
-  period: Period;
-  trial?: NamedPolicyTrial;
-  error?: unknown;
-}
 
 /** Compares a trial policy with the one in force, rule by rule. It is from the setting `tryPolicyFile`, or from a file that stays in the browser. */
 export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   const { period } = policyTrialQuery.safeParse(Object.fromEntries(query)).data ?? policyTrialQuery.parse({});
   const deployed = useRead<NamedPolicyTrial>('/api/policy/try', { period }, 'admin');
   const inForce = useRead<Policy>('/api/policy').answer?.value;
-  const [tried, setTried] = useState<Tried>();
+  const [file, setFile] = useState<File>();
+  const tried = useWork(async () => file && tryFile(file, periodMs[period]), [file, period]);
   const hasNone = deployed.error instanceof Refusal && deployed.error.details.reason === 'no_trial';
-  const trial = tried ? tried.trial : hasNone ? undefined : deployed.answer?.value;
-  const error = tried ? tried.error : hasNone ? undefined : deployed.error;
-
-  function begin(file: File, over: Period): void {
-    const begun: Tried = { file, period: over };
-    setTried(begun);
-    tryFile(file, periodMs[over]).then(
-      (found) => setTried((now) => (now === begun ? { ...begun, trial: found } : now)),
-      (failure: unknown) => setTried((now) => (now === begun ? { ...begun, error: failure } : now)),
-    );
-  }
-  useEffect(() => {
-    if (tried && tried.period !== period) begin(tried.file, period);
-  }, [period]);
-
-  const isWaiting = !(trial && inForce) && error === undefined && (tried !== undefined || !hasNone);
+  const { error, isLoading, reload } = file ? tried : deployed;
+  const trial = file ? tried.answer : deployed.answer?.value;
+  const isFailed = error !== undefined && (file !== undefined || !hasNone);
   const tabs = Object.entries(periods).map(([value, label]) => [label, linkTo(['policy'], { period: value })]);
   return (
-    <Part title={tried ? <Shown text={`On trial: ${tried.file.name}`} /> : 'On trial'}>
+    <Part title={file ? <Shown text={`On trial: ${file.name}`} /> : 'On trial'}>
       <p class="quiet">
         See what another policy would have decided about the calls of the gate, before you deploy it. The policy of the setting
         tryPolicyFile is tried on every call; a file that you drop here is tried in your browser.
       </p>
       <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
-      <Failure error={error} retry={tried ? () => begin(tried.file, period) : deployed.reload} />
-      {isWaiting && <Skeleton />}
-      {hasNone && !tried && <p>This deployment has no policy on trial.</p>}
-      {trial && inForce && <Trial inForce={inForce} trial={trial} />}
-      <DropField label="Policy file" accept=".json" onFiles={(files) => files?.[0] && begin(files[0], period)} />
-      {tried && !hasNone && (
+      {isLoading || !inForce ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
+      {hasNone && !file && <p>This deployment has no policy on trial.</p>}
+      {!isLoading && !isFailed && trial && inForce && <Trial inForce={inForce} trial={trial} />}
+      <DropField label="Policy file" accept=".json" onFiles={(files) => setFile(files?.[0])} />
+      {file && !hasNone && (
         <p>
-          <Button title="Back to the policy on trial in this deployment" onClick={() => setTried(undefined)} />
+          <Button title="Back to the policy on trial in this deployment" onClick={() => setFile(undefined)} />
         </p>
       )}
       <Command text="npx intent-gate policy try policy.next.json --since 7d" />
