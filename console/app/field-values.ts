@@ -18,7 +18,9 @@ export interface Field extends Parameter {
   path?: readonly string[];
 }
 
-export const pathOf = ({ name, path = [name] }: Field): string => pointer(path);
+export const pathTo = ({ name, path = [name] }: Field): readonly string[] => path;
+
+export const pathOf = (field: Field): string => pointer(pathTo(field));
 
 /** The contents of fields by name. An empty field has no value. */
 export type Typed = Record<string, string>;

@@ -28,6 +28,16 @@ export function toField(label: string, schema: NestedSchema, path: readonly stri
   return { ...shape, name: path.join('/'), label, type: typeOf(schema), required: isRequired, path, schema };
 }
 
+type Members = Record<string, unknown>;
+
+/** An object with another value at a path; undefined removes the member there. An object without members becomes undefined. */
+export function withMember(object: Members, [first = '', ...rest]: readonly string[], value: unknown): Members | undefined {
+  const { [first]: before, ...others } = object;
+  const member = rest.length === 0 ? value : withMember((before ?? {}) as Members, rest, value);
+  const members = member === undefined ? others : { ...object, [first]: member };
+  return Object.keys(members).length > 0 ? members : undefined;
+}
+
 type Example = Pick<Parameter, 'type' | 'default' | 'enum' | 'minimum' | 'description' | 'pattern' | 'schema'> & {
   format?: string | undefined;
 };

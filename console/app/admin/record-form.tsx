@@ -1,10 +1,9 @@
 import { useRef, useState } from 'preact/hooks';
 import * as z from 'zod';
 import { Refusal } from '../../../client/errors.ts';
-import { issuesOf } from '../../../functions/core/json.ts';
+import { isObject, issuesOf } from '../../../functions/core/json.ts';
 import { type Difference, findDifferences } from '../../../registry/differences.ts';
 import type { Issue } from '../../../schemas/errors.ts';
-import { parseExact } from '../../../schemas/number.ts';
 import type { JsonSchema } from '../../../schemas/openapi.ts';
 import { Button, SubmitForm } from '../components/button.tsx';
 import { Copyable } from '../components/copyable.tsx';
@@ -12,8 +11,9 @@ import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
 import { Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { type Field, readFields, type Typed, typeValue } from '../field-values.ts';
+import { type Field, pathTo, readFields, type Typed, typeValue } from '../field-values.ts';
 import { ask } from '../gate.ts';
+import { withMember } from '../nested.ts';
 import { useDraft } from '../store.ts';
 
 type Values = Record<string, unknown>;
@@ -161,35 +161,17 @@ const Conflict = ({ differences, onMine, onTheirs }: { differences: Difference[]
 
 const isSame = (left: Typed, right: Typed): boolean => findDifferences(left, right).length === 0;
 
+const memberAt = (record: Values, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), record);
+
 const typeRecord = (fields: readonly Field[], record: Values): Typed =>
-  Object.fromEntries(fields.map((field) => [field.name, typeValue(field, memberAt(record, field.name))]));
+  Object.fromEntries(fields.map((field) => [field.name, typeValue(field, memberAt(record, pathTo(field)))]));
 
 /** The body from the fields. Members without a field are unchanged. */
 export function readRecord(fields: readonly Field[], typed: Typed, record: Values): { body: Values; issues: Issue[] } {
   const { values, issues } = readFields(fields, typed);
-  const body = parseExact(JSON.stringify(record)) as Values;
-  for (const { name } of fields) setMember(body, name, values[name]);
+  const body = fields.reduce((whole, field) => withMember(whole, pathTo(field), values[field.name]) ?? {}, record);
   return { body, issues };
-}
-
-function memberAt(record: Values, name: string): unknown {
-  const [first = '', ...rest] = name.split('/');
-  const value = record[first];
-  return rest.length === 0 ? value : memberAt((value ?? {}) as Values, rest.join('/'));
-}
-
-function setMember(record: Values, name: string, value: unknown): void {
-  const [first = '', ...rest] = name.split('/');
-  if (rest.length > 0) {
-    const inner = { ...((record[first] ?? {}) as Values) };
-    setMember(inner, rest.join('/'), value);
-    if (Object.keys(inner).length > 0) record[first] = inner;
-    else delete record[first];
-  } else if (value === undefined) {
-    delete record[first];
-  } else {
-    record[first] = value;
-  }
 }
 
 /**

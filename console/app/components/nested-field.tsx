@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import { isObject } from '../../../functions/core/json.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
-import { type Field, pathOf, readFields, typeValue } from '../field-values.ts';
-import { exampleOf, hasFields, toField, typeOf, unfold } from '../nested.ts';
+import { type Field, pathOf, pathTo, readFields, typeValue } from '../field-values.ts';
+import { exampleOf, hasFields, toField, typeOf, unfold, withMember } from '../nested.ts';
 import { Button } from './button.tsx';
 import { FormField, problemsOf } from './field.tsx';
 import { Shown } from './text.tsx';
@@ -111,15 +111,12 @@ type InnerProps<Value> = Omit<NodeProps, 'value'> & { schema: ReturnType<typeof 
 
 function Members({ field, schema: { properties = {}, required = [] }, value, issues, onValue }: InnerProps<Record<string, unknown>>) {
   const isFilled = (name: string) => value[name] !== undefined;
-  const set = (name: string, next: unknown) => {
-    const { [name]: _, ...others } = value;
-    const members = next === undefined ? others : { ...value, [name]: next };
-    onValue(Object.keys(members).length > 0 ? members : undefined);
-  };
   const show = (name: string) => {
     const inner = unfold(properties[name] ?? {});
     const member = toField(name, inner, [...pathTo(field), name], required.includes(name));
-    return <Node key={name} field={member} value={value[name]} issues={issues} onValue={(next) => set(name, next)} />;
+    return (
+      <Node key={name} field={member} value={value[name]} issues={issues} onValue={(next) => onValue(withMember(value, [name], next))} />
+    );
   };
   const names = Object.keys(properties);
   const needed = names.filter((name) => required.includes(name));
@@ -179,5 +176,3 @@ const emptyOf = (schema: ReturnType<typeof unfold>): unknown => {
   if (schema.enum) return schema.enum[0];
   return type === 'object' ? {} : type === 'array' ? [] : type === 'boolean' || type === 'null' ? exampleOf({ type }) : '';
 };
-
-const pathTo = ({ name, path = [name] }: Field): readonly string[] => path;
