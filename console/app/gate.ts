@@ -35,7 +35,7 @@ export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: st
   // renew first, because some reads succeed without a valid token but return less
   if (as && session.get() !== undefined && hasTokenEnded()) await requireSession();
   const answer = await send().catch(async (error: unknown) => {
-    if (as && isUnauthorized(error) && (await requireSession())) return send();
+    if (as && error instanceof Refusal && error.status === 401 && (await requireSession())) return send();
     throw error;
   });
   const [, next] = /<[^>?]*\?([^>]*)>;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
@@ -77,8 +77,6 @@ export class SignInEnded extends Error {
   override readonly name = 'SignInEnded';
   override readonly message = 'Your sign-in has ended. Nothing is lost: sign in again, then try again.';
 }
-
-export const isUnauthorized = (error: unknown): boolean => error instanceof Refusal && error.status === 401;
 
 /** Describes an error for users. */
 export function describeFailure(error: unknown): string {

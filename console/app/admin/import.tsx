@@ -68,16 +68,12 @@ async function read(dropped: Dropped, { baseUrl, draft }: Choices, main?: string
   show({ step: 'reading', done: 0, total: 0 });
   try {
     const { dryRun } = await loadImporter();
-    await shown();
     const choices = { baseUrl: baseUrl === '' ? undefined : baseUrl, isDraft: draft === 'true', main };
     show({ step: 'planned', dry: await dryRun(dropped, choices, (done, total) => show({ step: 'reading', done, total })) });
   } catch (error) {
     show({ step: 'choose' }, error);
   }
 }
-
-/** Resolves once the browser has painted, before a large document blocks it. */
-const shown = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 async function apply(dropped: Dropped, dry: DryRun): Promise<void> {
   const show = openWork(dropped);

@@ -3,7 +3,7 @@ import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { compareDocument } from '../../../registry/compare-document.ts';
 import { deployment } from '../deployment.ts';
-import { gateUrl, isUnauthorized, SignInEnded } from '../gate.ts';
+import { gateUrl } from '../gate.ts';
 import { openAdminApi } from './admin-api.ts';
 import type { Dropped } from './dropped.ts';
 import type { Planned } from './plan-worker.ts';
@@ -38,15 +38,6 @@ const openContext = (onProgress: OnProgress) => ({
   },
 });
 
-/** Runs the work. A refused token, which could not be renewed, throws SignInEnded. */
-async function whileSignedIn<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw isUnauthorized(error) ? new SignInEnded() : error;
-  }
-}
-
 /**
  * Plans the import of a document as the command `import` does, with the files dropped beside it, and compares the plan with the registry.
  * @throws CliFailure or IntentGateError with a message for users
@@ -62,7 +53,7 @@ export async function dryRun({ files }: Dropped, { baseUrl, isDraft, main }: Imp
       return { ...plan, reading };
     };
     const choices = { isDraft, isThorough: true, concurrency };
-    const { planned, plan, changes } = await whileSignedIn(() => compareDocument(context, planWith, choices));
+    const { planned, plan, changes } = await compareDocument(context, planWith, choices);
     return { ...planned.reading, plan, changes };
   } finally {
     planner.close();
@@ -74,4 +65,4 @@ const portsOf = (baseUrl = ''): number[] => [...new Set([443, Number(URL.parse(b
 
 /** Applies a dry run. Can be repeated after an interruption to complete it. */
 export const applyDryRun = ({ changes }: DryRun, onProgress: OnProgress): Promise<Applied> =>
-  whileSignedIn(() => applyChanges(openContext(onProgress), changes, false));
+  applyChanges(openContext(onProgress), changes, false);
