@@ -1,6 +1,6 @@
+import { answerAsBefore } from './core/execution/answer-as-before.ts';
 import { attempt } from './core/execution/attempt.ts';
 import { openDeferral } from './core/execution/defer.ts';
-import { answerAsBefore } from './core/execution/earlier-answer.ts';
 import { noEvidence } from './core/execution/evidence.ts';
 import { openExecution } from './core/execution/execution.ts';
 import { narrow } from './core/execution/narrow.ts';
@@ -15,7 +15,7 @@ import { tableFromEnvironment } from './core/table/table.ts';
 
 /** `POST /api/intents/execute`; `docs/architecture.md` explains each step. */
 export const createAction = (parts: ExecutionParts): Action => {
-  const { authenticate, intents, calls, limits, relay, slowCalls, deferral, evidence = noEvidence, now = Date.now } = parts;
+  const { authenticate, intents, calls, limits, relay, slowCalls, deferral, withEvidence = noEvidence, now = Date.now } = parts;
   const resolve = openResolver(intents, slowCalls, now);
   const { defer, requireNotVoid } = openDeferral({ calls, intents, ...deferral });
   return async (request) => {
@@ -24,7 +24,7 @@ export const createAction = (parts: ExecutionParts): Action => {
     const run = async () => {
       const call = await resolve(execution, body).catch((refusal: unknown) => ({ refusal }));
       if ('refusal' in call) return requireNotVoid(execution, await answerAsBefore({ calls, intents }, execution, body, call.refusal));
-      const make = () => evidence(execution, call, body, () => attempt(relay, execution, call));
+      const make = () => withEvidence(execution, call, body, () => attempt(relay, execution, call));
       const outcome = isDeferred(request, call.rules) ? defer(execution, call, body) : once(calls, call, make);
       return requireNotVoid(execution, await narrow(call, outcome));
     };

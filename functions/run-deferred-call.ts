@@ -29,7 +29,7 @@ const run = createRun({
   findPolicy: judgingPolicyFromEnvironment(),
   limits: openRateLimiter(table),
   relay: relayFromEnvironment({ maxDeadlineMs: longestCallSeconds * 1_000 }),
-  evidence: evidenceFromEnvironment(table),
+  withEvidence: evidenceFromEnvironment(table),
   now,
 });
 

@@ -3,7 +3,7 @@ import type { RegistryContext } from './api.ts';
 import { compareService, readRegistered, type ServiceChanges } from './compare.ts';
 import { openHeaders } from './document-rule.ts';
 import type { ImportPlan } from './import/plan.ts';
-import { keepNamespace, keepOlder, keepSkipped, keepUids } from './keep-uids.ts';
+import { keepNamespace, keepOtherVersions, keepSkipped, keepUids } from './keep-uids.ts';
 
 export interface DocumentChoices {
   /** import into this service without changing its record */
@@ -41,5 +41,5 @@ export async function compareDocument<Plan extends ImportPlan>(
   const wanted = { service: first.service, intents, into, isOfDocument: true, isNamed };
   const compared = await compareService(context, wanted, concurrency, isThorough, registered);
   const kept = keepSkipped(compared, plan, registered.intents);
-  return { planned, plan, changes: keepOlder(kept, plan.intents, registered.intents, isDeprecating) };
+  return { planned, plan, changes: keepOtherVersions(kept, plan.intents, registered.intents, isDeprecating) };
 }

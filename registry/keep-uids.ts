@@ -1,6 +1,6 @@
 /**
  * How an import treats registered intents. A renamed operation keeps its uid, because it is recognised by method and address ({@link keepUids}).
- * Intents of other versions ({@link keepOlder}) and of skipped operations ({@link keepSkipped}) are kept. `document-rule.ts` decides which members of a
+ * Intents of other versions ({@link keepOtherVersions}) and of skipped operations ({@link keepSkipped}) are kept. `document-rule.ts` decides which members of a
  * record change.
  */
 import { originOf } from '../functions/core/relay/url-template.ts';
@@ -106,7 +106,7 @@ const versionOf = (uid: string): string => splitIntentUid(uid).version;
 const unversionedCallOf = (intent: Candidate): string => pathCallOf(intent).replace(/\/v\d+(\.\d+)*(?=[/?#]|$)/gi, '');
 
 /** Keeps other versions of wanted intents, matched by slug or call, from being removed, and optionally deprecates older ones. */
-export function keepOlder(
+export function keepOtherVersions(
   changes: ServiceChanges,
   wanted: readonly IntentInput[],
   registered: Intents,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { ServiceChanges } from '../../registry/compare.ts';
 import { planImport } from '../../registry/import/plan-import.ts';
-import { keepNamespace, keepOlder, keepSkipped, keepUids } from '../../registry/keep-uids.ts';
+import { keepNamespace, keepOtherVersions, keepSkipped, keepUids } from '../../registry/keep-uids.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 
 const options = { rules: { ports: [443], allowLoopback: false, ownHosts: [] }, registryUrl: 'https://gate.example' };
@@ -120,7 +120,7 @@ test('of other versions, only older ones are deprecated, and none is removed', (
     [true, [a.intent_uid, b.intent_uid]],
     [false, []],
   ] as const) {
-    const kept = keepOlder(changes, wanted, known, isDeprecating);
+    const kept = keepOtherVersions(changes, wanted, known, isDeprecating);
     expect(kept.intents.map(({ input }) => input.intent_uid)).toEqual(expected);
     expect(kept.unwanted).toEqual(['things.example:other:v1']);
   }

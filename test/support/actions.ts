@@ -38,7 +38,7 @@ export const openExecuteOver = (
     now = Date.now,
     ...given
   }: Pick<ExecuteDeps, 'authenticate' | 'relay'> &
-    Partial<Pick<ExecuteDeps, 'evidence' | 'now'>> & { deferral?: Pick<ExecuteDeps['deferral'], 'start' | 'announce'> },
+    Partial<Pick<ExecuteDeps, 'withEvidence' | 'now'>> & { deferral?: Pick<ExecuteDeps['deferral'], 'start' | 'announce'> },
 ): Action =>
   createExecuteIntent({
     intents: openIntents(table),

@@ -49,15 +49,15 @@ export function openDeferredParts(gate: Gate) {
     over = table,
     now = Date.now,
     relay = gate.relay,
-    evidence,
-  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'evidence'>> = {}) => {
+    withEvidence,
+  }: Options & Partial<Pick<DeferredRunParts, 'relay' | 'withEvidence'>> = {}) => {
     const run = createRun({
       deferred: openDeferredCalls(over),
       resolve: openResolver(openIntents(over), openSlowCalls(over, 'run-deferred-call', 10), now),
       findPolicy: openPolicy(policy),
       limits: openRateLimiter(over, now),
       relay,
-      ...(evidence && { evidence }),
+      ...(withEvidence && { withEvidence }),
       now,
     });
     return (execution_id: string) => run({ execution_id }, () => 600_000);

@@ -91,18 +91,18 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     over = table,
     now = Date.now,
     connect = async () => {},
-    evidence,
+    withEvidence,
   }: {
     template?: PolicyTemplate;
     over?: Table;
     now?: () => number;
     /** what happens until an upstream is connected */
     connect?: () => Promise<unknown>;
-    evidence?: Evidence;
+    withEvidence?: Evidence;
   } = {}): Action =>
     openExecuteOver(over, {
       authenticate: openAuthenticate(over, signingKeys, template),
-      ...(evidence && { evidence }),
+      ...(withEvidence && { withEvidence }),
       deferral: {
         start: async (executionId) => void started.push(executionId),
         announce: async (shown) => void announced.push(shown.id),

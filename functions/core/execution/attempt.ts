@@ -37,7 +37,7 @@ export async function attempt(relay: Pick<Relay, 'connect'>, execution: Executio
     let outcome = await connected.send();
     while ('giveUp' in outcome) outcome = await sendAgain(outcome, execution, call);
     logLine.note({ ...upstreamOf(call), ...(outcome.isByNext && { credential: 'next' }) });
-    return { mayHaveActed: true, result: describe(outcome, call, logLine) };
+    return { mayHaveActed: true, result: toResponse(outcome, call, logLine) };
   } catch (error) {
     const failure = error instanceof CallFailed ? error : undefined;
     // failures of the gate itself are not attributed to the upstream
@@ -59,6 +59,7 @@ const leftMs = ({ request }: Execution): number => Math.max(0, request.remaining
 async function countAndRecheck({ quota, logLine }: Execution, call: ResolvedCall): Promise<void> {
   do {
     await quota.count();
+    // counted, but not sent yet
     logLine.note({ sent: false });
   } while ((await call.recheck()) === 'read again');
 }
@@ -77,7 +78,7 @@ async function sendAgain(resend: Resend, execution: Execution, call: ResolvedCal
   return resend.send();
 }
 
-/** Whether the upstream answered 429 (RFC 6585 section 4), so that the call may be retried later under the same key. */
+/** Whether the upstream answered 429 (RFC 6585 section 4): it did not act, so the call may be repeated under the same key. */
 const isTurnedAway = (error: unknown): boolean => error instanceof ApiError && error.details.upstream_status === 429;
 
 function outgoing(execution: Execution, { intent, service, upstreamRequest, keyed }: ResolvedCall) {
@@ -107,7 +108,7 @@ function upstreamOf({ service, upstreamRequest }: ResolvedCall): LogLine['notes'
 }
 
 /** @throws ApiError the upstream's refusal */
-function describe(answer: UpstreamAnswer, { intent }: ResolvedCall, logLine: LogLine): ApiResponse {
+function toResponse(answer: UpstreamAnswer, { intent }: ResolvedCall, logLine: LogLine): ApiResponse {
   logLine.note({ upstream_status: answer.status, upstream_ms: Math.round(answer.durationMs), answer_bytes: answer.body.length });
   try {
     const { body, issues } = mapAnswer(answer, intent);

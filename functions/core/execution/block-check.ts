@@ -1,7 +1,10 @@
 /**
- * Where a block stops executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. Right before the call is sent, `attempt.ts`
- * rereads them if they are more than three seconds old (see {@link openRecheck}). A block is confirmed only after that time (see
- * {@link outwaitEarlierReads}). `pat/bind-agent.ts` refuses new PATs, and `void-check.ts` voids calls that wait for approval.
+ * Everywhere a block stops an agent:
+ * - New PATs: `pat/bind-agent.ts`, and the conditions of the writes that bind an agent to its key.
+ * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts` rereads them right before the call is sent, if
+ *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
+ * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request.
+ * - Deferred calls: `void-check.ts` voids them when they are polled, requested again or decided; `deferred-worker.ts` checks before it makes one.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
@@ -33,7 +36,7 @@ export type Recheck = () => Promise<'still fresh' | 'read again'>;
 
 /**
  * Starts the clock; call it before the first read.
- * @param readAgain - throws if the agent is blocked
+ * @param readAgain - throws if the call is no longer allowed
  * @returns a check to run right before sending; throws what `readAgain` throws, or ApiError SERVICE_UNAVAILABLE if reads take too long
  */
 export function openRecheck(readAgain: () => Promise<void>): Recheck {

@@ -65,7 +65,7 @@ export interface Ended {
   /** id of the run that made the call */
   run: string;
   outcome: Outcome;
-  /** nothing was sent, for a temporary reason, so the key may be used again */
+  /** the upstream did not act, for a temporary reason, so the key may be used again */
   mayRepeat: boolean;
   receipt?: Entry | undefined;
 }

@@ -27,7 +27,7 @@ export interface DeferredRunParts {
   findPolicy: FindPolicy;
   limits: RateLimiter;
   relay: Pick<Relay, 'connect'>;
-  evidence?: Evidence;
+  withEvidence?: Evidence;
   /** milliseconds since the epoch */
   now: () => number;
 }
@@ -37,7 +37,7 @@ export interface DeferredRunParts {
  * it can be claimed only once. Policy, agent, intent and limits are read at run time; agent and intent are rechecked right before the call is sent.
  * @returns a function that makes the call of an execution; `remainingMs`: remaining time of the run
  */
-export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, evidence = noEvidence, now }: DeferredRunParts) {
+export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, withEvidence = noEvidence, now }: DeferredRunParts) {
   return async (executionId: string, remainingMs: () => number): Promise<void> => {
     const nowMs = now();
     const call = await deferred.find(executionId);
@@ -60,7 +60,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
       // No client waits for this answer, but alarms count the gate's failures by this log line.
       logAnswer('answered', { request_id: requestId, endpoint: 'run-deferred-call' }, outcome instanceof Error ? outcome : undefined);
       if (!isOutcome(outcome)) throw outcome;
-      const mayRepeat = made?.mayHaveActed !== true && passes(outcome);
+      const mayRepeat = made?.mayHaveActed !== true && isTemporary(outcome);
       await deferred.finish(call, { run, outcome, mayRepeat, receipt: made?.receipt?.entry }, remainingMs);
     }).finally(() => deferred.leave(call));
   };
@@ -75,12 +75,12 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     if (!content.shown && rulesRequiringApproval(resolved.rules).length > 0)
       throw voidBecause("The policy has changed to require a person's approval");
     await resolved.precheck();
-    return evidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
+    return withEvidence(execution, resolved, content.body, () => attempt(relay, execution, resolved));
   }
 }
 
 /** Whether a refusal is temporary. */
-const passes = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
+const isTemporary = (outcome: Outcome): boolean => outcome instanceof ApiError && [429, 503].includes(outcome.status);
 
 /** Reconstructs the request from the stored call. `If-Match` was checked when the call was accepted. */
 function requestOf({ key, content }: DeferredCall, remainingMs: () => number): ExecutionRequest {

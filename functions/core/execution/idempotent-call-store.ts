@@ -1,6 +1,6 @@
 /**
  * Stores calls under an `Idempotency-Key`: `begin` claims the key with one conditional write, `finish` stores the outcome, `abandon` frees the key if
- * nothing was sent. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
+ * the upstream did not act. `once.ts` decides which applies; `deferred-call-store.ts` stores deferred calls in the same records.
  */
 import { longestCallSeconds } from '../../../schemas/deferred.ts';
 import { isUnavailable, unavailable } from '../api-error.ts';
@@ -61,15 +61,17 @@ export interface CallItem extends Item {
   until?: number;
   /** of a denied or void call */
   reason?: string;
-  /** of a deferred call: nothing was sent, for a temporary reason, so the key may be used again */
+  /** of a deferred call: the upstream did not act, for a temporary reason, so the key may be used again */
   may_repeat?: true;
 }
 
 /** Lifetime of a key from the start of its call, in seconds. */
 const lifeSeconds = 24 * 3_600;
 
-/** Longest run of an immediate and of a deferred call, in milliseconds. */
+/** Longest run of an immediate call, in milliseconds. */
 const longestRunMs = 60_000;
+
+/** Longest run of a deferred call, in milliseconds. */
 export const longestDeferredRunMs = (longestCallSeconds + 90) * 1_000;
 
 /** Usual time until a worker starts, in milliseconds. */
@@ -90,7 +92,7 @@ export function openIdempotentCalls(table: Table) {
   return {
     /**
      * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream. It must then call
-     * `finish`, or `abandon` if nothing was sent.
+     * `finish`, or `abandon` if the upstream did not act.
      * @throws ApiError SERVICE_UNAVAILABLE
      */
     async begin(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey> {
@@ -118,7 +120,7 @@ export function openIdempotentCalls(table: Table) {
       return unlessUnreachable(writeWith(table, keys.call(account, key), update, receipt));
     },
 
-    /** Frees the key, because nothing was sent. Returns false if the table cannot be reached, which leaves the call `unknown`. */
+    /** Frees the key, because the upstream did not act. Returns false if the table cannot be reached, which leaves the call `unknown`. */
     abandon: ({ account, key, executionId }: KeyedCall): Promise<boolean> =>
       unlessUnreachable(table.delete(keys.call(account, key), { when: isOwn(executionId) }).then(() => true)),
   };

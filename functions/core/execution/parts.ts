@@ -22,7 +22,7 @@ export interface ExecutionParts {
   relay: Pick<Relay, 'connect'>;
   slowCalls: SlowCalls;
   deferral: Omit<DeferralParts, 'calls' | 'intents'>;
-  evidence?: Evidence;
+  withEvidence?: Evidence;
   now?: () => number;
 }
 
@@ -40,7 +40,7 @@ export function partsFromEnvironment(table: Table, findPolicy: FindPolicy): Exec
       announce: openAnnouncements(),
       approvalSeconds: Number(approvalSeconds),
     },
-    evidence: evidenceFromEnvironment(table),
+    withEvidence: evidenceFromEnvironment(table),
     relay: relayFromEnvironment(),
   };
 }

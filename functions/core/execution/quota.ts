@@ -8,7 +8,7 @@ const serviceWords: RefusalWords = {
   message: 'The limit of this service, which all agents share, is used up. Send the request again after Retry-After seconds.',
 };
 
-/** An attempt fails only if writing one counter takes so long that the other count is outdated. */
+/** The first attempt counts; a later one confirms that neither count has aged in the meantime, or counts again. */
 const maxAttempts = 5;
 
 /** Maximum duration of counting, in milliseconds. */
@@ -28,12 +28,12 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
   let ofAgent: LimitDecision | undefined;
   let ofService: LimitDecision | undefined;
 
-  function decideOfAgent(decision: LimitDecision): void {
+  function acceptAgentDecision(decision: LimitDecision): void {
     ofAgent = decision;
     if (!decision.isWithinLimits) throw limitExceeded(decision);
   }
 
-  function decideOfService(decision: LimitDecision): void {
+  function acceptServiceDecision(decision: LimitDecision): void {
     ofService = decision;
     if (!decision.isWithinLimits) throw limitExceeded(decision, { ...serviceWords, beside: ofAgent?.states ?? [] });
   }
@@ -43,7 +43,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
 
   return {
     /** Replaces the limits once more is known about the call. */
-    applyTo(ofItsAgent: LimitRequest, ofItsService?: LimitRequest): void {
+    setLimits(ofItsAgent: LimitRequest, ofItsService?: LimitRequest): void {
       agent = ofItsAgent;
       service = ofItsService;
     },
@@ -53,8 +53,8 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
      * @throws ApiError as `count`
      */
     async precheck(): Promise<void> {
-      if (isLimited(agent)) decideOfAgent(await limits.peek(agent));
-      if (isLimited(service)) decideOfService(await limits.peek(service));
+      if (isLimited(agent)) acceptAgentDecision(await limits.peek(agent));
+      if (isLimited(service)) acceptServiceDecision(await limits.peek(service));
     },
 
     /**
@@ -67,11 +67,11 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
       for (let attempt = 0; attempt < maxAttempts && performance.now() - startedMs <= maxCountingMs; attempt++) {
         const before = { ofAgent, ofService };
         if (isLimited(agent)) {
-          // if this throws, it is unknown where the call is counted
+          // if this throws, the limiter has refunded what it could
           ofAgent = undefined;
-          decideOfAgent(await countOrRenew(agent, before.ofAgent));
+          acceptAgentDecision(await countOrRenew(agent, before.ofAgent));
         }
-        if (isLimited(service)) decideOfService(await countOrRenew(service, before.ofService));
+        if (isLimited(service)) acceptServiceDecision(await countOrRenew(service, before.ofService));
         // neither counter was written in this attempt, so neither count has become outdated
         if (before.ofAgent === ofAgent && before.ofService === ofService) return;
       }

@@ -35,8 +35,9 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   maxBytes: number | undefined;
   slowCalls: SlowOrigin;
   /**
-   * Makes sure that agent and intent have not been blocked, revoked or paused since they were read; see `block-check.ts`.
-   * @throws ApiError FORBIDDEN, UNAUTHORIZED or SERVICE_UNAVAILABLE
+   * Makes sure that, since they were read, the agent has not been blocked or revoked, nor the intent withdrawn or its service paused; see
+   * `block-check.ts`.
+   * @throws ApiError FORBIDDEN, UNAUTHORIZED, NOT_FOUND, VERSION_CONFLICT, INTENT_DEPRECATED or SERVICE_UNAVAILABLE
    */
   recheck: Recheck;
 }
@@ -76,11 +77,11 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
     noteTrialVerdict(execution, judged, () => validate(intent, parameters));
     requirePermission(caller, intent_uid);
-    quota.applyTo(counterFor(rulesFor(policy.compiled.rules, judged)));
+    quota.setLimits(counterFor(rulesFor(policy.compiled.rules, judged)));
     const values = validate(intent, parameters);
     const upstreamRequest = buildRequest(intent, values);
     const rules = requirePermittedCall(policy, { ...judged, ...judgedAgent(claims), parameters: values, nowMs });
-    quota.applyTo(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
+    quota.setLimits(counterFor(rules), service.limit && countServiceCall(service.service_id, service.limit));
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const key = readIdempotencyKey(request) ?? (isDeferred(request, rules) ? request.keyIfDeferred : undefined);
     const { executionId } = logLine;

@@ -62,8 +62,8 @@ export function limitExceeded(decision: LimitDecision, { message, reason, beside
   const { charge, retrySeconds } = slowest;
   const { rate, period, currency, rule } = charge;
   const headers = rateLimitHeaders({ states: [...beside, ...decision.states] });
-  const isOver = !Number.isFinite(retrySeconds);
-  const why = reason ?? (currency === undefined ? (isOver ? 'count' : undefined) : 'budget');
+  const isForever = !Number.isFinite(retrySeconds);
+  const why = reason ?? (currency === undefined ? (isForever ? 'count' : undefined) : 'budget');
   const details = {
     ...(why !== undefined && { reason: why }),
     ...(rule !== undefined && { rule }),
@@ -71,7 +71,7 @@ export function limitExceeded(decision: LimitDecision, { message, reason, beside
       ? { limit: { rate, ...(Number.isFinite(period) && { period, window: windowSecondsOf(period) }) } }
       : { budget: { amount: formatMoney(rate, currency), unit: currency, period } }),
   };
-  if (isOver) return new ApiError('FORBIDDEN', message ?? countUsedUp, { details, headers });
+  if (isForever) return new ApiError('FORBIDDEN', message ?? countUsedUp, { details, headers });
   return new ApiError('TOO_MANY_REQUESTS', message ?? (currency === undefined ? usedUp : overBudget), {
     details: { ...details, retry_after_seconds: retrySeconds },
     headers: { ...headers, 'Retry-After': String(retrySeconds) },

@@ -26,34 +26,34 @@ const sent = { ...notSent, outcome: 'unknown', hasAnswered: true } as const;
 
 const mayHaveActed = 'It may have acted on the call; check this before you send it again.';
 
-const passing = (problem: string) =>
+const temporary = (problem: string) =>
   ({ code: 'SERVICE_UNAVAILABLE', message: `${problem}. Nothing was sent; try again after Retry-After.` }) as const;
-const lasting = (problem: string) => ({ code: 'INTENT_EXECUTION_FAILED', message: problem }) as const;
+const permanent = (problem: string) => ({ code: 'INTENT_EXECUTION_FAILED', message: problem }) as const;
 
 const failures: Record<CallFailure, FailureRule> = {
-  no_address: { ...notReached, ...passing("The host of the intent's endpoint cannot be resolved at the moment") },
-  unreachable: { ...notReached, ...passing("The intent's endpoint cannot be reached at the moment") },
-  no_credential: { ...faultOfGate, ...passing("The credential of the intent's service cannot be read at the moment") },
-  no_key: { ...faultOfGate, ...passing('The key that signs calls cannot be read at the moment') },
-  resting: { ...decidedByGate, ...passing("The intent's endpoint has failed repeatedly, so the gate has paused calls to it") },
-  crowded: { ...decidedByGate, ...passing("Too many calls are waiting for the host of the intent's endpoint") },
-  lost: { ...notSent, ...passing("The connection to the intent's endpoint was lost before the call was sent") },
-  late: { ...faultOfGate, ...passing('The call ran out of time before it could be sent') },
+  no_address: { ...notReached, ...temporary("The host of the intent's endpoint cannot be resolved at the moment") },
+  unreachable: { ...notReached, ...temporary("The intent's endpoint cannot be reached at the moment") },
+  no_credential: { ...faultOfGate, ...temporary("The credential of the intent's service cannot be read at the moment") },
+  no_key: { ...faultOfGate, ...temporary('The key that signs calls cannot be read at the moment') },
+  resting: { ...decidedByGate, ...temporary("The intent's endpoint has failed repeatedly, so the gate has paused calls to it") },
+  crowded: { ...decidedByGate, ...temporary("Too many calls are waiting for the host of the intent's endpoint") },
+  lost: { ...notSent, ...temporary("The connection to the intent's endpoint was lost before the call was sent") },
+  late: { ...faultOfGate, ...temporary('The call ran out of time before it could be sent') },
   refused_address: {
     ...decidedByGate,
-    ...lasting("The intent's endpoint has an address that this gate does not call. Nothing was sent; tell the admins of this gate."),
+    ...permanent("The intent's endpoint has an address that this gate does not call. Nothing was sent; tell the admins of this gate."),
   },
   tls_failed: {
     ...notReached,
-    ...lasting(
+    ...permanent(
       "The intent's endpoint has no valid certificate for its name, or does not support TLS 1.2. Nothing was sent; tell its operators.",
     ),
   },
-  broken_answer: { ...sent, ...lasting(`The intent's endpoint closed the connection, or did not answer in HTTP. ${mayHaveActed}`) },
-  encoded_answer: { ...sent, ...lasting(`The intent's endpoint answered in an unsupported content coding. ${mayHaveActed}`) },
+  broken_answer: { ...sent, ...permanent(`The intent's endpoint closed the connection, or did not answer in HTTP. ${mayHaveActed}`) },
+  encoded_answer: { ...sent, ...permanent(`The intent's endpoint answered in an unsupported content coding. ${mayHaveActed}`) },
   answer_too_large: {
     ...sent,
-    ...lasting(`The intent's endpoint answered with more than 1048576 bytes, or more than 16384 bytes of headers. ${mayHaveActed}`),
+    ...permanent(`The intent's endpoint answered with more than 1048576 bytes, or more than 16384 bytes of headers. ${mayHaveActed}`),
   },
   deadline: {
     ...sent,

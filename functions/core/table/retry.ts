@@ -10,11 +10,11 @@ const conflictMs = 5_000;
 const longestWaitMs = 250;
 
 /** Transient reasons for cancelling a transaction, as opposed to failed conditions. */
-const passing = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
+const transient = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /** Whether a write conflicted or was throttled, so that nothing was written and it may be retried. */
 function isConflict(error: unknown): boolean {
-  if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => passing.has(Code));
+  if (error instanceof TransactionCanceledException) return (error.CancellationReasons ?? []).some(({ Code = '' }) => transient.has(Code));
   return error instanceof Error && (error.name === 'TransactionConflictException' || error.name === 'TransactionInProgressException');
 }
 
