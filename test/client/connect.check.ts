@@ -374,7 +374,7 @@ describe('the rate limit', () => {
     const refuse = () =>
       Response.json({ error: { code: 'TOO_MANY_REQUESTS', message: 'm', details: {} } }, { status: 429, headers: { 'Retry-After': '0' } });
     service.faults[executePath] = Array.from({ length: 9 }, refuse);
-    await expect(run(await open({ maxWaitMs: 1_000 }))).rejects.toThrow(RateLimited);
+    await expect(run(await open({ maxWaitMs: 1_100 }))).rejects.toThrow(RateLimited);
     expect(service.count(`POST ${executePath}`)).toBe(5);
   });
 
