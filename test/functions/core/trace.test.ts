@@ -41,15 +41,11 @@ describe('a traceparent', () => {
   });
 });
 
-const members = (count: number) => Array.from({ length: count }, (_, at) => `k${at}=v`).join(',');
-
 describe('a tracestate', () => {
   test.each<[string, string]>([
     ['of one member', 'rojo=00f067aa0ba902b7'],
     ['of several, with spaces', 'rojo=00f067aa0ba902b7 , congo=t61rcWkgMzE'],
-    ['with empty members', 'rojo=1,,congo=2,'],
     ['of a tenant', 'fw529a3039@dt=FfAAAAEtW9i_/*;:!~'],
-    ['of 32 members', members(32)],
     ['of 512 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(253)}`],
   ])('%s is passed on unchanged', (_, state) => {
     expect(withinTrace(readTrace(valid, state), traceHeaders)).toMatchObject({ tracestate: state });
@@ -58,15 +54,9 @@ describe('a tracestate', () => {
   test.each<[string, unknown]>([
     ['absent', undefined],
     ['empty', ''],
-    ['of empty members', ' , '],
-    ['of 33 members', members(33)],
+    ['blank', ' '],
+    ['a list', ['a=1']],
     ['of 513 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(254)}`],
-    ['without a value', 'a='],
-    ['without an equals sign', 'a'],
-    ['with a key in capitals', 'A=1'],
-    ['with a key of 257 characters', `${'a'.repeat(257)}=1`],
-    ['with a value of 257 characters', `a=${'1'.repeat(257)}`],
-    ['with the same key twice', 'a=1,a=2'],
     ['with other characters', 'a=é'],
     ['with a line break', 'a=1\r\nX-Admin: 1'],
   ])('%s is left out', (_, state) => {
