@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { isObject } from '../../functions/core/json.ts';
 import { Button } from './components/button.tsx';
@@ -49,14 +50,22 @@ export function Value({ value, label }: { value: unknown; label: string }) {
   return <code>{value === undefined ? '' : JSON.stringify(value)}</code>;
 }
 
-function Members({ value }: { value: Record<string, unknown> }) {
+/** The first items, and a button that shows the others. */
+function useFirst<T>(items: readonly T[]): [shown: readonly T[], more: ComponentChildren] {
   const [isAll, setAll] = useState(false);
+  const left = isAll ? 0 : items.length - pageLength;
+  const more = left > 0 && <Button title={`Show ${left} more`} kind="plain" onClick={() => setAll(true)} />;
+  return [items.slice(0, isAll ? undefined : pageLength), more];
+}
+
+function Members({ value }: { value: Record<string, unknown> }) {
   const members = Object.entries(value);
+  const [shown, more] = useFirst(members);
   if (members.length === 0) return <p class="quiet">nothing</p>;
   return (
     <>
       <dl class="members">
-        {members.slice(0, isAll ? undefined : pageLength).map(([name, member]) => (
+        {shown.map(([name, member]) => (
           <div key={name}>
             <dt>
               <Shown text={name} />
@@ -67,15 +76,13 @@ function Members({ value }: { value: Record<string, unknown> }) {
           </div>
         ))}
       </dl>
-      <More count={isAll ? 0 : members.length - pageLength} onAll={() => setAll(true)} />
+      {more}
     </>
   );
 }
 
 function List({ items, label }: { items: unknown[]; label: string }) {
-  const [isAll, setAll] = useState(false);
-  const shown = items.slice(0, isAll ? undefined : pageLength);
-  const more = <More count={isAll ? 0 : items.length - pageLength} onAll={() => setAll(true)} />;
+  const [shown, more] = useFirst(items);
   if (items.length === 0) return <p class="quiet">an empty list</p>;
   if (!items.every(isObject)) {
     return (
@@ -104,9 +111,6 @@ function List({ items, label }: { items: unknown[]; label: string }) {
     </>
   );
 }
-
-const More = ({ count, onAll }: { count: number; onAll(): void }) =>
-  count > 0 ? <Button title={`Show ${count} more`} kind="plain" onClick={onAll} /> : null;
 
 /** An image if the text is one in base64, or a data URL of a type that cannot run scripts; else the text. */
 function Text({ text, label }: { text: string; label: string }) {

@@ -1,8 +1,10 @@
 import { render } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Calls } from './calls.tsx';
 import { Catalogue, useSearchKey } from './catalogue.tsx';
 import { Heading } from './components/heading.tsx';
-import { Layout, type Place } from './components/layout.tsx';
+import { Icon } from './components/icon.tsx';
+import { Toasts } from './components/toast.tsx';
 import { Consent } from './consent.tsx';
 import { deployment } from './deployment.ts';
 import { IntentView } from './intent.tsx';
@@ -13,6 +15,11 @@ import { linkTo, type Route, useRoute } from './route.ts';
 import { finishSignIn, session } from './session.ts';
 import { Account, ForAdmins, SignInNotice } from './signed-in.tsx';
 import { useStore } from './store.ts';
+
+interface Place {
+  title: string;
+  path: readonly string[];
+}
 
 const places: Place[] = [
   { title: 'Catalogue', path: [] },
@@ -32,23 +39,56 @@ const adminPlaces: Place[] = [
 
 const forAdmins = ['import', ...adminPlaces.flatMap(({ path }) => path)];
 
+/** The frame of every view: a sidebar with navigation, or a bar with a menu on small screens. */
 function Page() {
   const route = useRoute();
   useSearchKey();
   const isAdmin = useStore(session) !== undefined;
+  const main = useRef<HTMLElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const current = route.path[0] ?? '';
+  useEffect(() => setOpen(false), [current]);
+  const linksTo = (those: readonly Place[]) =>
+    those.map(({ title, path }) => (
+      <a key={title} href={linkTo(path)} aria-current={(path[0] ?? '') === current ? 'page' : undefined} onClick={() => setOpen(false)}>
+        {title}
+      </a>
+    ));
   return (
-    <>
-      <Layout
-        places={{ '': places, ...(isAdmin && { Manage: adminPlaces }) }}
-        current={route.path[0] ?? ''}
-        account={<Account />}
-        footer={<ForPrograms />}
-      >
+    <div class="app">
+      <button type="button" class="skip" onClick={() => main.current?.querySelector<HTMLElement>('h1')?.focus()}>
+        Skip to the content
+      </button>
+      <header class={isOpen ? 'sidebar open' : 'sidebar'}>
+        <a class="name" href={linkTo([])}>
+          <Icon name="gate" /> Intent Gate
+        </a>
+        <button type="button" class="menu plain" aria-expanded={isOpen} aria-controls="places" onClick={() => setOpen(!isOpen)}>
+          <Icon name="menu" /> Menu
+        </button>
+        <nav id="places" aria-label="Sections">
+          {linksTo(places)}
+          {isAdmin && (
+            <>
+              <p>Manage</p>
+              {linksTo(adminPlaces)}
+            </>
+          )}
+        </nav>
+        <div class="account">
+          <Account />
+        </div>
+      </header>
+      <main ref={main}>
         <SignInNotice />
         <View {...route} />
-      </Layout>
+      </main>
+      <footer>
+        <ForPrograms />
+      </footer>
+      <Toasts />
       <Consent />
-    </>
+    </div>
   );
 }
 

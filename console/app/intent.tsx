@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { judgedIntent } from '../../functions/core/policy/conditions.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 import { parseExact } from '../../schemas/number.ts';
@@ -6,13 +5,12 @@ import type { Parameter } from '../../schemas/parameter.ts';
 import { useTerms } from './catalogue.tsx';
 import { listSamples } from './code-samples.ts';
 import { Badge, MethodBadge } from './components/badge.tsx';
-import { Button } from './components/button.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Heading, Part } from './components/heading.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { FoldedTable, Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
-import { Items, Link, Shown, Way } from './components/text.tsx';
+import { Items, Link, LongText, Shown, Way } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { describeType, readParameters, type Typed, typeValues } from './field-values.ts';
 import { useRead } from './gate.ts';
@@ -77,7 +75,9 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
         ))}
         {isAdmin && <a href={linkTo(['intents', intent.intent_uid, 'edit'])}>Edit</a>}
       </p>
-      <Description text={intent.description} />
+      <p class="prose">
+        <LongText text={intent.description} maxLength={600} />
+      </p>
       <Run
         intent={intent}
         typed={typed}
@@ -113,19 +113,6 @@ function Returned({ outputs }: { outputs: FullIntent['output_parameters'] }) {
   const rows = outputs.map((output) => [output.name, describeType(output), output.description]);
   const table = { label: 'Members of the answer', heads: ['Name', 'Type', 'Meaning'], rows };
   return rows.length > maxMembers ? <FoldedTable title="Members" {...table} /> : <Table {...table} />;
-}
-
-/** Maximum length of a collapsed description, in characters. */
-const maxDescribed = 600;
-
-function Description({ text }: { text: string }) {
-  const [isAll, setAll] = useState(text.length <= maxDescribed);
-  return (
-    <p class="description">
-      <Shown text={isAll ? text : `${text.slice(0, maxDescribed)}…`} />{' '}
-      {!isAll && <Button title="Show all" kind="plain" onClick={() => setAll(true)} />}
-    </p>
-  );
 }
 
 /** Initial field contents from the URL, as in links from the list of calls. */

@@ -2,7 +2,7 @@ import { useId, useState } from 'preact/hooks';
 import { toBase64 } from '../../../client/bytes.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import { describeType, type Field, pathOf } from '../field-values.ts';
-import { Shown } from './text.tsx';
+import { LongText, Shown } from './text.tsx';
 
 /** The problems of a field, including those inside its value. */
 export function problemsOf(field: Field, issues: readonly Issue[]): string[] {
@@ -36,26 +36,11 @@ export function FormField({ field, text, problems = [], onText }: FormFieldProps
         {required && <span class="required"> (required)</span>}
       </label>
       <Control {...{ id, field, text, onText, isInvalid: problems.length > 0 }} />
-      <Hint id={`${id}-hint`} text={hint ?? hintOf(field)} />
+      <p id={`${id}-hint`} class="hint">
+        <LongText text={hint ?? hintOf(field)} maxLength={200} />
+      </p>
       <Problems id={`${id}-problems`} problems={problems} />
     </div>
-  );
-}
-
-/** Maximum length of a collapsed hint, in characters. */
-const maxHint = 220;
-
-function Hint({ id, text }: { id: string; text: string }) {
-  const [isAll, setAll] = useState(text.length <= maxHint);
-  return (
-    <p id={id} class="hint">
-      <Shown text={isAll ? text : `${text.slice(0, maxHint - 20).replace(/\s+\S*$/, '')} …`} />{' '}
-      {!isAll && (
-        <button type="button" class="bare link" onClick={() => setAll(true)}>
-          more
-        </button>
-      )}
-    </p>
   );
 }
 

@@ -1,11 +1,24 @@
+import { useState } from 'preact/hooks';
 import { errorTable } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { linkTo } from '../route.ts';
+import { Button } from './button.tsx';
 
 /**
  * Third-party text, from a service, agent or admin. It cannot change the direction of surrounding text, and invisible characters are escaped.
  */
 export const Shown = ({ text }: { text: string }) => <bdi>{escapeHiddenInJson(text)}</bdi>;
+
+/** Third-party text. If it is long, a button shows the rest. */
+export function LongText({ text, maxLength }: { text: string; maxLength: number }) {
+  const [isAll, setAll] = useState(text.length <= maxLength);
+  return (
+    <>
+      <Shown text={isAll ? text : `${text.slice(0, maxLength)}…`} />{' '}
+      {!isAll && <Button title="more" kind="bare link" onClick={() => setAll(true)} />}
+    </>
+  );
+}
 
 /** A link with third-party text. */
 export const Link = ({ to, text }: { to: string; text: string }) => (
