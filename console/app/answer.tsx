@@ -11,9 +11,6 @@ import { Tree } from './components/tree.tsx';
 /** Number of rows or members shown at first. */
 const pageLength = 50;
 
-/** Maximum length of displayed text, in characters; copying includes all of it. */
-const maxShown = 100_000;
-
 /** An answer as tables, as a tree, or as received. */
 export const Answer = ({ value }: { value: unknown }) => (
   <div class="answer">
@@ -26,21 +23,10 @@ export const Answer = ({ value }: { value: unknown }) => (
             <Tree value={value} />
           </div>
         ),
-        Raw: () => <Raw text={JSON.stringify(value, null, 2)} />,
+        Raw: () => <Copyable label="The answer as JSON" text={JSON.stringify(value, null, 2)} />,
       }}
     />
   </div>
-);
-
-const Raw = ({ text }: { text: string }) => (
-  <>
-    {text.length > maxShown && (
-      <p class="quiet">
-        The first {maxShown.toLocaleString('en')} of {text.length.toLocaleString('en')} characters. Copy gives you all of them.
-      </p>
-    )}
-    <Copyable label="The answer as JSON" text={text} maxShown={maxShown} />
-  </>
 );
 
 export function Value({ value, label }: { value: unknown; label: string }) {

@@ -56,7 +56,7 @@ function Loaded({ intent, terms, given, isAdmin }: LoadedProps) {
   const [typed, setTyped] = useDraft<Typed>(`typed ${intent.intent_uid}`, startWith(inputs, given));
   return (
     <article>
-      <nav class="crumbs" aria-label="Breadcrumb">
+      <nav class="quiet" aria-label="Breadcrumb">
         <a href={linkTo([])}>Catalogue</a> / <Link to={linkTo([], { service: intent.service_name })} text={intent.service_name} />
       </nav>
       <Heading title={intent.intent_name} />

@@ -141,9 +141,6 @@ function TokenField({ scheme, text, isRequired }: { scheme: string; text: string
   );
 }
 
-/** Maximum length of a displayed body, in characters. */
-const maxShown = 100_000;
-
 function Answered({ answer: { status, headers, body, text, durationMs } }: { answer: Exchange }) {
   const shown = body === undefined ? text : JSON.stringify(body, null, 2);
   return (
@@ -152,7 +149,7 @@ function Answered({ answer: { status, headers, body, text, durationMs } }: { ans
         <span class="status">{status === 0 ? 'Redirect, which the browser does not show' : <StatusBadge status={status} />}</span> in{' '}
         {Math.round(durationMs)} ms
       </h3>
-      {shown !== '' && <Copyable label="Response body" text={shown} maxShown={maxShown} />}
+      {shown !== '' && <Copyable label="Response body" text={shown} />}
       <Table label="Response headers" rows={[...headers]} />
     </>
   );

@@ -71,7 +71,7 @@ function Verified({ file }: { file: ReceiptFile }) {
   const { checks, claims, isValid } = answer.report;
   return (
     <>
-      <div class={isValid ? 'notice success' : isWaiting ? 'notice' : 'failure'} role="status">
+      <div class={isValid ? 'notice good' : isWaiting ? 'notice' : 'failure'} role="status">
         <p>
           <strong>
             {isValid ? 'The receipt is genuine.' : isWaiting ? 'The receipt is not in the log yet.' : 'The receipt does not verify.'}

@@ -80,7 +80,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
           {missing.length > 20 && <p>and {missing.length - 20} more</p>}
         </div>
       )}
-      <ul class="facts">
+      <ul>
         <li>{serviceTexts[service.kind](changes)}</li>
         <li>{countOf(intents.filter(({ kind }) => kind === 'create').length, 'intent')} created</li>
         <li>{countOf(intents.filter(({ kind }) => kind === 'update').length, 'intent')} changed</li>

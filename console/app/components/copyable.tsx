@@ -2,24 +2,34 @@ import { useState } from 'preact/hooks';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { Scrolled } from './table.tsx';
 
-/** Code with a button to copy it. */
-export function Copyable({ text, label, maxShown }: { text: string; label: string; maxShown?: number }) {
+/** Maximum length of displayed text, in characters. */
+const maxShown = 100_000;
+
+/** Code with a button to copy all of it. */
+export function Copyable({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState<string>();
   return (
-    <div class="copyable">
-      <Scrolled label={label}>
-        <pre>
-          <code>{escapeHiddenInJson(text.slice(0, maxShown))}</code>
-        </pre>
-      </Scrolled>
-      <button
-        type="button"
-        class="plain"
-        aria-label={`Copy: ${label}`}
-        onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
-      >
-        {copied === text ? 'Copied' : 'Copy'}
-      </button>
-    </div>
+    <>
+      {text.length > maxShown && (
+        <p class="quiet">
+          The first {maxShown.toLocaleString('en')} of {text.length.toLocaleString('en')} characters. Copy gives you all of them.
+        </p>
+      )}
+      <div class="copyable">
+        <Scrolled label={label}>
+          <pre>
+            <code>{escapeHiddenInJson(text.slice(0, maxShown))}</code>
+          </pre>
+        </Scrolled>
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Copy: ${label}`}
+          onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
+        >
+          {copied === text ? 'Copied' : 'Copy'}
+        </button>
+      </div>
+    </>
   );
 }
