@@ -75,7 +75,7 @@ async function requireSession(): Promise<boolean> {
 /** Nothing was done, because the session has ended. */
 export class SignInEnded extends Error {
   override readonly name = 'SignInEnded';
-  override readonly message = 'Your sign-in has ended. Nothing is lost: sign in again, then try again.';
+  override readonly message = 'Your session has ended. Nothing is lost: sign in again, then try again.';
 }
 
 /** Describes an error for users. */

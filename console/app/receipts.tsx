@@ -29,16 +29,16 @@ export function Receipts({ id }: { id: string | undefined }) {
       <p class="lead">
         A receipt proves that the gate executed a call, and when. Your browser verifies it with the gate's public keys and its public log.
       </p>
-      {file ? <Verified key={file.receipt} file={file} /> : id && <p>This tab has no receipt of this call. Choose its file.</p>}
+      {file ? <Verified key={file.receipt} file={file} /> : id && <p>This tab has no receipt for this call. Choose its file.</p>}
       <DropField
         label="Drop a receipt here, or choose its file"
-        hint="As intent-gate try --receipt or this page writes it."
+        hint="Written by intent-gate try --receipt, or downloaded from this page"
         accept=".json"
         onFiles={(files) => setChosen(files?.[0])}
       />
       <Failure error={dropped.error} />
       {made.length > 0 && (
-        <Part title="Receipts of your calls">
+        <Part title="Receipts for your calls">
           <Table
             label="Receipts"
             heads={['Operation', 'When']}
@@ -54,8 +54,8 @@ export function Receipts({ id }: { id: string | undefined }) {
 }
 
 const trustedFields: Field[] = [
-  { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'As you got it from the operators, such as the text of /log/key' },
-  { name: 'checkpoint', label: 'Checkpoint that you kept', type: 'string', maxLength: 4_000, hint: 'As /log/checkpoint showed it' },
+  { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'The text of /log/key, from the operators of the gate' },
+  { name: 'checkpoint', label: 'Kept checkpoint', type: 'string', maxLength: 4_000, hint: 'The text of /log/checkpoint at that time' },
 ];
 
 const placeCheck = 'place in the log';
@@ -111,7 +111,7 @@ function Verified({ file }: { file: ReceiptFile }) {
 
 const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][number] & { isWaiting: boolean }) => {
   if (isSkipped || isWaiting) return <Badge>{isWaiting ? 'not yet' : 'not compared'}</Badge>;
-  if (problem === undefined) return <Badge tone="good">fits</Badge>;
+  if (problem === undefined) return <Badge tone="good">passed</Badge>;
   return (
     <>
       <Badge tone="bad">invalid</Badge> <Shown text={problem} />

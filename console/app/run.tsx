@@ -101,7 +101,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
             )
           }
         >
-          {inputs.length === 0 && <p>It takes no parameters.</p>}
+          {inputs.length === 0 && <p>This operation takes no parameters.</p>}
           <FoldedFields fields={fieldsOf(inputs)} typed={typed} issues={issues} onTyped={onTyped} />
         </SubmitForm>
       </Part>
@@ -110,7 +110,7 @@ export function Run({ intent, typed, onTyped, isRunnable, children }: RunProps) 
           {issues.length > 0 && <p class="problem">Correct the marked fields above, then run it again.</p>}
           {isRunning && outcome.pending && <Pending state={outcome.pending} />}
           {isRunning && <Skeleton rows={3} label="Running" />}
-          {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing has run.</p>}
+          {outcome.state === 'declined' && <p>You have not accepted the policy, so nothing was signed and nothing was run.</p>}
           {outcome.state === 'answered' && <Answered {...outcome} />}
         </div>
         {outcome.state === 'failed' && <Failure error={outcome.error} />}
@@ -124,10 +124,10 @@ const Pending = ({ state }: { state: PendingExecution }) => (
   <p class="notice">
     {state.status === 'waiting' ? (
       <>
-        A person has to approve this call, until <Time at={state.expires_at} />. Keep this page open: the answer appears here.
+        A person has to approve this call by <Time at={state.expires_at} />. Keep this page open: the answer will appear here.
       </>
     ) : (
-      'The call is being made. The answer appears here.'
+      'The call is being made. The answer will appear here.'
     )}
   </p>
 );

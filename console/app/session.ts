@@ -75,7 +75,7 @@ export async function beginSignIn({ isHere = session.get() === undefined } = {})
 
 /** Message if the browser blocks the window. */
 export const blocked =
-  'The browser has not opened the window for signing in. Allow windows for this page, then sign in again. You can also sign in here: what you have typed is kept, but not a document that you have chosen, nor the values of a credential.';
+  'The browser has blocked the sign-in window. Allow pop-up windows for this page, then sign in again. You can also sign in here: what you have typed is kept, except for a document that you have chosen and the values of a credential.';
 
 let outcomes: BroadcastChannel | undefined;
 
@@ -108,7 +108,7 @@ export async function finishSignIn(): Promise<void> {
     channel.postMessage({ state, code } satisfies Outcome);
     channel.close();
     signInFailure.set(
-      'You are not signed in here: the sign-in was not begun in this tab. Go on in the window that you came from, or begin again.',
+      'You are not signed in here: the sign-in was not started in this tab. Continue in the window that you came from, or start again.',
     );
     return;
   }
@@ -120,7 +120,7 @@ async function redeem({ verifier }: SignInAttempt, code: string | null): Promise
   const grant = { grant_type: 'authorization_code', code: code ?? '', code_verifier: verifier, redirect_uri: callback() };
   const isSignedIn = code !== null && (await exchange(grant).catch(() => false));
   if (!isSignedIn)
-    signInFailure.set('You are not signed in: the sign-in was not finished, or the user pool did not confirm it. Begin again.');
+    signInFailure.set('You are not signed in: the sign-in was not completed, or the user pool did not confirm it. Start again.');
 }
 
 let renewal: Promise<boolean> | undefined;
@@ -144,7 +144,7 @@ async function renew(): Promise<boolean> {
     return false;
   }
   if (session.get() !== before) return false;
-  signInFailure.set('Your sign-in has ended. Nothing is lost: sign in again, in a window of its own, and go on.');
+  signInFailure.set('Your session has ended. Nothing is lost: sign in again, in a separate window, and continue.');
   session.set({ userName: before.userName, tokens: undefined });
   return false;
 }

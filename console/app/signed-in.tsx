@@ -53,7 +53,7 @@ export function ForAdmins(route: Route) {
         <Heading title="For admins">Admins only</Heading>
         <p>
           {deployment.signIn
-            ? 'Sign in with the account that an admin of this gate has made for you.'
+            ? 'Sign in with the account that an admin of this gate has created for you.'
             : 'Nobody can sign in here: this gate is deployed without the setting adminSignIn. Use the command line: npx intent-gate login.'}
         </p>
         {deployment.signIn && (

@@ -65,7 +65,7 @@ given('the agents in the console, where admins approve them', () => {
     await page.getByRole('alert').getByText('Several keys wait for approval under this agent_id').waitFor();
     await expectAccessible(page);
     await page.getByRole('link', { name: second.thumbprint }).click();
-    await page.getByRole('button', { name: 'Approve it' }).click();
+    await page.getByRole('button', { name: 'Approve the agent' }).click();
     await page.getByText('active', { exact: true }).waitFor();
     expect(await second.ask('in demand')).toEqual([200, undefined]);
     expect(await first.ask('in demand')).toEqual([403, 'agent_id_bound']);
@@ -93,7 +93,7 @@ given('the agents in the console, where admins approve them', () => {
     for (const { id, thumbprint, asks } of Object.values(named)) {
       await lookUp(id, thumbprint);
       await page.getByText(unknown).waitFor();
-      expect(await page.getByRole('button', { name: 'Approve it' }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Approve the agent' }).count()).toBe(0);
       expect(await page.getByRole('alert').count()).toBe(0);
       await expectAccessible(page);
       await block('ahead');
@@ -112,7 +112,7 @@ given('the agents in the console, where admins approve them', () => {
     const key = await makeKey();
     await lookUp('expected', key.thumbprint);
     await page.getByText(unknown).waitFor();
-    await page.getByRole('button', { name: 'Approve it' }).click();
+    await page.getByRole('button', { name: 'Approve the agent' }).click();
     await page.getByText('active', { exact: true }).waitFor();
     expect(await key.ask('expected')).toEqual([200, undefined]);
     await page.getByRole('link', { name: 'History of the agent' }).click();

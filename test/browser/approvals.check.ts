@@ -83,7 +83,7 @@ given('a call that waits for approval', () => {
     await press('Approve');
     await decide('deny');
     await press('Yes');
-    await page.getByText('admin denied this call: it is not made').waitFor();
+    await page.getByText('admin denied this call: it will not be made').waitFor();
     await open('approvals');
     await page.getByText('No calls are waiting for your approval.').waitFor();
     await open(`approvals/${id}`);

@@ -254,7 +254,7 @@ given('the console', () => {
     // neither the values nor the rest is lost when the sign-in ends, and no storage has had them
     await endSession();
     await press('Set the credential');
-    await page.getByRole('alert').getByText('Your sign-in has ended. Nothing is lost: sign in again, then try again.').waitFor();
+    await page.getByRole('alert').getByText('Your session has ended. Nothing is lost: sign in again, then try again.').waitFor();
     await expectAccessible(page);
     expect(await kept()).not.toContain('secret-of');
     await signInAgain();
@@ -405,7 +405,7 @@ given('the console', () => {
   test('shows nobody what somebody else has begun', async () => {
     await endSession();
     await go('#/agents');
-    await page.getByRole('main').getByText('Your sign-in has ended.').first().waitFor();
+    await page.getByRole('main').getByText('Your session has ended.').first().waitFor();
     await go('#/import');
     await page.getByRole('button', { name: 'Read pets.json again' }).waitFor();
     await browser.context.clearCookies();
@@ -472,9 +472,9 @@ paths:
       file('openapi.yaml', named('The usual', 'usual.example')),
       file('other.yaml', part),
     ]);
-    await page.getByRole('heading', { name: 'What would be done to The usual' }).waitFor();
+    await page.getByRole('heading', { name: 'Planned changes to The usual' }).waitFor();
     await page.getByLabel('Main document').selectOption('a.yaml');
-    await page.getByRole('heading', { name: 'What would be done to The first' }).waitFor();
+    await page.getByRole('heading', { name: 'Planned changes to The first' }).waitFor();
     await expectAccessible(page);
     await drop([file('b.yaml', part), file('c.yaml', part)]);
     await page.getByRole('alert').getByText('None of the 2 JSON and YAML files is an OpenAPI or Swagger document').waitFor();
@@ -505,7 +505,7 @@ paths:
     expect(await row.getByRole('listitem').count()).toBe(0);
     await row.getByText('2 records').click();
     expect(await row.getByRole('listitem').allTextContents()).toEqual(uids.map((uid) => `create ${uid}`));
-    await page.getByText(`The newest entry is ${head.seq}, its digest ${head.digest}.`).waitFor();
+    await page.getByText(`The newest entry is ${head.seq}, and its digest is ${head.digest}.`).waitFor();
     await expectAccessible(page);
   });
 
@@ -524,7 +524,7 @@ paths:
     expect(page.url()).not.toContain('before');
     await page.getByLabel('Record').fill('nothing of this name');
     await page.getByLabel('Record').blur();
-    await page.getByText('No entry to show here.').waitFor();
+    await page.getByText('No entries match.').waitFor();
     await expectAccessible(page);
   });
 
@@ -540,7 +540,7 @@ paths:
     await page.getByRole('alert').getByText('Nothing is lost: sign in again, then try again.').waitFor();
     await page.evaluate('window.open = () => null');
     await page.getByRole('button', { name: 'Sign in', exact: true }).first().click();
-    await page.getByText('The browser has not opened the window for signing in.').waitFor();
+    await page.getByText('The browser has blocked the sign-in window.').waitFor();
     await expectAccessible(page);
     await page.unrouteAll();
     await press('Sign in here');
@@ -558,7 +558,7 @@ paths:
   test('takes no code that it has not asked for', async () => {
     const other = await browser.context.newPage();
     await other.goto(`${base}/console?code=code&state=state#/services`);
-    await other.getByText('the sign-in was not begun in this tab').waitFor();
+    await other.getByText('the sign-in was not started in this tab').waitFor();
     expect(other.url()).not.toContain('code');
     await other.close();
   });

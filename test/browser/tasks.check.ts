@@ -200,7 +200,7 @@ given('tasks in the console', () => {
         await sequenceReceipts(api.stack);
         if (await button('Check again').isVisible()) await button('Check again').click();
         await page.getByText('The receipt is genuine.').waitFor();
-        expect(await page.getByRole('row', { name: /fits$/ }).count()).toBe(4);
+        expect(await page.getByRole('row', { name: /passed$/ }).count()).toBe(4);
       },
     ],
     [
@@ -212,7 +212,7 @@ given('tasks in the console', () => {
         await page.getByText('Pays people back, but slowly.').waitFor();
         await click(button('Undo this change'));
         await click(button('Yes'));
-        await page.getByText(/^Change \d+ is undone/).waitFor();
+        await page.getByText(/^Change \d+ has been undone/).waitFor();
       },
     ],
   ];

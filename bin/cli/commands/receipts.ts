@@ -37,7 +37,7 @@ export function addReceipts(program: CommandUnknownOpts): void {
       const trusted = { logKey: logKey && (await readText(logKey)), checkpoints: await Promise.all(checkpoint.map(readText)) };
       const report = await verifyReceipt(await readReceipt(file), trusted);
       const { checks, claims, isValid } = report;
-      const outcomeOf = ({ problem, isSkipped }: (typeof checks)[number]) => problem ?? (isSkipped ? 'not compared' : 'fits');
+      const outcomeOf = ({ problem, isSkipped }: (typeof checks)[number]) => problem ?? (isSkipped ? 'not compared' : 'passed');
       terminal.table(checks.map((one) => [one.what, toPrintable(outcomeOf(one))]));
       if (claims) for (const [name, value] of Object.entries(claims)) terminal.say(`  ${name}: ${toPrintable(String(value))}`);
       terminal.json(report);

@@ -154,7 +154,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       )}
       {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
         <Act
-          title="Approve it"
+          title="Approve the agent"
           command={`npx intent-gate agents approve ${named}`}
           act={post('POST', '/approve', { key_thumbprint: key })}
           onDone={reload}
@@ -173,7 +173,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       )}
       {(isUnknown || (agent && agent.state !== 'blocked')) && (
         <Part title="Block the agent">
-          <p>A block covers the agent's id and key until someone lifts it. No further call is admitted.</p>
+          <p>A block covers the agent's id and key until someone lifts it. No further calls are admitted.</p>
           <FormField
             field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Optional, and shown to admins only' }}
             text={reason}
@@ -235,7 +235,7 @@ function Evidence({ agentId }: { agentId: string }) {
   const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
   const own = answer?.value.agents.find(({ agent_id }) => agent_id === agentId);
   if (!answer) return null;
-  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 agents that executed most.</p>;
+  if (!own) return <p class="quiet">No executions in the last day, or not among the 200 busiest agents.</p>;
   return (
     <Part title="Usage in the last day">
       <UsageCharts rows={[own]} slots={answer.value} />
@@ -275,6 +275,6 @@ const factsOf = ({ key_thumbprint, agent_domain, first_seen, last_issue, revoked
       'PATs revoked': maybeTime(revoked_at),
       'Proof of possession': proof_required && 'required',
       Blocked: maybeTime(block?.blocked_at),
-      Because: block?.reason,
+      Reason: block?.reason,
     }).filter(([, value]) => value !== undefined),
   );

@@ -37,7 +37,7 @@ export function Approvals({ query }: { query: URLSearchParams }) {
       {answer && approvals.length === 0 && <EmptyState title="No calls are waiting for your approval." />}
       <Table
         label="Approvals"
-        heads={['Operation', 'Arguments', 'Agent', 'Price', 'Since']}
+        heads={['Operation', 'Arguments', 'Agent', 'Price', 'Waiting since']}
         rows={approvals.map((approval) => [
           <Link to={linkTo(['approvals', approval.id])} text={approval.intent_name} />,
           describeArguments(approval.parameters),
@@ -91,7 +91,7 @@ export function ApprovalView({ id }: { id: string }) {
       {decided && (
         <p class="notice" role="status">
           <Shown text={decided.decided_by} />{' '}
-          {decided.decision === 'approve' ? 'approved this call: it is made once' : 'denied this call: it is not made'} (
+          {decided.decision === 'approve' ? 'approved this call: it will be made once' : 'denied this call: it will not be made'} (
           <Time at={decided.decided_at} />
           ).
         </p>
@@ -100,7 +100,7 @@ export function ApprovalView({ id }: { id: string }) {
       {approval && !decided && (
         <>
           <Part title="Approve">
-            <p>Exactly this call is made, once.</p>
+            <p>Exactly this call will be made, once.</p>
             <Act
               title="Approve"
               isDangerous
@@ -111,7 +111,7 @@ export function ApprovalView({ id }: { id: string }) {
           </Part>
           <Part title="Deny">
             <FormField
-              field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'The agent is told' }}
+              field={{ name: 'reason', label: 'Reason', type: 'string', hint: 'Shown to the agent' }}
               text={reason}
               onText={setReason}
             />
@@ -136,11 +136,11 @@ function Facts({ approval }: { approval: Approval }) {
     <>
       <p>
         <Link to={linkTo(['agents', agent_id], { key: key_thumbprint ?? '' })} text={agent_id} /> asks to execute{' '}
-        <Link to={linkTo(['intents', intent_uid])} text={intent_uid} /> of <Shown text={service_name} />, since <Time at={since} />. The
-        call is given up at <Time at={expires_at} />.
+        <Link to={linkTo(['intents', intent_uid])} text={intent_uid} /> of <Shown text={service_name} />. It has been waiting since{' '}
+        <Time at={since} />, and expires at <Time at={expires_at} />.
       </p>
       {prices !== '' && <p>The policy charges {prices}.</p>}
-      <Items title="Because of:" texts={rules} />
+      <Items title="These rules require approval:" texts={rules} />
       <Part title="Arguments">
         <Value value={parameters} label="Arguments" />
       </Part>

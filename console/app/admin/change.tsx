@@ -43,7 +43,7 @@ function Details({ details }: { details: ChangeDetails }) {
           {differences ? (
             <Diff label={`Changes of ${id}`} differences={differences} />
           ) : (
-            <p class="quiet">Nothing earlier to compare it with.</p>
+            <p class="quiet">There is no earlier version to compare it with.</p>
           )}
         </Part>
       ))}
@@ -57,7 +57,7 @@ function Details({ details }: { details: ChangeDetails }) {
             command={`npx intent-gate history undo ${seq}`}
             act={() => undoChange(openAdminApi(), details)}
             onDone={() => {
-              showToast(`Change ${seq} is undone.`);
+              showToast(`Change ${seq} has been undone.`);
               go(linkTo(['history']));
             }}
           />

@@ -19,8 +19,8 @@ export function chosenFiles(files: FileList | null): Dropped | undefined {
   const read = found.length === 1 ? found : found.filter(([path]) => isRead(path));
   const [[path = ''] = []] = read;
   if (found.length === 0) return undefined;
-  if (read.length === 0) throw new Error('There is no JSON or YAML file in what you have dropped.');
-  if (read.length > maxFiles) throw new Error(`There are more than ${maxFiles} files. Drop the folder of the document alone.`);
+  if (read.length === 0) throw new Error('None of the files that you have dropped is JSON or YAML.');
+  if (read.length > maxFiles) throw new Error(`There are more than ${maxFiles} files. Drop only the folder of the document.`);
   const [folder = ''] = path.split('/');
   const isFolder = read.every(([other]) => other.startsWith(`${folder}/`));
   return { name: isFolder ? folder : read.length === 1 ? path : `${read.length} files`, files: new Map(read) };

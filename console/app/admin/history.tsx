@@ -51,10 +51,10 @@ export function Changes({ asked }: { asked: Record<string, string> }) {
       <p role="status" class="quiet">
         {head && head.seq > 0 && (
           <>
-            The newest entry is {head.seq}, its digest <code>{head.digest}</code>.
+            The newest entry is {head.seq}, and its digest is <code>{head.digest}</code>.
           </>
         )}
-        {entries?.length === 0 && ' No entry to show here.'}
+        {entries?.length === 0 && ' No entries match.'}
       </p>
       <Table
         label="Changes"

@@ -13,11 +13,11 @@ import type { DryRun } from './importer.ts';
 const serviceTexts = {
   create: () => 'the service is registered',
   update: (changes: ServiceChanges) => `the service itself is changed (${changedMembers(changes).join(', ')})`,
-  same: () => 'the service stays as it is',
+  same: () => 'the service itself is unchanged',
 };
 
 const missingTitle =
-  'The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value. Drop the folder that holds all of them.';
+  'The document refers to files that you have not dropped. Operations that need them are left out, and schemas in them allow any value. Drop the folder that contains all of them.';
 
 interface ImportPlanProps {
   dry: DryRun;
@@ -63,7 +63,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
     <Part
       title={
         <>
-          What would be done to <Shown text={changes.name} />
+          Planned changes to <Shown text={changes.name} />
         </>
       }
     >
@@ -84,7 +84,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
         <li>{serviceTexts[service.kind](changes)}</li>
         <li>{countOf(intents.filter(({ kind }) => kind === 'create').length, 'intent')} created</li>
         <li>{countOf(intents.filter(({ kind }) => kind === 'update').length, 'intent')} changed</li>
-        <li>{unchanged} stay as they are</li>
+        <li>{countOf(unchanged, 'intent')} unchanged</li>
         {foreign.length > 0 && <li>{countOf(foreign.length, 'intent')} left out: another service has the same intent_uid</li>}
         <li>{countOf(plan.skipped.length, 'operation')} left out</li>
       </ul>
@@ -93,7 +93,7 @@ export function ImportPlan({ dry, onApply, onMain }: ImportPlanProps) {
       {plan.credentials.length > 0 && (
         <div class="notice">
           <Items title="The API requires a credential:" texts={plan.credentials} />
-          <p>You can set it on the page of the service afterwards.</p>
+          <p>You can set it on the service's page afterwards.</p>
         </div>
       )}
       <p class="buttons">

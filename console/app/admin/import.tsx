@@ -34,7 +34,7 @@ interface Work {
 const fields = [
   {
     name: 'baseUrl',
-    label: 'Address of the API, if the document does not say it',
+    label: 'Address of the API, if the document does not give it',
     type: 'string',
     hint: 'For example https://api.example.com',
   },
@@ -112,8 +112,8 @@ export function Import() {
       <details open={state.step === 'choose'}>
         <summary>{dropped ? 'Choose another document' : 'Choose the document'}</summary>
         <p>
-          OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You see what the import would do before it changes
-          anything. If the document refers to other files, drop the folder that holds them all.
+          OpenAPI 3.0 to 3.2, Swagger 2.0 or a service description, in JSON or YAML. You will see what the import would do before it changes
+          anything. If the document refers to other files, drop the folder that contains them all.
         </p>
         <div class="columns">
           <DropField label="Drop the document here, or choose it" isDisabled={isBusy} onFiles={take} multiple accept=".json,.yaml,.yml" />
@@ -141,7 +141,7 @@ export function Import() {
       )}
       {dropped && state.step === 'interrupted' && (
         <p>
-          Some of it may have been done.{' '}
+          Part of the import may have been done.{' '}
           <Button title="See what is left" kind="main" onClick={() => void read(dropped, choices, state.dry.main)} />
         </p>
       )}
@@ -189,7 +189,7 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
       {needsCredential && <p>The service refuses calls without a credential, so set that next.</p>}
       <p class="buttons">
         <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(serviceId, plan)}>
-          {needsCredential ? 'Set its credential' : 'To the service'}
+          {needsCredential ? 'Set its credential' : 'Go to the service'}
         </a>
         <a class={needsCredential ? 'button' : 'button main'} href={linkTo([], { service: changes.name })}>
           Explore its operations

@@ -62,7 +62,7 @@ type Files = Dropped['files'];
 async function bytesOf(file = new File([], '')): Promise<Uint8Array> {
   if (file.size > maxBytes)
     throw new DocumentError(
-      `${file.name} has ${Math.ceil(file.size / 1e6)} MB, and the page reads at most ${maxBytes / 1e6}. Use the command line: it has no such limit.`,
+      `${file.name} is ${Math.ceil(file.size / 1e6)} MB, and this page reads at most ${maxBytes / 1e6} MB. Use the command line, which has no such limit.`,
     );
   return new Uint8Array(await file.arrayBuffer());
 }

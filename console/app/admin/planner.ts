@@ -24,7 +24,7 @@ export function openPlanner(files: Dropped['files'], main: string | undefined, o
         running.onmessage = ({ data }: MessageEvent<string>) => resolve(parseExact(data) as Reply);
         running.onerror = (event) => {
           event.preventDefault();
-          reject(new Error('The browser could not read the document: it may be too large for it. Use the command line.'));
+          reject(new Error('The browser could not read the document, which may be too large for it. Use the command line.'));
         };
         running.postMessage({ files, main, options: { ...options, headers } } satisfies Question);
       });

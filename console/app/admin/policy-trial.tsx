@@ -42,8 +42,8 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   return (
     <Part title={file ? <Shown text={`On trial: ${file.name}`} /> : 'On trial'}>
       <p class="quiet">
-        See what another policy would have decided about the calls of the gate, before you deploy it. The policy of the setting
-        tryPolicyFile is tried on every call; a file that you drop here is tried in your browser.
+        See what another policy would have decided about the gate's calls before you deploy it. The policy of the setting tryPolicyFile is
+        tried on every call; a file that you drop here is tried in your browser.
       </p>
       <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
       {isLoading || !inForce ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
@@ -116,14 +116,14 @@ function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial })
         ])}
       />
       <p class="quiet">
-        Tried on {countOf(trial.calls)} since <Time at={trial.since} />. It is enforced on none.{' '}
+        Tried on {countOf(trial.calls)} since <Time at={trial.since} />, and enforced on none.{' '}
         {trial.unknown.map(({ calls, because }) => `Unknown: ${countOf(calls)} (${because}). `)}
       </p>
       {effects.length > 0 && (
         <>
-          <h3>Calls with another outcome</h3>
+          <h3>Calls with a different outcome</h3>
           <DataTable
-            label="Calls with another outcome"
+            label="Calls with a different outcome"
             columns={columns}
             rows={effects}
             keyOf={({ outcome, rule, words, agent_id, intent_uid }) => JSON.stringify([outcome, rule, words, agent_id, intent_uid])}

@@ -25,9 +25,9 @@ const fields = fieldsOfRecord(serviceInput, {
   service_terms_of_service_url: 'Address of its terms of service',
   service_privacy_policy_url: 'Address of its privacy policy',
   namespace: 'Namespace',
-  'limit/rate': { label: 'Limit: calls of all agents together', hint: 'A number of calls, in each period', required: false },
+  'limit/rate': { label: 'Limit: calls by all agents together', hint: 'The number of calls allowed in each period', required: false },
   'limit/period': { label: 'Limit: period', hint: 'In seconds', required: false },
-  headers: { label: 'Header fields of every call', hint: 'Everybody can see them: include no secrets.', control: 'pairs' },
+  headers: { label: 'Header fields of every call', hint: 'Everybody can see them, so include no secrets.', control: 'pairs' },
 });
 
 export const NewService = () => (
@@ -104,7 +104,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
           />
         </Part>
         <Part title={record.paused ? 'Resume the service' : 'Pause the service'}>
-          <p>While a service is paused, its intents can be found, and every execution is refused.</p>
+          <p>While a service is paused, its intents can still be found, but every execution is refused.</p>
           <Act
             title={record.paused ? 'Resume' : 'Pause'}
             isDangerous={!record.paused}

@@ -91,7 +91,7 @@ export function UsageOf({ asked }: { asked: Asked }) {
         rows={rows}
         keyOf={({ name, link }) => `${name} ${link}`}
         textOf={({ name }) => name}
-        empty={<EmptyState title="Nothing has been executed in this period" />}
+        empty={<EmptyState title="Nothing was executed in this period" />}
       />
       {refusals.length > 0 && (
         <Part title="Refusals by reason">

@@ -104,7 +104,7 @@ function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) 
   if (code !== 'INTENT_EXECUTION_FAILED') return null;
   if (status === 422) return <p>Correct the parameters, then run it again.</p>;
   return details.outcome === 'not_sent' ? null : (
-    <p>The parameters are not the cause. The service may have acted all the same: check there before you run it again.</p>
+    <p>The parameters are not the cause. The service may have acted anyway: check there before you run it again.</p>
   );
 }
 
