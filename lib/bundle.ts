@@ -1,5 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
@@ -18,6 +20,16 @@ const unusedParts = [
   '@smithy/signature-v4',
   '@smithy/node-http-handler',
 ];
+
+/** Stubs for zod's JSON schema writer, which adds 18 KB per bundle: all functions except {@link schemaWriters} only validate. */
+const zodStubs = {
+  'to-json-schema.js': 'export const createToJSONSchemaMethod = () => undefined, createStandardJSONSchemaMethod = () => undefined;',
+  'json-schema-processors.js': 'export const toJSONSchema = undefined;',
+  'json-schema-generator.js': 'export const JSONSchemaGenerator = undefined;',
+};
+
+/** Functions that write JSON schemas, for MCP tools. */
+const schemaWriters = ['mcp'];
 
 /** Functions load it on first use (`createRequire`), so it is kept beside the bundle. */
 const lazyPackage = 're2js';
@@ -42,11 +54,35 @@ function requireSources(names: readonly string[]): void {
  */
 export function bundleFunctions(names: readonly string[], folder: string): void {
   requireSources(names);
-  build(names, folder);
+  const zod = mkdtempSync(join(tmpdir(), 'zod-'));
+  try {
+    copyZod(zod);
+    build(
+      names.filter((name) => !schemaWriters.includes(name)),
+      folder,
+      { zod },
+    );
+    build(
+      names.filter((name) => schemaWriters.includes(name)),
+      folder,
+      {},
+    );
+  } finally {
+    rmSync(zod, { recursive: true });
+  }
   copyBeside(names, folder);
 }
 
-function build(names: readonly string[], folder: string): void {
+/** Copies zod without its JSON schema writer: esbuild cannot replace files that the package itself imports by path. */
+function copyZod(folder: string): void {
+  cpSync(dirname(createRequire(import.meta.url).resolve('zod/package.json')), folder, {
+    recursive: true,
+    filter: (source) => !/\.(?:cjs|cts|ts)$/.test(source) && !/[/\\](?:src|v3)$/.test(source),
+  });
+  for (const [file, text] of Object.entries(zodStubs)) writeFileSync(join(folder, 'v4', 'core', file), text);
+}
+
+function build(names: readonly string[], folder: string, replaced: Record<string, string>): void {
   buildSync({
     entryPoints: Object.fromEntries(names.map((name) => [`${name}/index`, sourceOf(name)])),
     outdir: folder,
@@ -61,6 +97,7 @@ function build(names: readonly string[], folder: string): void {
     alias: {
       ...Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),
       '@aws-sdk/credential-provider-node': resolve('lib/lambda-credentials.ts'),
+      ...replaced,
     },
     banner: { js: banner },
     logLevel: 'silent',

@@ -42,7 +42,6 @@ async function load(name: string): Promise<string> {
 const budgets: Record<string, number> = {
   // the clients of DynamoDB and Secrets Manager, and the validation of parameters
   'execute-intent': 560,
-  'run-deferred-call': 560,
   // all that agents can do, and the protocol
   mcp: 720,
 };
