@@ -1,27 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectNoComplaints, expectToFit, given, openAsAdmin, startGate } from './console-page.ts';
+import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from './console-page.ts';
 
-const api = await startGate({ context: { agents: 'approved' } });
+const { api, browser } = await startConsole({ context: { agents: 'approved' }, refusals: '404|409' });
 const waits = 'approval_pending';
 
 given('the agents in the console, where admins approve them', () => {
-  let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
-    browser = await startBrowser();
     page = await openAsAdmin(browser, api, 'agents');
   }, 90_000);
-  afterAll(async () => {
-    await browser?.close();
-    await api.stop();
-  });
-  afterEach(() => expectNoComplaints(browser, '404|409'));
 
   /** A key that asks for PATs. */
   async function makeKey() {

@@ -1,34 +1,28 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
 import { intentOf } from '../support/records.ts';
-import { expectAccessible, expectNoComplaints, expectToFit, given, openAsAdmin, startGate, startService } from './console-page.ts';
+import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from './console-page.ts';
 
-const api = await startGate({ policyFile: 'samples/policies/large-refunds-need-a-person.json' });
+const { api, service, browser } = await startConsole({
+  policyFile: 'samples/policies/large-refunds-need-a-person.json',
+  answer: { refunded: true },
+  refusals: '403|409',
+});
 
 given('a call that waits for approval', () => {
   const uid = 'payments.example:refund:v1';
-  let browser: Browser;
-  let service: Awaited<ReturnType<typeof startService>>;
   let page: Page;
   let pat: string;
 
   beforeAll(async () => {
-    service = await startService({ refunded: true });
     const service_id = await api.createService();
     const endpoint = { url: service.url, method: 'POST', content_type: 'application/json' } as const;
     const input_parameters = [{ name: 'amount', type: 'number', required: true } as const, { name: 'note', type: 'string' } as const];
     await api.asAdmin('POST', `/api/services/${service_id}/intents`, { ...intentOf(uid, { endpoint, input_parameters }) });
     pat = await api.obtainPat('ann');
-    browser = await startBrowser();
     page = await openAsAdmin(browser, api, 'approvals');
   }, 90_000);
-  afterAll(async () => {
-    await browser?.close();
-    await Promise.all([api.stop(), service?.stop()]);
-  });
-  afterEach(() => expectNoComplaints(browser, '403|409'));
 
   /** @returns the id of a call that waits */
   async function refund(amount: number, note: string): Promise<string> {

@@ -1,12 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
+import { startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectNoComplaints, expectToFit, given, openAsAdmin, settle, startGate, startService } from './console-page.ts';
-
-const api = await startGate();
+import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
 const rightToLeft = 'متجر الكتب الكبير';
+const rows = Array.from({ length: 7_000 }, (_, at) => ({ at, name: `${rightToLeft} ${at}`, text: 'x'.repeat(70) }));
+const { api, service, browser } = await startConsole({ answer: rows });
+
 const longName = `Long ${'x'.repeat(195)}`;
 
 const nextFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))';
@@ -44,22 +45,6 @@ async function slowDown(page: Page): Promise<() => Promise<unknown>> {
 
 given('the console, with much to show or nothing', () => {
   const { base_url: base } = api.stack;
-  let browser: Browser;
-  let service: Awaited<ReturnType<typeof startService>>;
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-    service = await startService(Array.from({ length: 7_000 }, (_, at) => ({ at, name: `${rightToLeft} ${at}`, text: 'x'.repeat(70) })));
-  }, 90_000);
-  afterAll(async () => {
-    await browser?.close();
-    await Promise.all([api.stop(), service?.stop()]);
-  });
-  afterEach(() => {
-    expectNoComplaints(browser);
-    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
-  });
-
   async function open(hash = ''): Promise<Page> {
     const page = await browser.context.newPage();
     await page.goto(`${base}/console${hash}`);

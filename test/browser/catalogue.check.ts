@@ -1,30 +1,29 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectNoComplaints, expectToFit, given, hostileTexts, settle, startGate, startService } from './console-page.ts';
-
-const api = await startGate({ demo: true });
+import { expectAccessible, expectToFit, given, hostileTexts, settle, startConsole } from './console-page.ts';
 
 /** Turns the text around it, if it is not kept apart. */
 const override = '\u202e';
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+const { api, service, browser } = await startConsole({
+  demo: true,
+  refusals: '4..',
+  answer: {
+    text: `${override}${hostileTexts.markup}`,
+    rows: [
+      { name: 'one', value: 1 },
+      { name: hostileTexts.entity, value: 2 },
+    ],
+    picture,
+  },
+});
+
 given('the catalogue', () => {
   const { base_url: base } = api.stack;
-  let browser: Browser;
-  let service: Awaited<ReturnType<typeof startService>>;
 
   beforeAll(async () => {
-    browser = await startBrowser();
-    service = await startService({
-      text: `${override}${hostileTexts.markup}`,
-      rows: [
-        { name: 'one', value: 1 },
-        { name: hostileTexts.entity, value: 2 },
-      ],
-      picture,
-    });
     const about = { service_name: hostileTexts.markup, service_url: service.url, description: hostileTexts.long };
     const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
     const text = { type: 'string' };
@@ -73,14 +72,8 @@ given('the catalogue', () => {
     const create = intents.map((one) => ({ description: 'Does it', output_parameters: [], endpoint: service.url, ...one }));
     bodyOf(await api.asAdmin('POST', `/api/services/${service_id}/changes`, { create }));
   }, 90_000);
-  afterAll(async () => {
-    await browser?.close();
-    await Promise.all([api.stop(), service?.stop()]);
-  });
   afterEach(async () => {
     for (const page of browser.context.pages()) await page.close();
-    expectNoComplaints(browser, '4..');
-    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${base}/`) && !url.startsWith('data:'))).toEqual([]);
   });
 
   async function open(hash = ''): Promise<Page> {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import { describe, expect } from '@jest/globals';
+import { afterAll, afterEach, describe, expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, chromiumPath } from '../../bin/chromium.ts';
+import { type Browser, chromiumPath, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { type Api, startApi } from '../e2e/api.ts';
 import { notTested } from '../support/not-tested.ts';
@@ -16,6 +16,32 @@ export async function startGate(options: Parameters<typeof startApi>[0] = {}): P
   if (chromiumPath !== undefined) return startApi(options);
   notTested('the pages: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
   return { stack: { base_url: '', other_urls: [] }, stop: async () => {} } as unknown as Api;
+}
+
+type Setup = Parameters<typeof startGate>[0] & {
+  /** what the service answers */
+  answer?: unknown;
+  /** statuses that the tests provoke, as a pattern */
+  refusals?: string;
+  viewport?: { width: number; height: number };
+};
+
+/** Starts a gate, a service and a browser, which after each test must have complained of nothing, and asked nobody but the gate and its user pool. */
+export async function startConsole({ answer, refusals, viewport, ...options }: Setup = {}) {
+  const api = await startGate(options);
+  if (chromiumPath === undefined) return { api, service: { url: '' }, browser: {} as Browser };
+  const [service, browser] = await Promise.all([startService(answer), startBrowser(viewport && { viewport })]);
+  const isOwn = (url: string) =>
+    url.startsWith(`${api.stack.base_url}/`) || /^(data:|http:\/\/127\.0\.0\.1:\d+\/(oauth2|login|favicon))/.test(url);
+  afterEach(() => {
+    expectNoComplaints(browser, refusals);
+    expect(browser.requests.splice(0).filter((url) => !isOwn(url))).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await Promise.all([api.stop(), service.stop()]);
+  });
+  return { api, service, browser };
 }
 
 /** Opens a view of admins, and signs in with the form of the user pool. */
@@ -87,8 +113,8 @@ export const hostileTexts = {
 };
 
 /** A service that answers every request with this. */
-export async function startService(answer: unknown): Promise<{ url: string; server: Server; stop(): Promise<void> }> {
+async function startService(answer: unknown): Promise<{ url: string; stop(): Promise<void> }> {
   const server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer)));
   const url = `http://127.0.0.1:${await listen(server)}`;
-  return { url, server, stop: () => close(server) };
+  return { url, stop: () => close(server) };
 }

@@ -1,38 +1,28 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectNoComplaints, fillIn, given, hostileTexts, startGate, startService } from './console-page.ts';
+import { expectAccessible, fillIn, given, hostileTexts, startConsole } from './console-page.ts';
 
-const api = await startGate({ demo: true });
+const { api, service, browser } = await startConsole({
+  demo: true,
+  refusals: '40.',
+  answer: {
+    pets: [
+      { name: 'Rex', kind: 'dog' },
+      { name: 'Tom', kind: 'cat' },
+    ],
+  },
+});
 
 given('the console', () => {
   const { base_url: base, admin_password: password, user_password: userPassword } = api.stack;
-  let browser: Browser;
-  let service: Awaited<ReturnType<typeof startService>>;
   let page: Page;
 
   beforeAll(async () => {
-    browser = await startBrowser();
-    service = await startService({
-      pets: [
-        { name: 'Rex', kind: 'dog' },
-        { name: 'Tom', kind: 'cat' },
-      ],
-    });
     page = await browser.context.newPage();
-  }, 90_000);
-  afterAll(async () => {
-    await browser?.close();
-    await Promise.all([api.stop(), service?.stop()]);
-  });
-  afterEach(() => {
-    expectNoComplaints(browser, '40.');
-    const isOwn = (url: string) => url.startsWith(`${base}/`) || /^http:\/\/127\.0\.0\.1:\d+\/(oauth2|login|favicon)/.test(url);
-    expect(browser.requests.splice(0).filter((url) => !isOwn(url))).toEqual([]);
   });
 
   const document = (paths: object = {}) => ({

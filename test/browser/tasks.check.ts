@@ -1,13 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
 import { intentOf } from '../support/records.ts';
 import { sequenceReceipts } from '../support/sequence-receipts.ts';
-import { expectAccessible, expectNoComplaints, expectToFit, given, openAsAdmin, settle, startGate, startService } from './console-page.ts';
+import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tasks-'));
 /** What somebody sees at the end of each task. */
@@ -19,17 +18,21 @@ const tryPolicyFile = join(folder, 'trial.json');
 writeFileSync(tryPolicyFile, trial);
 
 const policyFile = 'samples/policies/large-refunds-need-a-person.json';
-const api = await startGate({ demo: true, policyFile, context: { tryPolicyFile } });
+const { api, service, browser } = await startConsole({
+  demo: true,
+  policyFile,
+  context: { tryPolicyFile },
+  answer: { refunded: true },
+  refusals: '404|422|502',
+  viewport: { width: 1440, height: 900 },
+});
 
 given('tasks in the console', () => {
   const refund = 'payments.example:refund:v1';
-  let browser: Browser;
   let page: Page;
-  let service: Awaited<ReturnType<typeof startService>>;
   let clicks = 0;
 
   beforeAll(async () => {
-    service = await startService({ refunded: true });
     const about = { service_name: 'Payments', service_url: service.url, description: 'Pays people back.' };
     const { service_id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
     const intent = intentOf(refund, {
@@ -43,15 +46,9 @@ given('tasks in the console', () => {
     await Promise.all(Array.from({ length: 12 }, (_, at) => api.execute(pat, refund, { amount: at })));
     await api.execute(pat, refund, { amount: 900 }, { 'Idempotency-Key': 'waits' });
     while (!JSON.stringify(await api.asAdmin('GET', '/api/stats')).includes('"executions":1'));
-    browser = await startBrowser({ viewport: { width: 1440, height: 900 } });
     page = await openAsAdmin(browser, api, 'services');
   }, 120_000);
-  afterAll(async () => {
-    await browser?.close();
-    await Promise.all([api.stop(), service?.stop()]);
-    rmSync(folder, { recursive: true });
-  });
-  afterEach(() => expectNoComplaints(browser, '404|422|502'));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   const click = async (target: Locator) => {
     await target.first().click();
