@@ -10,7 +10,7 @@ export interface McpBridgeOptions {
   publicUrl: string;
   signer: Signer;
   store: AgreementStore;
-  /** command that accepts the policy on a terminal */
+  /** command that accepts the policy in a terminal */
   acceptCommand: string;
   /** sends a message to the host */
   send(message: object): void;

@@ -7,7 +7,7 @@ import type { Policy } from './types.ts';
 export interface McpConsentOptions {
   url: string;
   agentId: string;
-  /** command that accepts the policy on a terminal */
+  /** command that accepts the policy in a terminal */
   acceptCommand: string;
   /** sends a message to the host */
   send(message: object): void;
@@ -158,15 +158,15 @@ export function openMcpConsent({ url, agentId, acceptCommand, send }: McpConsent
 const refusals = {
   unasked: {
     message: 'The person you work for has not accepted the current usage policy.',
-    next: 'Show them this policy. They accept it on a terminal with the following command; then make the same call again.',
+    next: 'Show them this policy. They accept it in a terminal with the following command; then make the same call again.',
   },
   decline: {
     message: 'The person you work for does not accept the usage policy, so nothing was signed.',
-    next: 'Do without this gate. If they change their mind, they accept the policy on a terminal with the following command.',
+    next: 'Do without this gate. If they change their mind, they accept the policy in a terminal with the following command.',
   },
   cancel: {
     message: 'The person you work for was asked whether they accept the usage policy, and did not decide.',
-    next: 'Ask them whether to go on: the same call asks them again, or they accept the policy on a terminal with the following command.',
+    next: 'Ask them whether to go on: the same call asks them again, or they accept the policy in a terminal with the following command.',
   },
 };
 

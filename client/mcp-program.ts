@@ -20,7 +20,7 @@ export interface McpOptions {
   publicUrl?: string | undefined;
   /** https origin whose directory lists the agent's key */
   agentDirectory?: string | undefined;
-  /** command line that starts this program on a terminal */
+  /** command line that starts this program in a terminal */
   program: readonly string[];
 }
 

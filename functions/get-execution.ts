@@ -20,7 +20,7 @@ export interface Deps {
   deferred: Pick<DeferredCalls, 'find' | 'stateOf' | 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   start: (executionId: string) => Promise<void>;
-  /** replaces `proto` in error references */
+  /** prefix of error references */
   protocol: string;
   /** milliseconds since the epoch */
   now?: () => number;

@@ -12,7 +12,7 @@ export const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is not
 const fault: GatewayAnswer = {
   code: 'INTERNAL_SERVER_ERROR',
   message:
-    'Something went wrong on our side. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
+    'The gate has failed. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
 };
 const unusable: GatewayAnswer = {
   code: 'INVALID_PARAMETER',
@@ -40,7 +40,10 @@ export const gatewayAnswers: Record<string, GatewayAnswer> = {
     message: 'The gate is overloaded. Try again after Retry-After.',
     retryAfterSeconds: 1,
   },
-  INTEGRATION_TIMEOUT: { code: 'GATEWAY_TIMEOUT', message: 'There was no answer in time. Try again.' },
+  INTEGRATION_TIMEOUT: {
+    code: 'GATEWAY_TIMEOUT',
+    message: 'The gate did not answer in time. If the request makes a change or a call, first check whether it was made; then try again.',
+  },
   INVALID_API_KEY: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
   INVALID_SIGNATURE: noPath,
   MISSING_AUTHENTICATION_TOKEN: noPath,

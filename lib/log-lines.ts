@@ -33,7 +33,7 @@ export function passLogLines(
       destination: { bind: () => ({ arn: target.lambda.functionArn }) },
       filterPattern: FilterPattern.stringValue('$.message', '=', message),
     });
-    // CloudWatch Logs rejects a destination that it may not invoke yet.
+    // CloudWatch Logs rejects a destination that it is not yet permitted to invoke.
     filter.node.addDependency(permission);
   }
 }

@@ -34,7 +34,8 @@ export function keepNamespace(planned: ImportPlan, registered: Intents): ImportP
 }
 
 /**
- * The plan with uids of existing intents: an operation keeps the uid of the intent with the same method and address, even if its operationId has changed.
+ * The plan with uids of existing intents: an operation keeps the uid of the intent with the same method and address, even if its operationId
+ * or only the host has changed.
  * @param version - requested by the admin; by default, a new release of an API updates its intents instead of creating others
  */
 export function keepUids(planned: ImportPlan, registered: Intents, version?: string): ImportPlan {

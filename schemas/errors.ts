@@ -51,7 +51,7 @@ export const errorTable = {
   TOO_MANY_REQUESTS: {
     status: 429,
     reference: 'AUZ-004',
-    meaning: 'A limit on calls, spending, stored answers or clients has been reached; `Retry-After` says when to try again.',
+    meaning: 'A limit on calls, spending, replays, waiting calls, PATs or clients has been reached; `Retry-After` says when to try again.',
   },
   INTERNAL_SERVER_ERROR: {
     status: 500,

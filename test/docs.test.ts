@@ -309,6 +309,29 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     const messages = textOf('client/receipts.ts') + textOf('functions/core/receipts/proofs.ts');
     expect(firstCells(table).filter((text) => !messages.includes(text))).toEqual([]);
   },
+  'file | what to add': ({ rows: [[errors = ''] = [], ...others] }) => {
+    expect(codeIn(errors)).toEqual(['schemas/errors.ts']);
+    for (const file of others.flatMap(([files = '']) => codeIn(files))) expect(textOf(file)).toMatch(/TOO_MANY_REQUESTS|429/);
+  },
+  'after | what ends | the agent gets | stored under the key': (table) => {
+    const milliseconds = (file: string, name: string) =>
+      Number(
+        textOf(file)
+          .split(`${name} = `)[1]
+          ?.match(/^[\d_]+/)?.[0]
+          .replace('_', ''),
+      );
+    const connecting = milliseconds('functions/core/relay/call.ts', 'connectTimeoutMs');
+    const calling = milliseconds('functions/core/relay/call.ts', 'maxDeadlineMs');
+    const answering = milliseconds('functions/core/http/serve.ts', 'answeringMs');
+    expect(firstCells(table).map((cell) => Number.parseFloat(cell) * 1_000)).toEqual([connecting, calling, 29_000 - answering, 29_000]);
+  },
+  '`outcome` | what to do': (table) => {
+    const outcomes = ['functions/core/relay/call-failure.ts', 'functions/core/relay/answer.ts'].flatMap((file) =>
+      [...textOf(file).matchAll(/outcome: '(\w+)'/g)].map(([, outcome]) => outcome),
+    );
+    expect(firstCells(table).flatMap(codeIn).sort()).toEqual([...new Set(outcomes)].sort());
+  },
   'term | meaning': ({ rows }) => {
     expect(rows.length).toBeLessThanOrEqual(30);
     const rest = pages

@@ -36,10 +36,15 @@ function listFaults({ method, path, runs = [], credential, ...endpoint }: Endpoi
   const imported = [...text.matchAll(/from '\.\/([a-z-]+)\.ts'/g)].map(([, name = '']) => name);
   const isRunning = imported.sort().join() === [...runs].sort().join();
   const isForAdmins = text.includes('export const handler = serveAdmin(');
+  const changes = credential === 'admin' && method !== 'GET';
+  const checksNamespace = /\.as\(admin\)|requireNamespace\(|forFullAdmins\(|changeAgent\(/.test(text);
   return [
     ...(isForAdmins === (credential === 'admin')
       ? []
       : [`let ${endpoint.name} call serveAdmin if, and only if, its row says that it is for admins`]),
+    ...(!changes || checksNamespace
+      ? []
+      : [`let ${endpoint.name} check the admin's namespaces: stores.as(admin), requireNamespace, forFullAdmins or changeAgent`]),
     ...(isTitled ? [] : [`let the comment of createAction in ${sourceOf(endpoint)} begin with ${title}`]),
     ...(isRunning ? [] : [`let "runs" of ${endpoint.name} in lib/endpoints name the endpoints that its file imports: ${imported}`]),
   ];

@@ -85,7 +85,7 @@ export const discoveryChecks: readonly Check[] = [
   check('search-uid', '4.2 (1)', 'Search by uid finds exactly that intent', async (gate, expect) => {
     const { intent_uid } = await gate.intent();
     const found = await find(gate, expect, { uid: intent_uid });
-    if (found) expect.that(found.uids.join() === intent_uid, `${found.request} finds ${found.uids.join(', ') || 'nothing'}`);
+    if (found) expect.that(found.uids.join() === intent_uid, `${found.request} returns ${found.uids.join(', ') || 'nothing'}`);
   }),
   check('search-namespace', '4.2 (1)', 'Search by namespace finds only intents of that namespace', async (gate, expect) => {
     const { intent_uid } = await gate.intent();
@@ -93,7 +93,7 @@ export const discoveryChecks: readonly Check[] = [
     const found = await expectFound(gate, expect, { namespace }, intent_uid);
     for (const uid of found?.uids ?? []) {
       const isFitting = splitIntentUid(uid).namespace.toLowerCase() === namespace.toLowerCase();
-      expect.that(isFitting, `${found?.request} finds ${uid}, which is in another namespace`);
+      expect.that(isFitting, `${found?.request} returns ${uid}, which is in another namespace`);
     }
   }),
   check('search-filters', '4.2 (1)', 'Search finds an intent by its service name, name, description and tags', async (gate, expect) => {
@@ -106,7 +106,7 @@ export const discoveryChecks: readonly Check[] = [
     const word = freshId();
     for (const filter of ['uid', 'namespace', 'service_name', 'intent_name', 'description', 'tags']) {
       const found = await find(gate, expect, { [filter]: filter === 'uid' ? freshUid() : word });
-      if (found) expect.that(found.uids.length === 0, `${found.request} finds ${found.uids.join(', ')}`);
+      if (found) expect.that(found.uids.length === 0, `${found.request} returns ${found.uids.join(', ')}`);
     }
   }),
   check('search-query', '4.2 (1)', 'Search by a question with the words of an intent finds it', async (gate, expect) => {

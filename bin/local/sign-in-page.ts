@@ -111,7 +111,7 @@ export async function startSignIn(pool: UserPool, callbacks: Record<string, read
     const origins = headerLines(request, 'origin');
     if (route === 'GET /oauth2/authorize' && origins.length === 0) {
       const wanted = readRequest(searchParams);
-      return wanted ? form(wanted) : asText(400, 'This is not a sign-in that a client of this user pool has begun. Begin again.');
+      return wanted ? form(wanted) : asText(400, 'No client of this user pool started this sign-in. Start again from the application.');
     }
     if (route !== 'POST /oauth2/authorize' && route !== 'POST /oauth2/token')
       return asText(origins.length === 0 ? 404 : 403, 'There is no page here.');

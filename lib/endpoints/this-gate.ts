@@ -74,7 +74,7 @@ export const aboutThisGate = {
   'get-root': {
     method: 'GET',
     path: '/',
-    summary: 'Go to the console, or for programs to the OpenAPI document',
+    summary: 'Redirects browsers to the console, programs to the OpenAPI document',
     description: 'Redirects clients that accept `text/html` to `/console`, others to `/openapi.json`.',
     credential: 'none',
     success: 302,

@@ -94,7 +94,7 @@ function readForm(form: Form, isRequired: boolean, reading: Reading, description
     return { contentType, kind, inputs: inputs.map(asFile) };
   }
   if (!isForm(contentType) && !isJsonType(contentType)) {
-    return whole({ ...anything, types: new Set(['string']), description: description ?? `Text of the type ${contentType}` });
+    return whole({ ...anything, types: new Set(['string']), description: description ?? `Text of type ${contentType}` });
   }
   const types = [...(facts.types ?? ['object'])].filter((type) => type !== 'null');
   const isOneObject = types.length === 1 && types[0] === 'object';

@@ -54,7 +54,7 @@ function readYaml(text: string): unknown {
     if (text.includes('*')) JSON.stringify(value);
     return value;
   } catch (error) {
-    throw new DocumentError(`The aliases of the YAML document cannot be followed: ${(error as Error).message.split('\n')[0]}`);
+    throw new DocumentError(`The document's YAML aliases cannot be resolved: ${(error as Error).message.split('\n')[0]}`);
   }
 }
 

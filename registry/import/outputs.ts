@@ -28,8 +28,8 @@ function describeContent(mediaTypes: readonly string[]): Parameter[] {
   const known = [...new Set(mediaTypes.flatMap((mediaType) => essenceOf(mediaType) ?? []))];
   const [texts, others] = [known.filter(isTextType), known.filter((mediaType) => !isTextType(mediaType))];
   const parts: Parameter[] = [
-    { name: 'value', type: 'string', description: `Text of the type ${texts.join(' or ')}` },
-    { name: 'base64', type: 'string', description: `Content of the type ${others.join(' or ')}, in base64` },
+    { name: 'value', type: 'string', description: `Text of type ${texts.join(' or ')}` },
+    { name: 'base64', type: 'string', description: `Base64-encoded content of type ${others.join(' or ')}` },
     { name: 'content_type', type: 'string', description: 'The media type of the content' },
   ];
   return parts.filter(({ name }) => (name === 'value' ? texts : name === 'base64' ? others : known).length > 0);

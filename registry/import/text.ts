@@ -15,7 +15,7 @@ function cut(text: string, maximum: number): string {
 function clean(text: string, what: string, path: string, addNote: AddNote): string {
   const cleaned = withoutHidden(text);
   const count = characters(text) - characters(cleaned);
-  if (count > 0) addNote(path, `${what} lost ${count} invisible or control ${count === 1 ? 'character' : 'characters'}`);
+  if (count > 0) addNote(path, `removed ${count} invisible or control ${count === 1 ? 'character' : 'characters'} from ${what}`);
   return cleaned;
 }
 

@@ -144,7 +144,7 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
       });
     },
 
-    /** Empties the approval queue: earlier requests are void, and expire. */
+    /** Voids all waiting requests; they expire later. */
     clearWaiting: (by: Admin): Promise<void> =>
       log.change<void>(by, async (read) => {
         const [queue] = await read<QueueItem>([keys.waitingAgents()]);

@@ -76,7 +76,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
 const keyRequired = () =>
   invalidParameter(
     [{ path: '', problem: 'the header Idempotency-Key is required' }],
-    `This call is not made immediately: it needs a person's approval, or you asked not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes.`,
+    `This call is not made immediately: it needs a person's approval, or you asked not to wait. Send it with an Idempotency-Key, so that it is made only once; it may take up to ${longestCallSeconds / 60} minutes once it starts.`,
   );
 
 function show(

@@ -71,7 +71,7 @@ export function describeError(
       ? error
       : new ApiError(
           'INTERNAL_SERVER_ERROR',
-          'Something went wrong on our side. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
+          'The gate has failed. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
         );
   const reference = `${protocol.toUpperCase()}-${errorTable[shown.code].reference}`;
   const body: ErrorBody = {

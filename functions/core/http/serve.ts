@@ -16,7 +16,7 @@ export type Action = (request: ApiRequest) => Promise<ApiResponse>;
 export type LambdaHandler = (event: APIGatewayProxyEvent, context: Context) => Promise<APIGatewayProxyResult>;
 
 export interface ServeSettings {
-  /** replaces `proto` in error references */
+  /** prefix of error references */
   protocol: string;
   baseUrl?: string;
   /** origins whose pages may read responses (CORS), separated by commas */

@@ -44,7 +44,8 @@ function afterFailure({ status, details }: ApiError): string {
 
 /** Advice for a connection without a PAT, or with an expired one. */
 function withoutPat({ details }: ApiError): string {
-  const signIn = typeof details.sign_in === 'string' ? `, or connect this host to ${details.sign_in}, where they sign in in a browser` : '';
+  const signIn =
+    typeof details.sign_in === 'string' ? `, or connect this host to ${details.sign_in}, where they sign in with a browser` : '';
   if (details.reason === 'pat_missing')
     return `${acceptPolicy} If you cannot sign: ${tellPerson.toLowerCase()} to configure this connection with a PAT (the header Authorization: Bearer <PAT>)${signIn}.`;
   return `${tellPerson}: the PAT that this connection is configured with is no longer valid. They can configure a new one, remove it so that you can call accept_policy and pass a PAT as pat${signIn}.`;

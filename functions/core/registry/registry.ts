@@ -71,7 +71,7 @@ export function openRegistry(table: Table) {
       (await Array.fromAsync(pages(table, serviceId))).flat().map(({ intent_uid }) => intent_uid),
 
     /**
-     * Every service and intent, in parts: names lead to services, and services to the lists of their intents. The cost depends on the registry only,
+     * Reads all services, then each service's list of intents, in parts. The cost depends on the registry only,
      * not on what else the tables contain.
      * @param cursor - of an earlier reading, to continue it
      */

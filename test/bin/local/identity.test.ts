@@ -164,7 +164,7 @@ describe('the page', () => {
     ['another response type', { response_type: 'token' }],
   ])('is not shown for %s', async (_, changes) => {
     const { status, text } = await call(`/oauth2/authorize?${request(changes)}`);
-    expect([status, text]).toEqual([400, 'This is not a sign-in that a client of this user pool has begun. Begin again.']);
+    expect([status, text]).toEqual([400, 'No client of this user pool started this sign-in. Start again from the application.']);
   });
 
   test.each<[string, () => Promise<{ status: number; text: string; headers: Headers }>, number]>([

@@ -51,7 +51,7 @@ test('hidden characters of an OpenAPI document are left out and noted', () => {
   const { intents, notes } = planOperation({ summary: `Act${hidden}`, description: `It acts${hidden}`, tags: [`a${hidden}`] });
   expect(intents).toMatchObject([{ intent_name: 'Act', description: 'It acts', tags: ['a'] }]);
   const path = '/paths/~1things/post';
-  const lost = ['name', 'description'].map((member) => ({ path, note: `the ${member} lost 3 invisible or control characters` }));
+  const lost = ['name', 'description'].map((member) => ({ path, note: `removed 3 invisible or control characters from the ${member}` }));
   expect(notes).toEqual(expect.arrayContaining(lost));
 });
 
@@ -70,14 +70,14 @@ test('hidden characters of a service description are left out and noted', () => 
 });
 
 test.each<[string, object, [name: string, description: string][]]>([
-  ['text', { 'text/csv': {}, 'application/xml': {} }, [['value', 'Text of the type text/csv or application/xml']]],
-  ['bytes', { 'image/png': {} }, [['base64', 'Content of the type image/png, in base64']]],
+  ['text', { 'text/csv': {}, 'application/xml': {} }, [['value', 'Text of type text/csv or application/xml']]],
+  ['bytes', { 'image/png': {} }, [['base64', 'Base64-encoded content of type image/png']]],
   [
     'either',
     { 'text/csv; header=present': {}, 'Application/PDF': {} },
     [
-      ['value', 'Text of the type text/csv'],
-      ['base64', 'Content of the type application/pdf, in base64'],
+      ['value', 'Text of type text/csv'],
+      ['base64', 'Base64-encoded content of type application/pdf'],
     ],
   ],
 ])('a response that is %s', (_, content, outputs) => {
@@ -765,14 +765,14 @@ describe('readDocument', () => {
       'a:\n  b: 1\n  b: 2',
       /^The document is neither JSON nor YAML: Map keys must be unique at line 3, column 3$/,
     ],
-    ['a circle of aliases', 'a: &a\n  b: *a', /^The aliases of the YAML document cannot be followed: /],
+    ['a circle of aliases', 'a: &a\n  b: *a', /^The document's YAML aliases cannot be resolved: /],
     [
       'aliases that multiply',
       [
         'a: &a [x, x, x, x, x, x, x, x, x, x]',
         ...[...'bcdefg'].map((name, at) => `${name}: &${name} [${`*${'abcdef'[at]}, `.repeat(10)}]`),
       ].join('\n'),
-      /^The aliases of the YAML document cannot be followed: /,
+      /^The document's YAML aliases cannot be resolved: /,
     ],
   ])('refuses %s', (_, input, message) => {
     expect(() => readDocument(input)).toThrow(DocumentError);

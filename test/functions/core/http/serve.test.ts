@@ -154,7 +154,7 @@ describe('an error', () => {
         error: {
           code: 'INTERNAL_SERVER_ERROR',
           message:
-            'Something went wrong on our side. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
+            'The gate has failed. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
           details: { reference: 'PROTO-SRV-001', request_id: 'request-1' },
         },
       },
