@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Refusal } from '../../client/errors.ts';
+import { readFailure } from '../../client/http.ts';
 import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt } from '../../client/receipts.ts';
 import { completeReceipt, parseReceipt } from '../../registry/receipts.ts';
 import { Value } from './answer.tsx';
@@ -54,7 +55,7 @@ export function Receipts({ id }: { id: string | undefined }) {
 }
 
 const trustedFields: Field[] = [
-  { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'The text of /log/key, from the operators of the gate' },
+  { name: 'logKey', label: 'Key of the log', type: 'string', hint: 'From the operators of the gate; default: the text of /log/key' },
   { name: 'checkpoint', label: 'Kept checkpoint', type: 'string', maxLength: 4_000, hint: 'The text of /log/checkpoint at that time' },
 ];
 
@@ -119,8 +120,12 @@ const Outcome = ({ problem, isSkipped, isWaiting }: ReceiptReport['checks'][numb
   );
 };
 
-/** Verifies a receipt, with its inclusion in the log if it is already there. */
-async function verify(file: ReceiptFile, trusted: Parameters<typeof verifyReceipt>[1]) {
+/**
+ * Verifies a receipt, with its inclusion in the log if it is already there. The key of the log is this gate's unless another is trusted, because a
+ * forged file could have its own.
+ */
+async function verify(file: ReceiptFile, trusted: { logKey: string | undefined; checkpoints: string[] }) {
+  const logKey = trusted.logKey ?? (await readLogKey());
   const { isWaiting, ...whole } = await completeReceipt(file, exchange).then(
     (found) => ({ ...found, isWaiting: false }),
     async (error: unknown) => {
@@ -128,9 +133,15 @@ async function verify(file: ReceiptFile, trusted: Parameters<typeof verifyReceip
       return { ...(await completeReceipt({ ...file, proof: '' }, exchange)), proof: undefined, isWaiting: true };
     },
   );
-  const report = await verifyReceipt(whole, trusted);
+  const report = await verifyReceipt(whole, { ...trusted, logKey });
   const isRefuted = report.checks.some(({ what, problem }) => problem !== undefined && what !== placeCheck);
   return { whole, report, isWaiting: isWaiting && !isRefuted };
+}
+
+async function readLogKey(): Promise<string> {
+  const answer = await exchange('GET', '/log/key');
+  if (answer.status !== 200) throw readFailure(answer);
+  return answer.text;
 }
 
 const toFile = (whole: ReceiptFile): string => `data:application/json,${encodeURIComponent(`${JSON.stringify(whole, null, 2)}\n`)}`;

@@ -197,7 +197,7 @@ given('tasks in the console', () => {
         await sequenceReceipts(api.stack);
         if (await button('Check again').isVisible()) await button('Check again').click();
         await page.getByText('The receipt is genuine.').waitFor();
-        expect(await page.getByRole('row', { name: /passed$/ }).count()).toBe(4);
+        expect(await page.getByRole('row', { name: /passed$/ }).count()).toBe(5);
       },
     ],
     [
@@ -239,6 +239,7 @@ given('tasks in the console', () => {
       [text.replace('Japan', 'Japon'), 'The bytes of the answer do not match the receipt'],
       [text.replace('"JP', '"FR'), 'The parameters do not match the receipt'],
       [text.replace(/("proof": "[^"]*index )\d+/, '$1077'), 'The proof is not a C2SP tlog-proof.'],
+      [text.replace(/("log_key": ")[^"]*/, '$1another+00000000+AQ=='), 'log_key in the file differs from the key that you trust.'],
     ] as const) {
       await page.getByLabel('Drop a receipt here').setInputFiles(file(changed));
       await page.getByText('The receipt does not verify.').waitFor();
