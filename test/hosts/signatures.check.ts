@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createPublicKey, randomUUID, verify as verifyBytes } from 'node:crypto';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -12,7 +15,10 @@ import { type SeenRequest, startUpstream, type Upstream } from '../support/upstr
 
 const directoryPath = '/.well-known/http-message-signatures-directory';
 const python = await installTools(['http-message-signatures'], 'http-message-signatures is not tested');
-const hasNpm = await promisify(execFile)('npm', ['ci', '--prefix', 'test/hosts', '--ignore-scripts', '--no-audit', '--no-fund']).then(
+// a folder of its own, because another check installs into test/hosts at the same time
+const folder = mkdtempSync(join(tmpdir(), 'intent-gate-signatures-'));
+for (const file of ['package.json', 'package-lock.json']) copyFileSync(join('test/hosts', file), join(folder, file));
+const hasNpm = await promisify(execFile)('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund']).then(
   () => true,
   (error) => notTested('web-bot-auth', error) ?? false,
 );
@@ -46,6 +52,7 @@ beforeAll(async () => {
   sent = upstream.seen.map(({ method, url, headers }) => ({ method, url: origin + url, headers: headers as Record<string, string> }));
 }, 150_000);
 afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
   await api?.stop();
   await upstream?.stop();
 });
@@ -54,7 +61,7 @@ const replayed = () => sent.map((request) => ({ ...request, url: request.url.rep
 
 (hasNpm ? test : test.skip)('web-bot-auth of Cloudflare accepts every call, and none on another path', async () => {
   const [{ verify, jwkToKeyID, helpers }, { verifierFromJWK }] = await Promise.all(
-    ['index', 'crypto'].map((name) => import(`./node_modules/web-bot-auth/dist/${name}.mjs`)),
+    ['index', 'crypto'].map((name) => import(`${folder}/node_modules/web-bot-auth/dist/${name}.mjs`)),
   );
   for (const key of keys) expect(await jwkToKeyID(key, helpers.WEBCRYPTO_SHA256, helpers.BASE64URL_DECODE)).toBe(key.kid);
   const verifier = await verifierFromJWK(keys[0]);
