@@ -73,7 +73,7 @@ export const renderReference = (protocol: string, assets: readonly Asset[]): str
 <li><a href="console">Catalogue and console</a></li>
 </ul>
 <h2 id="policy">The policy in plain words</h2>
-<ul class="sentences">
+<ul>
 ${policyPlace}
 </ul>
 <h2 id="errors">Errors</h2>

@@ -73,7 +73,7 @@ function List({ items, label }: { items: unknown[]; label: string }) {
   if (!items.every(isObject)) {
     return (
       <>
-        <ol class="items">
+        <ol>
           {shown.map((item, at) => (
             <li key={at}>
               <Value value={item} label={label} />
