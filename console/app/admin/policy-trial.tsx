@@ -37,6 +37,8 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   const hasNone = deployed.error instanceof Refusal && deployed.error.details.reason === 'no_trial';
   const { error, isLoading, reload } = file ? tried : deployed;
   const trial = file ? tried.answer : deployed.answer?.value;
+  // the previous result may be of another file
+  const isWaiting = !inForce || (isLoading && (file !== undefined || !trial));
   const isFailed = error !== undefined && (file !== undefined || !hasNone);
   const tabs = Object.entries(periods).map(([value, label]) => [label, linkTo(['policy'], { period: value })]);
   return (
@@ -46,9 +48,9 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
         tried on every call; a file that you drop here is tried in your browser.
       </p>
       <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
-      {isLoading || !inForce ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
+      {isWaiting ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
       {hasNone && !file && <p>This deployment has no policy on trial.</p>}
-      {!isLoading && !isFailed && trial && inForce && <Trial inForce={inForce} trial={trial} />}
+      {!isWaiting && !isFailed && trial && <Trial inForce={inForce} trial={trial} />}
       <DropField label="Policy file" accept=".json" onFiles={(files) => setFile(files?.[0])} />
       {file && !hasNone && (
         <p>
