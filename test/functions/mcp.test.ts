@@ -26,16 +26,18 @@ interface Sent {
   path?: string;
   authorization?: string;
   pat?: string;
+  /** further arguments of the tool */
+  args?: object;
 }
 
-const execute = ({ path = '/mcp', authorization, pat }: Sent, action = open(), intent_uid = 'a.example:none:v1'): Promise<Answer> =>
+const execute = ({ path = '/mcp', authorization, pat, args }: Sent, action = open(), intent_uid = 'a.example:none:v1'): Promise<Answer> =>
   invoke(action, `POST ${path}`, {
     headers: authorization === undefined ? {} : { Authorization: authorization },
     body: {
       jsonrpc: '2.0',
       id: 'call-7',
       method: 'tools/call',
-      params: { name: 'execute_intent', arguments: { intent_uid, parameters: {}, ...(pat !== undefined && { pat }) } },
+      params: { name: 'execute_intent', arguments: { intent_uid, parameters: {}, ...(pat !== undefined && { pat }), ...args } },
     },
   });
 
@@ -148,6 +150,10 @@ test.each<[object | null, object]>([
   [{ query: 'time', namespace: null, page: null, page_size: null }, { query: 'time' }],
   [{ query: 'time', namespace: '', service_name: '', tags: '' }, { query: 'time' }],
   [{ query: '', namespace: '' }, {}],
+  [
+    { query: '42', page: '2', page_size: ' 3 ' },
+    { query: '42', page: '2', page_size: '3' },
+  ],
 ])('search_intents with %j searches with %j', async (given, searched) => {
   const queries: object[] = [];
   const searchIntents: Action = async (request) => {
@@ -181,6 +187,27 @@ test.each([null, ''])('%j for an optional argument leaves it out; a required one
   expect(await execute({ parameters: empty })).toMatchObject({
     error: { details: { issues: [{ path: '/parameters', problem: 'is required' }] } },
   });
+});
+
+test.each<[object, string]>([
+  [
+    { parameters: '{"n":9007199254740993}', fields: '["/id"]', max_bytes: '500', respond_async: 'true' },
+    '"parameters":{"n":9007199254740993},"max_bytes":500,"fields":["/id"]',
+  ],
+  [{ parameters: { id: '7' } }, '"parameters":{"id":"7"},"max_bytes":20000'],
+])('the arguments %j of an execution are read if they are JSON text; parameters of the intent keep their type', async (args, expected) => {
+  let body = '';
+  const executeIntent: Action = async (request) => {
+    body = JSON.stringify(request.json());
+    return { status: 200, body: {} };
+  };
+  await execute({ pat: issued, args }, open({ endpoints: { ...endpoints, executeIntent } }));
+  expect(body).toBe(`{"intent_uid":"a.example:none:v1",${expected}}`);
+});
+
+test.each(['{"a":1,"a":2}', '[]', 'true', 'a=1'])('%s for the parameters is refused', async (parameters) => {
+  const { body } = await execute({ pat: issued, args: { parameters } });
+  expect(body.result.structuredContent.error.details.issues).toEqual([{ path: '/parameters', problem: 'must be an object' }]);
 });
 
 describe('what helps after a service has failed', () => {

@@ -12,7 +12,7 @@ import { unauthorized } from '../http/bearer.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
-import { type JsonObject, parse } from '../json.ts';
+import { type JsonObject, type JsonValue, parse, parseJson } from '../json.ts';
 import { signInPath } from '../sign-in/metadata.ts';
 import { type ClientCapabilities, isLegacyTask } from './client-capabilities.ts';
 import { explainPolicy } from './explain-policy.ts';
@@ -34,6 +34,23 @@ export interface Endpoints {
 const withoutEmpty = (args: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
 
+/**
+ * Models also send objects, lists, numbers and booleans as JSON text. Such an argument is read as JSON if its schema accepts only that.
+ * The parameters of intents are not read like this: their types are exact.
+ */
+const fromJsonText = ({ shape }: z.ZodObject, args: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(args).map(([name, value]) => [name, readText(shape[name] as z.ZodType | undefined, value)]));
+
+function readText(schema: z.ZodType | undefined, value: JsonValue): JsonValue {
+  if (typeof value !== 'string' || !schema || schema.safeParse(value).success) return value;
+  try {
+    const read = parseJson(value, { isExact: true });
+    return schema.safeParse(read).success ? read : value;
+  } catch {
+    return value;
+  }
+}
+
 interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'run'> {
   input: T;
   run(args: z.output<T>, request: ApiRequest, client: ClientCapabilities): Promise<ToolOutput>;
@@ -41,7 +58,8 @@ interface ToolDefinition<T extends z.ZodObject> extends Omit<Tool, 'input' | 'ru
 
 const defineTool = <T extends z.ZodObject>({ run, ...tool }: ToolDefinition<T>): Tool => ({
   ...tool,
-  run: async (args, request, client) => run(parse(tool.input, withoutEmpty(args), 'The arguments are not valid.'), request, client),
+  run: async (args, request, client) =>
+    run(parse(tool.input, fromJsonText(tool.input, withoutEmpty(args)), 'The arguments are not valid.'), request, client),
 });
 
 const readOnlyHints: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
