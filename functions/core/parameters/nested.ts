@@ -120,13 +120,13 @@ const compileBounds = (schema: NestedSchema): Visitor[] =>
     return bound === undefined ? [] : simple(compileBound(name, bound));
   });
 
-/** Tolerates rounding of doubles, so 0.3 is a multiple of 0.1. Numbers that exceed double precision are left to the service. */
+/** Tolerates rounding of doubles, so 0.3 and 0.30000000000000004 are multiples of 0.1. Numbers that exceed double precision are left to the service. */
 function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefined {
   if (typeof step !== 'number' || step <= 0) return undefined;
   const holds = (value: unknown) => {
     if (typeof value !== 'number') return true;
     const times = value / step;
-    return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
+    return Math.abs(times - Math.round(times)) <= 4 * Number.EPSILON * Math.abs(times);
   };
   return simple({ holds, problem: `must be a multiple of ${step}` });
 }
