@@ -54,7 +54,10 @@ test.each(Object.keys(kept))('the receipt that the client %s kept is verified of
   const { problems, report } = await verifyAll({ file: saved[name] as ReceiptFile });
   expect(problems).toEqual([[], [], [], [], []]);
   expect(report.claims).toMatchObject({ outcome: 'OK', iss: api.stack.base_url });
-  expect(await run(['receipt', 'verify', join(folder, `${name}.json`)])).toMatchObject({ code: 0 });
+  const verify = ['receipt', 'verify', join(folder, `${name}.json`)];
+  expect(await run(verify)).toMatchObject({ code: 0, stderr: expect.stringContaining('so a forged file would pass, too') });
+  writeFileSync(join(folder, 'log-key'), saved[name]?.log_key ?? '');
+  expect(await run([...verify, '--log-key', join(folder, 'log-key')])).toMatchObject({ code: 0, stderr: '' });
 });
 
 interface Case {

@@ -42,5 +42,9 @@ export function addReceipts(program: CommandUnknownOpts): void {
       if (claims) for (const [name, value] of Object.entries(claims)) terminal.say(`  ${name}: ${toPrintable(String(value))}`);
       terminal.json(report);
       if (!isValid) throw new CliFailure('differences', 'The receipt does not verify.');
+      if (logKey === undefined)
+        terminal.remark(
+          'The key of the log came with the file, so a forged file would pass, too. Get the key from the operators of the gate, and pass it with --log-key.',
+        );
     });
 }

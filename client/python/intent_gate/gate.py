@@ -225,7 +225,7 @@ class IntentGate:
                         self._pat = None
 
     def _proof(self, method: str, path: str, pat: Optional[str] = None) -> Dict[str, str]:
-        return {"DPoP": self._key.prove(method, self._public_url + path, pat)} if self._dpop and isinstance(self._key, Key) else {}
+        return {"DPoP": cast(Key, self._key).prove(method, self._public_url + path, pat)} if self._dpop else {}
 
     def obtain_pat(self) -> str:
         """Returns the current PAT, for programs that send it themselves. Call it before each use: it renews the PAT in time."""
