@@ -19,7 +19,7 @@ export interface HandshakeOptions {
 const publicKeys = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 
 /** An unknown intent, with which a PAT can be tested without executing anything. */
-const nobodysIntent = 'smoke.example:nobody-has-this:v1';
+const unknownIntentUid = 'smoke.example:nobody-has-this:v1';
 
 /**
  * Acts as an agent against a deployment. Registers nothing, and executes nothing unless an intent is given.
@@ -52,9 +52,9 @@ export async function* shakeHands(url: string, { intentUid, parameters }: Handsh
   yield ['PAT', issued, `verifies, for ${claims.scope.join(', ')}, until ${new Date(claims.exp * 1000).toISOString()}`];
 
   const refusals: [name: string, answer: Exchange, status: number][] = [
-    ['PAT is accepted', await execute(nobodysIntent, {}, pat), 404],
-    ['forged PAT is refused', await execute(nobodysIntent, {}, tamper(pat)), 401],
-    ['missing PAT is refused', await execute(nobodysIntent, {}), 401],
+    ['PAT is accepted', await execute(unknownIntentUid, {}, pat), 404],
+    ['forged PAT is refused', await execute(unknownIntentUid, {}, tamper(pat)), 401],
+    ['missing PAT is refused', await execute(unknownIntentUid, {}), 401],
     ['unknown path is refused', await http.exchange('GET', '/nothing/here'), 404],
   ];
   for (const [name, answer, status] of refusals) yield [name, answer, readError(expectStatus(answer, status)).code];

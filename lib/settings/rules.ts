@@ -27,14 +27,14 @@ function refineAdoption(
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path: ['adopt', ...path], message });
   const { registryTable, activityTable, userPoolId, signingKeys: keys = {} } = adopt;
   const arns = Object.values(keys);
-  if (!registryTable && !activityTable && !userPoolId && arns.length === 0) refuse([], 'must name what to take over, or be left out');
+  if (!registryTable && !activityTable && !userPoolId && arns.length === 0) refuse([], 'must name the resources to adopt, or be left out');
   if (!registryTable !== !activityTable) refuse([], 'needs registryTable and activityTable, or neither');
-  if (registryTable && registryTable === activityTable) refuse(['activityTable'], 'must be another table than registryTable');
+  if (registryTable && registryTable === activityTable) refuse(['activityTable'], 'must differ from registryTable');
   for (const name of Object.keys(keys)) {
     if (!signingKeys.includes(name)) refuse(['signingKeys', name], `must also be in the setting signingKeys (${signingKeys.join(', ')})`);
   }
-  if (new Set(arns).size < arns.length) refuse(['signingKeys'], 'must name no key twice');
-  if (!retainData) refuse([], 'needs retainData: what is taken over is not deleted with the stack');
+  if (new Set(arns).size < arns.length) refuse(['signingKeys'], 'must not name a key twice');
+  if (!retainData) refuse([], 'needs retainData, because adopted resources are not deleted with the stack');
   if (userPoolId && requireAdminMfa !== undefined) {
     context.addIssue({
       code: 'custom',
@@ -55,11 +55,11 @@ export const settingsSchema = settingsObject
   })
   .refine(({ stage, gradualDeployment }) => gradualDeployment !== true || stage !== localStage, {
     ...always('gradualDeployment'),
-    error: 'must be left out in the stage local, which has one version of each function',
+    error: 'must be left out in the stage local, where each function has a single version',
   })
   .refine(({ privateOrigins, vpc }) => !Array.isArray(privateOrigins) || privateOrigins.length === 0 || vpc !== undefined, {
     ...always('privateOrigins'),
-    error: 'needs vpc: only functions in a network of yours reach private addresses',
+    error: 'needs vpc, because only functions in your own network reach private addresses',
   })
   .refine(({ vpc }) => typeof vpc !== 'object' || vpc?.vpcId !== undefined || vpc?.securityGroupIds !== undefined, {
     ...always('vpc'),
@@ -71,11 +71,11 @@ export const settingsSchema = settingsObject
   })
   .refine(({ domainName, hostedZoneId, hostedZoneName }) => new Set([!domainName, !hostedZoneId, !hostedZoneName]).size === 1, {
     ...always('domainName'),
-    error: 'needs hostedZoneId and hostedZoneName, and they need it',
+    error: 'must be given together with hostedZoneId and hostedZoneName',
   })
   .refine(({ domainName, hostedZoneName }) => !domainName || !hostedZoneName || isInZone(String(domainName), String(hostedZoneName)), {
     ...always('domainName'),
-    error: 'must be in the zone hostedZoneName',
+    error: 'must be a name in the zone hostedZoneName',
   })
   .refine(({ domainName, publicBaseUrl }) => !domainName || !publicBaseUrl, {
     ...always('publicBaseUrl'),
@@ -96,15 +96,15 @@ export const settingsSchema = settingsObject
   .refine(
     ({ adminSignIn, stage, domainName, publicBaseUrl }) =>
       !adminSignIn || stage === localStage || domainName !== undefined || publicBaseUrl !== undefined,
-    { ...always('adminSignIn'), error: 'needs domainName or publicBaseUrl: the user pool leads admins back there' },
+    { ...always('adminSignIn'), error: 'needs domainName or publicBaseUrl, to which the user pool redirects admins' },
   )
   .refine(({ search, expectedIntents }) => search === 'opensearch' || !(Number(expectedIntents) > maxSqliteIntents), {
     ...always('expectedIntents'),
-    error: `above ${maxSqliteIntents} needs search: opensearch, because a function has no room for such an index`,
+    error: `above ${maxSqliteIntents} needs search: opensearch, because such an index does not fit into a function`,
   })
   .refine(({ signIn, requireProofOfPossession }) => !signIn || !requireProofOfPossession, {
     ...always('signIn'),
-    error: 'must be left out with requireProofOfPossession: who signs in has no key',
+    error: 'must be left out with requireProofOfPossession, because people who sign in have no key',
   })
   .superRefine(refineAdoption, { when: ({ value }) => comparable.safeParse(value).success })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({

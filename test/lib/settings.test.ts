@@ -66,7 +66,7 @@ describe('parseSettings', () => {
     [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
     [
       { expectedIntents: '250001' },
-      'expectedIntents: above 250000 needs search: opensearch, because a function has no room for such an index',
+      'expectedIntents: above 250000 needs search: opensearch, because such an index does not fit into a function',
     ],
     [{ tags: { 'aws:x': 'y' } }, 'tags.aws:x: must have other member names'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
@@ -91,7 +91,7 @@ describe('parseSettings', () => {
     [{ allowLoopback: true }, 'allowLoopback: is for local development: set stage to local, or leave it out'],
     [
       { stage: 'local', gradualDeployment: true },
-      'gradualDeployment: must be left out in the stage local, which has one version of each function',
+      'gradualDeployment: must be left out in the stage local, where each function has a single version',
     ],
     [{ localUpstreams: 'api' }, 'localUpstreams: is for local development: set stage to local, or leave it out'],
     ...refusing(
@@ -130,7 +130,7 @@ describe('parseSettings', () => {
     ].map(([given, mistake]): [Record<string, unknown>, string] => [{ vpc, ...given }, mistake]),
     [
       { privateOrigins: 'https://orders.internal' },
-      'privateOrigins: needs vpc: only functions in a network of yours reach private addresses',
+      'privateOrigins: needs vpc, because only functions in your own network reach private addresses',
     ],
     [{ vpc: { vpcId: vpc.vpcId } }, 'vpc.subnetIds: must be a list'],
     [{ vpc: { ...vpc, subnetIds: [] } }, 'vpc.subnetIds: must name at least one subnet'],
@@ -140,11 +140,11 @@ describe('parseSettings', () => {
     [{ vpc: { ...vpc, securityGroupIds: [] } }, 'vpc.securityGroupIds: must name at least one security group, or be left out'],
     [{ vpc: { subnetIds: vpc.subnetIds } }, 'vpc: needs securityGroupIds, or vpcId to create a security group in'],
     [{ vpc: { ...vpc, routes: [] } }, 'vpc.routes: is not a setting'],
-    [{ domainName: 'a.example.com' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
-    [{ hostedZoneId: 'Z1' }, 'domainName: needs hostedZoneId and hostedZoneName, and they need it'],
+    [{ domainName: 'a.example.com' }, 'domainName: must be given together with hostedZoneId and hostedZoneName'],
+    [{ hostedZoneId: 'Z1' }, 'domainName: must be given together with hostedZoneId and hostedZoneName'],
     ...['example.org', 'le.com', 'b.a.example.com'].map((hostedZoneName): [Record<string, unknown>, string] => [
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName },
-      'domainName: must be in the zone hostedZoneName',
+      'domainName: must be a name in the zone hostedZoneName',
     ]),
     [
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
@@ -156,10 +156,10 @@ describe('parseSettings', () => {
         'signIn: needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
       ],
     ),
-    [{ adminSignIn: true }, 'adminSignIn: needs domainName or publicBaseUrl: the user pool leads admins back there'],
+    [{ adminSignIn: true }, 'adminSignIn: needs domainName or publicBaseUrl, to which the user pool redirects admins'],
     [
       { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
-      'signIn: must be left out with requireProofOfPossession: who signs in has no key',
+      'signIn: must be left out with requireProofOfPossession, because people who sign in have no key',
     ],
     ...refusing('signInRedirectUris.0', 'must be an https address, or http on 127.0.0.1, [::1] or localhost', [
       'http://host.example/callback',
@@ -167,18 +167,15 @@ describe('parseSettings', () => {
       'host:callback',
     ]),
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
-    [{ adopt: {} }, 'adopt: must name what to take over, or be left out'],
+    [{ adopt: {} }, 'adopt: must name the resources to adopt, or be left out'],
     [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],
     [{ adopt: { registryTable: 'Registry-1' } }, 'adopt: needs registryTable and activityTable, or neither'],
-    [
-      { adopt: { registryTable: 'Registry-1', activityTable: 'Registry-1' } },
-      'adopt.activityTable: must be another table than registryTable',
-    ],
+    [{ adopt: { registryTable: 'Registry-1', activityTable: 'Registry-1' } }, 'adopt.activityTable: must differ from registryTable'],
     [{ adopt: { registryTable: 'a b', activityTable: 'Activity-1' } }, 'adopt.registryTable: must be the name of a DynamoDB table'],
     [{ adopt: { userPoolId: 'Pool' } }, 'adopt.userPoolId: must be the id of a Cognito user pool'],
     [
       { adopt: { userPoolId: 'eu-west-1_Abc123' }, retainData: false },
-      'adopt: needs retainData: what is taken over is not deleted with the stack',
+      'adopt: needs retainData, because adopted resources are not deleted with the stack',
     ],
     [
       { adopt: { userPoolId: 'eu-west-1_Abc123' }, requireAdminMfa: true },
@@ -189,7 +186,7 @@ describe('parseSettings', () => {
       'adopt.signingKeys.first: must be the ARN of a KMS key, not of an alias',
     ],
     [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must also be in the setting signingKeys (first)'],
-    [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must name no key twice'],
+    [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must not name a key twice'],
   ])('refuses %j', (given, expected) => {
     expect(mistakes(given)).toEqual([expected]);
   });
@@ -200,8 +197,8 @@ describe('parseSettings', () => {
       'waf: must be true or false',
       'typo: is not a setting',
       'allowLoopback: is for local development: set stage to local, or leave it out',
-      'domainName: needs hostedZoneId and hostedZoneName, and they need it',
-      'adopt: must name what to take over, or be left out',
+      'domainName: must be given together with hostedZoneId and hostedZoneName',
+      'adopt: must name the resources to adopt, or be left out',
     ]);
   });
 });

@@ -149,7 +149,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
           </p>
           <Value value={factsOf(agent)} label="Agent" />
           <Limits usage={agent.usage} />
-          <Evidence agentId={agent.agent_id} />
+          <UsageToday agentId={agent.agent_id} />
         </>
       )}
       {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
@@ -231,7 +231,7 @@ function Limits({ usage }: Pick<AgentWithUsage, 'usage'>) {
 }
 
 /** An agent's executions in the last day, shown beside the actions. */
-function Evidence({ agentId }: { agentId: string }) {
+function UsageToday({ agentId }: { agentId: string }) {
   const { answer } = useRead<StatsByAgent>('/api/stats', { period: 'day', by: 'agent' }, 'admin');
   const own = answer?.value.agents.find(({ agent_id }) => agent_id === agentId);
   if (!answer) return null;

@@ -43,9 +43,9 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
     const { request, nowMs, caller, logLine } = execution;
     const { keyed } = call;
     if (!keyed) throw keyRequired();
-    const demanding = rulesRequiringApproval(call.rules);
-    const untilMs = nowMs + (demanding.length > 0 ? approvalSeconds * 1_000 : longestStartMs);
-    const shown = demanding.length > 0 ? show(execution, call, untilMs) : undefined;
+    const approvalRules = rulesRequiringApproval(call.rules);
+    const untilMs = nowMs + (approvalRules.length > 0 ? approvalSeconds * 1_000 : longestStartMs);
+    const shown = approvalRules.length > 0 ? show(execution, call, untilMs) : undefined;
     const content: DeferredContent = {
       baseUrl: request.baseUrl,
       requestId: request.requestId,

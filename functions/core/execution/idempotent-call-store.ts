@@ -176,11 +176,11 @@ export async function describeUsedKey(
 
 /**
  * The members of a record that store an outcome; `outcome` is absent if it is too large.
- * @param beside - other content of the record that counts towards the size limit
+ * @param others - other content of the record that counts towards the size limit
  */
-export async function outcomeMembers(outcome: Outcome, beside?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
+export async function outcomeMembers(outcome: Outcome, others?: Uint8Array): Promise<Pick<CallItem, 'state' | 'outcome'>> {
   const packed = await packOutcome(outcome);
-  return { state: 'done', ...(packed.length + (beside?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
+  return { state: 'done', ...(packed.length + (others?.length ?? 0) <= maxOutcomeBytes && { outcome: packed }) };
 }
 
 /** Updates a record and stores the receipt, if any, in one request. @returns false if there is a receipt and the conditions do not hold */

@@ -35,7 +35,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
 
   function acceptServiceDecision(decision: LimitDecision): void {
     ofService = decision;
-    if (!decision.isWithinLimits) throw limitExceeded(decision, { ...serviceWords, beside: ofAgent?.states ?? [] });
+    if (!decision.isWithinLimits) throw limitExceeded(decision, { ...serviceWords, otherStates: ofAgent?.states ?? [] });
   }
 
   const countOrRenew = (request: LimitRequest, before: LimitDecision | undefined): Promise<LimitDecision> =>

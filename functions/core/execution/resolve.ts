@@ -18,7 +18,7 @@ import { fingerprintOf, readIdempotencyKey } from './idempotency-key.ts';
 import type { OnceOptions } from './once.ts';
 import { requirePermission, requirePermittedCall } from './permission.ts';
 import { openReplayMeter } from './replay-meter.ts';
-import type { SlowCalls, SlowOrigin } from './slow-calls.ts';
+import type { SlowCalls, SlowCallsOfOrigin } from './slow-calls.ts';
 import { noteTrialVerdict } from './trial-verdict.ts';
 
 /** A permitted call, for which nothing has been written or sent yet. */
@@ -33,7 +33,7 @@ export interface ResolvedCall extends LiveIntent, OnceOptions {
   fields: string[] | undefined;
   /** requested maximum size of the answer, in bytes */
   maxBytes: number | undefined;
-  slowCalls: SlowOrigin;
+  slowCalls: SlowCallsOfOrigin;
   /**
    * Makes sure that, since they were read, the agent has not been blocked or revoked, nor the intent withdrawn or its service paused; see
    * `block-check.ts`.
@@ -65,13 +65,13 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const { principal, account } = holder;
     const { intent_uid, parameters, fields, max_bytes } = parse(executionRequest, body);
     const find = async () => {
-      const { found, others, beside } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, principal), slowCalls.keyOf);
+      const { found, others, related } = await intents.findWith(intent_uid, agentRecordKeys(claims.sub, principal), slowCalls.keyOf);
       const records = toAgentRecords(others);
       requireNotStopped(records, claims);
-      return { live: await requireIntent(found, intent_uid, intents), records, beside };
+      return { live: await requireIntent(found, intent_uid, intents), records, slowCallsItem: related };
     };
     const recheck = openRecheck(async () => requireNotPaused((await find()).live));
-    const { live, records, beside } = await find();
+    const { live, records, slowCallsItem } = await find();
     const { intent, service } = live;
     const judged = judgedIntent(intent, service);
     logLine.note({ intent_uid, service_id: intent.service_id, method: judged.method, tags: [...(intent.tags ?? [])] });
@@ -85,7 +85,7 @@ export function openResolver(intents: Pick<LiveIntents, 'findWith' | 'versions'>
     const replayLimit = claims.lmt ?? tightest(chargesOf(rules).filter(isRate));
     const key = readIdempotencyKey(request) ?? (isDeferred(request, rules) ? request.keyIfDeferred : undefined);
     const { executionId } = logLine;
-    const ofOrigin = slowCalls.of(intent, beside);
+    const ofOrigin = slowCalls.of(intent, slowCallsItem);
     return {
       intent,
       service,

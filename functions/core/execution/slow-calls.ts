@@ -44,7 +44,7 @@ export interface SlowCallsItem extends Item {
   expires_at: number;
 }
 
-export interface SlowOrigin {
+export interface SlowCallsOfOrigin {
   /** @throws CallFailed `crowded` if too many slow calls to the origin are in progress */
   requireRoom(): void;
   /** Lists the call if it becomes slow. @returns a function to call and await when the call ends */
@@ -75,7 +75,7 @@ export function openSlowCalls(
   return {
     keyOf,
 
-    of(intent: Pick<IntentRecord, 'endpoint'>, item: Item | undefined): SlowOrigin {
+    of(intent: Pick<IntentRecord, 'endpoint'>, item: Item | undefined): SlowCallsOfOrigin {
       const key = keyOf(intent);
       const seen = (item ?? {}) as Partial<SlowCallsItem>;
 
@@ -88,7 +88,7 @@ export function openSlowCalls(
         }
       }
 
-      async function list(lease: string, expiresAt: number): Promise<void> {
+      async function addLease(lease: string, expiresAt: number): Promise<void> {
         const over = [...(seen.leases ?? [])].filter(isOver);
         if (over.length > 0) await write({ take: { leases: new Set(over) } });
         const listed = await write({
@@ -111,7 +111,7 @@ export function openSlowCalls(
             () => {
               const expiresAt = Math.ceil(now() / 1_000) + leaseSeconds;
               const lease = `${expiresAt}.${storedRandomBytes(4).toString('base64url')}`;
-              listed = { lease, done: list(lease, expiresAt) };
+              listed = { lease, done: addLease(lease, expiresAt) };
             },
             (seen.crowded_until ?? 0) > now() ? soonMs : slowMs,
           );

@@ -52,16 +52,16 @@ export interface RefusalWords {
   message?: string;
   reason?: string;
   /** other limits of the call, which do not refuse it; included in the headers */
-  beside?: readonly LimitState[];
+  otherStates?: readonly LimitState[];
 }
 
 /** 429 with `Retry-After` and {@link rateLimitHeaders}; 403 if the call will never be possible again. */
-export function limitExceeded(decision: LimitDecision, { message, reason, beside = [] }: RefusalWords = {}): ApiError {
+export function limitExceeded(decision: LimitDecision, { message, reason, otherStates = [] }: RefusalWords = {}): ApiError {
   const [slowest] = refusing(decision).toSorted((a, b) => b.retrySeconds - a.retrySeconds);
   if (!slowest) throw new TypeError('no limit refuses this call');
   const { charge, retrySeconds } = slowest;
   const { rate, period, currency, rule } = charge;
-  const headers = rateLimitHeaders({ states: [...beside, ...decision.states] });
+  const headers = rateLimitHeaders({ states: [...otherStates, ...decision.states] });
   const isForever = !Number.isFinite(retrySeconds);
   const why = reason ?? (currency === undefined ? (isForever ? 'count' : undefined) : 'budget');
   const details = {

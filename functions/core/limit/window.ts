@@ -2,15 +2,14 @@ import type { RateLimit } from '../../../schemas/pat.ts';
 
 /**
  * Number of buckets per period. More buckets free capacity sooner after a burst, but leave less time between counting a call and sending it
- * (see {@link callableUntilMs}). A deployment that counts more slowly moves calls from bucket to bucket and gives up on some, but never
- * allows too many.
+ * (see {@link callableUntilMs}). If counting is slow, calls are moved to newer buckets or refused; the limit is never exceeded.
  */
 const bucketsPerPeriod = 20;
 
 /** Number of buckets in which a call counts: its own and those after it. */
 export const liveBuckets = bucketsPerPeriod + 2;
 
-/** Time between counting a call and sending it, in buckets. */
+/** Maximum time between counting a call and sending it, in buckets. */
 const madeWithinBuckets = 0.5;
 
 /**

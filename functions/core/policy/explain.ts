@@ -32,10 +32,10 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const decisive = judgement.isPermitted
     ? judgement.rules.find(({ kind }) => kind === 'permission')?.pointer
     : (judgement.condition ?? judgement.rule)?.pointer;
-  const [demanding] = judgement.isPermitted ? rulesRequiringApproval(judgement.rules) : [];
+  const [approvalRule] = judgement.isPermitted ? rulesRequiringApproval(judgement.rules) : [];
   return {
     isPermitted: judgement.isPermitted,
-    ...(demanding && { approvalBy: demanding.pointer }),
+    ...(approvalRule && { approvalBy: approvalRule.pointer }),
     ...(decisive !== undefined && { decidedBy: decisive }),
     rules: rules
       .filter((rule) => namesIntent(rule, call.intentUid))

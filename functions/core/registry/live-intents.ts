@@ -38,24 +38,24 @@ export function openLiveIntents(table: Pick<Table, 'get' | 'getAll' | 'query'>) 
 
   /**
    * Reads an intent with its service and `others`, in one round trip if the guess is right.
-   * @param besideOf - returns the key of one more record to read, which depends on the intent
+   * @param relatedKeyOf - returns the key of one more record to read, which depends on the intent
    */
   async function findWith(
     uid: string,
     others: readonly Key[] = [],
-    besideOf?: (intent: IntentRecord) => Key,
-  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; beside?: Item | undefined }> {
+    relatedKeyOf?: (intent: IntentRecord) => Key,
+  ): Promise<{ found: LiveIntent | undefined; others: (Item | undefined)[]; related?: Item | undefined }> {
     const guessed = lastRead.get(uid) ?? [];
     const [item, ...rest] = await table.getAll([keys.intent(uid), ...others, ...guessed]);
     const read = { found: undefined, others: rest.slice(0, others.length) };
     if (!item) return read;
     const intent = toIntentRecord(item as IntentItem);
-    const needed = [keys.service(intent.service_id), ...(besideOf ? [besideOf(intent)] : [])];
+    const needed = [keys.service(intent.service_id), ...(relatedKeyOf ? [relatedKeyOf(intent)] : [])];
     const isRight = needed.every(({ pk, sk }, at) => pk === guessed[at]?.pk && sk === guessed[at].sk);
-    const [service, beside] = isRight ? rest.slice(others.length) : await table.getAll(needed);
+    const [service, related] = isRight ? rest.slice(others.length) : await table.getAll(needed);
     lastRead.set(uid, needed);
     if (!service) return read;
-    return { ...read, found: { intent, service: toServiceRecord(service as ServiceItem) }, beside };
+    return { ...read, found: { intent, service: toServiceRecord(service as ServiceItem) }, related };
   }
 
   const find = async (uid: string): Promise<LiveIntent | undefined> => (isIntentUid(uid) ? (await findWith(uid)).found : undefined);

@@ -22,7 +22,8 @@ const notSent = { outcome: 'not_sent', isOfUpstream: true, fault: 'upstream' } a
 const notReached = { ...notSent, hasAnswered: false } as const;
 const decidedByGate = { ...notSent, isOfUpstream: false } as const;
 const faultOfGate = { ...decidedByGate, fault: 'gate' } as const;
-const sent = { ...notSent, outcome: 'unknown', hasAnswered: true } as const;
+const sent = { ...notSent, outcome: 'unknown' } as const;
+const answered = { ...sent, hasAnswered: true } as const;
 
 const mayHaveActed = 'It may have acted on the call; check this before you send it again.';
 
@@ -49,10 +50,10 @@ const failures: Record<CallFailure, FailureRule> = {
       "The intent's endpoint has no valid certificate for its name, or does not support TLS 1.2. Nothing was sent; tell its operators.",
     ),
   },
-  broken_answer: { ...sent, ...permanent(`The intent's endpoint closed the connection, or did not answer in HTTP. ${mayHaveActed}`) },
-  encoded_answer: { ...sent, ...permanent(`The intent's endpoint answered in an unsupported content coding. ${mayHaveActed}`) },
+  broken_answer: { ...answered, ...permanent(`The intent's endpoint closed the connection, or did not answer in HTTP. ${mayHaveActed}`) },
+  encoded_answer: { ...answered, ...permanent(`The intent's endpoint answered in an unsupported content coding. ${mayHaveActed}`) },
   answer_too_large: {
-    ...sent,
+    ...answered,
     ...permanent(`The intent's endpoint answered with more than 1048576 bytes, or more than 16384 bytes of headers. ${mayHaveActed}`),
   },
   deadline: {
