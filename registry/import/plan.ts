@@ -76,7 +76,11 @@ export function checkPlanned(candidate: unknown, source: string, serviceUrl: str
       throw new Unfit(source, `is at ${origin}, but the service is at ${home}; --allow-origin ${origin} imports it anyway`);
     return intent;
   } catch (error) {
-    throw error instanceof ApiError ? refuse(error.details.issues as Issue[]) : error;
+    if (!(error instanceof ApiError)) throw error;
+    const issues = error.details.issues as Issue[];
+    if (/^http:\/\/[^/]*\.[a-z]/i.test(serviceUrl))
+      throw new Unfit(source, `is not at https; if the API supports it, give --base-url ${serviceUrl.replace(/^http/i, 'https')}`);
+    throw refuse(issues);
   }
 }
 

@@ -85,12 +85,12 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
     return {
       types: readTypes(schema),
       ...Object.fromEntries(Object.entries(readers).map(([name, readConstraint]) => [name, readConstraint(schema)])),
-      default: schema.default ?? undefined,
+      default: toType(schema, schema.default) ?? undefined,
       description: text(schema.description) ?? text(schema.title),
       isReadOnly: schema.readOnly === true || undefined,
       isWriteOnly: schema.writeOnly === true || undefined,
       isBinary: isBytes(schema) || undefined,
-      items: schema.items === undefined ? undefined : memoize(() => read(schema.items)),
+      items: readItems(schema),
       values: isNode(schema.additionalProperties) ? memoize(() => read(schema.additionalProperties)) : undefined,
       exclusiveMinimum: isInteger(schema) ? undefined : readExclusive(schema, 'minimum'),
       exclusiveMaximum: isInteger(schema) ? undefined : readExclusive(schema, 'maximum'),
@@ -101,6 +101,12 @@ export function openSchemaReader(addNote: AddNote): ReadSchema {
       properties: new Map(properties),
       required: new Set(texts(schema.required)),
     };
+  }
+
+  function readItems(schema: Node): (() => Facts) | undefined {
+    const allowed = enumOfItems(schema);
+    if (schema.items === undefined && allowed === undefined) return undefined;
+    return memoize(() => allOf([read(schema.items), ...(allowed === undefined ? [] : [{ ...anything, enum: allowed }])]));
   }
 
   return read;
@@ -149,9 +155,30 @@ const typeOf = (value: unknown): string => {
   return isNumeric(value) ? (isWhole(value) ? 'integer' : 'number') : typeof value;
 };
 
+/** Allowed values that a list states for its items, as many documents do. */
+const enumOfItems = (schema: Node): unknown[] | undefined =>
+  texts([schema.type].flat()).includes('array') && Array.isArray(schema.enum) && !schema.enum.some(Array.isArray) ? schema.enum : undefined;
+
 function readEnum(schema: Node): unknown[] | undefined {
   if (schema.const !== undefined) return [schema.const];
-  return Array.isArray(schema.enum) ? schema.enum : undefined;
+  if (!Array.isArray(schema.enum) || enumOfItems(schema)) return undefined;
+  return schema.enum.map((value) => toType(schema, value));
+}
+
+const parseNumber = (value: unknown) => (typeof value === 'string' && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value) ? toNumeric(value) : value);
+
+/** Documents in YAML often quote numbers and booleans, or leave texts unquoted. */
+const conversions: Record<string, (value: unknown) => unknown> = {
+  integer: parseNumber,
+  number: parseNumber,
+  boolean: (value) => (value === 'true' || value === 'false' ? value === 'true' : value),
+  string: (value) => (isNumeric(value) ? numberText(value) : typeof value === 'boolean' ? String(value) : value),
+};
+
+/** An allowed or default value in the type of its schema, if that is unambiguous. */
+function toType(schema: Node, value: unknown): unknown {
+  const [type = '', ...others] = texts([schema.type].flat()).filter((one) => one !== 'null');
+  return others.length === 0 ? (conversions[type]?.(value) ?? value) : value;
 }
 
 const exclusives = { minimum: 'exclusiveMinimum', maximum: 'exclusiveMaximum' } as const;

@@ -152,11 +152,22 @@ describe('an operation that a call of an intent cannot make is skipped with the 
   });
 });
 
+test('an API without https is skipped with the option that may help', () => {
+  const { skipped } = plan({ ...document({ '/things': { get: operation() } }), servers: [{ url: 'http://api.example/v1' }] });
+  expect(skipped).toEqual([
+    {
+      operation: 'GET /things',
+      path: '/paths/~1things/get',
+      reason: 'is not at https; if the API supports it, give --base-url https://api.example/v1',
+    },
+  ]);
+});
+
 describe('what an intent cannot carry is left out and noted', () => {
   const path = '/paths/~1things/post/requestBody/content/application~1json/schema/properties/a';
   const refused = (member: string, problem: string) => `${member} was left out; the registry refuses it: ${problem}`;
   test.each<[type: string, refused: object, note: string, kept?: object]>([
-    ['integer', { enum: ['1', '2'] }, refused('enum', 'must be an integer, like every value of this parameter')],
+    ['integer', { enum: ['1', 'two'] }, refused('enum', 'must be an integer, like every value of this parameter')],
     ['number', { minLength: 3 }, refused('minLength', 'must be left out, because it constrains nothing of type number')],
     ['string', { maxLength: -1 }, refused('maxLength', 'must be at least 0')],
     ['string', { description: 'd'.repeat(4001) }, 'the description was cut to 4000 characters', { description: `${'d'.repeat(3999)}…` }],
@@ -164,6 +175,33 @@ describe('what an intent cannot carry is left out and noted', () => {
     const { inputs, notes } = planBody(json({ properties: { a: { type, ...more } } }));
     expect(inputs).toEqual([{ name: 'a', type, ...kept }]);
     expect(notes).toEqual([{ path, note }]);
+  });
+
+  test.each([
+    [
+      { type: 'integer', enum: ['1', 2], default: '1' },
+      { enum: [1, 2], default: 1 },
+    ],
+    [{ type: 'number', enum: ['-7.5'] }, { enum: [-7.5] }],
+    [
+      { type: 'boolean', enum: ['true', false], default: 'false' },
+      { enum: [true, false], default: false },
+    ],
+    [
+      { type: 'string', enum: [1, true, 'x'], default: 1 },
+      { enum: ['1', 'true', 'x'], default: '1' },
+    ],
+  ])('allowed and default values of %j are in its type', (a, kept) => {
+    const { inputs, notes } = planBody(json({ properties: { a } }));
+    expect([inputs, notes]).toEqual([[{ name: 'a', type: a.type, ...kept }], []]);
+  });
+
+  test('values that a list allows are those of its items', () => {
+    const { inputs, notes } = planBody(json({ properties: { a: { type: 'array', items: text, enum: ['x', 'y'] } } }));
+    expect([inputs, notes]).toEqual([
+      [{ name: 'a', type: 'array', schema: { type: 'array', items: { type: 'string', enum: ['x', 'y'] } } }],
+      [],
+    ]);
   });
 
   test.each([
