@@ -82,12 +82,6 @@ test('revoking returns the time, and makes a new generation every time', async (
   expect((await call('get')).body).toHaveProperty('revoked_at');
 });
 
-test('deleting leaves nothing', async () => {
-  const { status, body } = await call('delete');
-  expect({ status, body }).toEqual({ status: 204, body: undefined });
-  expect((await call('get')).status).toBe(404);
-});
-
 describe('an agent with a strange id, however it came by that,', () => {
   /** Sends what a client makes of the address, as fetch and browsers do. */
   const through = async (create: Create, query: Record<string, string>, id?: string, body?: object) => {

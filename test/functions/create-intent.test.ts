@@ -152,7 +152,3 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
   expect(refusalOf(await create({ ...intentOf('refused.example:a:v1'), ...change }))).toEqual(refusals.invalid(...issues));
   expect(registry.operations).toEqual([]);
 });
-
-test('refuses a body that is not JSON by its media type', async () => {
-  expect(refusalOf(await create({}, serviceId, { 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
-});

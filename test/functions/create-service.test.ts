@@ -80,8 +80,3 @@ test.each<[issues: [path: string, problem: string][], change: object]>([
   expect(refusalOf(await create({ ...serviceNamed('Refused'), ...change }))).toEqual(refusals.invalid(...issues));
   expect(registry.operations).toEqual([]);
 });
-
-test('refuses a body that is not JSON by its media type, or not an object', async () => {
-  expect(refusalOf(await create({}, { 'Content-Type': 'text/plain' }))).toEqual(refusals.mediaType);
-  expect(refusalOf(await create([]))).toEqual(refusals.invalid(['', 'must be a JSON object']));
-});

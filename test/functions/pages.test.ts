@@ -52,12 +52,6 @@ describe.each([
     const named = addresses.filter((address) => address.startsWith('docs/')).map((address) => address.slice('docs/'.length));
     expect(named.filter((name) => !assets.some((asset) => asset.name === name))).toEqual([]);
   });
-
-  test('is not sent again to callers that have it', async () => {
-    const { headers } = await answer(steps, path);
-    const again = await answer(steps, path, { headers: { 'If-None-Match': String(headers?.ETag) } });
-    expect(again).toMatchObject({ statusCode: 304, body: '' });
-  });
 });
 
 test('/docs has the policy in plain words, whatever its content, and the references of errors under the name of the protocol', async () => {

@@ -13,7 +13,7 @@ import { createAction as createGet } from '../../functions/get-service.ts';
 import { createAction as createPut } from '../../functions/put-service-credential.ts';
 import { savedCredential } from '../../schemas/credential.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
-import { type ServiceInput, shownService, toSavedService, toService } from '../../schemas/service.ts';
+import { type ServiceInput, shownService } from '../../schemas/service.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { execute, type Gate, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
@@ -154,17 +154,6 @@ test('the credential is deleted with the service', async () => {
 });
 
 describe('the record of the service', () => {
-  test('keeps it when it is replaced, and no answer shows it', async () => {
-    const id = await newService();
-    await call('PUT', input, id);
-    const { credential } = (await services.find(id)) ?? {};
-    await services.replace(id, ofUpstream(`Renamed ${count}`), () => true);
-    const record = await services.find(id);
-    expect(credential).toBeDefined();
-    expect(record?.credential).toEqual(credential);
-    if (record) for (const shown of [toService(record), toSavedService(record)]) expect(shown).not.toHaveProperty('credential');
-  });
-
   test('is no longer the one that somebody has read before', async () => {
     const id = await newService();
     const etag = `"${(await services.find(id))?.rev}"`;

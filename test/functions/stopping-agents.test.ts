@@ -141,21 +141,6 @@ describe('a blocked agent', () => {
     expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
   });
 
-  test('stays blocked while another block holds for its key, and without end', async () => {
-    const agent = await newAgent();
-    const twin = { ...agent, agentId: `${agent.agentId}-twin` };
-    const pats = [await obtainPat(gate, agent), await obtainPat(gate, twin)];
-    await block(agent.agentId);
-    await block(twin.agentId);
-    const records = [keys.agent(agent.agentId), keys.agentKey((await thumbprintOf(agent.agentId)) ?? '')];
-    for (const record of await gate.database.table.getAll(records)) expect(record?.expires_at).toBeUndefined();
-    await unblock(agent.agentId);
-    for (const pat of pats) expect(refusalOf(await run(pat))).toEqual(blockedAtUse);
-    await unblock(twin.agentId);
-    for (const pat of pats) expect((await run(pat)).status).toBe(200);
-    for (const record of await gate.database.table.getAll(records)) expect(record?.expires_at).toEqual(expect.any(Number));
-  });
-
   test('is blocked once, however often; what is not blocked cannot be unblocked', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);

