@@ -3,7 +3,7 @@
  * - New PATs: `pat/bind-agent.ts`, and the conditions of the writes that bind an agent to its key.
  * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts` rereads them right before the call is sent, if
  *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
- * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request.
+ * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request, `functions/get-execution.ts` that of a deferred call.
  * - Deferred calls: `void-check.ts` voids them when they are polled, requested again or decided; `deferred-worker.ts` checks before it makes one.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
