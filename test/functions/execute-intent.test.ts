@@ -359,8 +359,7 @@ describe('an Idempotency-Key', () => {
   test('is answered even when the limit is used up, and a new one is refused without a record', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' });
-    await Promise.all(Array.from({ length: 59 }, () => run()));
-    await run();
+    while ((await run()).status !== 429);
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' })).toMatchObject({ status: 200, body: first.body });
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k7' })).toMatchObject({ status: 429 });
   });
