@@ -57,11 +57,21 @@ export interface Endpoint extends EndpointRow {
 }
 
 /** The endpoint's listed errors and those implied by its other members. */
-function errorsOf({ method, path, credential, query, body, others, errors = [], neverErrors = [] }: EndpointRow): ErrorCode[] {
+function errorsOf({
+  method,
+  path,
+  credential,
+  query,
+  body,
+  requestHeaders,
+  others,
+  errors = [],
+  neverErrors = [],
+}: EndpointRow): ErrorCode[] {
   const when = (applies: boolean, ...codes: ErrorCode[]): ErrorCode[] => (applies ? codes : []);
   const [hasBody, hasPathParameter, hasDefault400] = [body !== undefined, path.includes('{'), others?.[400] === undefined];
   return [
-    ...when(hasDefault400 && (hasBody || query !== undefined), 'INVALID_PARAMETER'),
+    ...when(hasDefault400 && (hasBody || query !== undefined || Boolean(requestHeaders?.includes('If-Match'))), 'INVALID_PARAMETER'),
     ...when(hasDefault400 && hasBody, 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(credential !== 'none', 'UNAUTHORIZED', 'FORBIDDEN'),
     ...errors,

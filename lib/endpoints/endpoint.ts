@@ -18,7 +18,7 @@ export interface EndpointRow {
   credential: 'none' | 'pat' | 'admin';
   /** default 200 */
   success?: 200 | 201 | 204 | 302;
-  /** errors besides those of every endpoint (`common` in `lib/openapi/errors.ts`) and those implied by the other members */
+  /** errors besides those of every endpoint (`commonErrors` in `lib/openapi/errors.ts`) and those implied by the other members */
   errors?: readonly ErrorCode[];
   /** errors implied by the other members that the endpoint never returns */
   neverErrors?: readonly ErrorCode[];

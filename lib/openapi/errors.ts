@@ -3,7 +3,7 @@ import type { ApiResponse, Reference } from '../../schemas/openapi.ts';
 import type { Endpoint } from '../endpoints.ts';
 
 /** Errors of every endpoint: API Gateway's limit and timeout, an internal error, an unavailable dependency. */
-const common: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
+export const commonErrors: ErrorCode[] = ['TOO_MANY_REQUESTS', 'INTERNAL_SERVER_ERROR', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'];
 
 const moreStatuses: Partial<Record<ErrorCode, number>> = { INTENT_EXECUTION_FAILED: 422 };
 
@@ -55,7 +55,7 @@ export function openErrorResponses(protocol: string) {
     responses,
     examples: () => Object.fromEntries([...used].sort().map((code) => [code, example(code, protocol)])),
     of: ({ errors, method }: Endpoint): Record<string, Reference> => {
-      const pairs = [...new Set([...errors, ...common])].flatMap((code): [status: number, code: ErrorCode][] => {
+      const pairs = [...new Set([...errors, ...commonErrors])].flatMap((code): [status: number, code: ErrorCode][] => {
         const isTooLarge = code === 'INVALID_PARAMETER' && (method === 'POST' || method === 'PUT');
         const more = isTooLarge ? 413 : moreStatuses[code];
         return [[errorTable[code].status, code], ...(more === undefined ? [] : ([[more, code]] as [number, ErrorCode][]))];

@@ -2,6 +2,8 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
 import { type Action, serve } from '../../functions/core/http/serve.ts';
+import { endpoints } from '../../lib/endpoints.ts';
+import { commonErrors } from '../../lib/openapi/errors.ts';
 
 /** Method and path of an endpoint below the stage, such as `PUT /api/services/{service_id}`. */
 export type Target = `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`;
@@ -50,7 +52,7 @@ export async function invoke(steps: Action, target: Target, call: Call = {}): Pr
   const context = { getRemainingTimeInMillis: () => call.remainingMs ?? 60_000 } as Context;
   const { statusCode, headers = {}, body } = await serve(steps, { protocol: 'proto' })(eventOf(target, call), context);
   if (/^text\//.test(String(headers['Content-Type']))) return { status: statusCode, headers, body };
-  return { status: statusCode, headers, body: body === '' ? undefined : withoutHelp(JSON.parse(body)) };
+  return { status: statusCode, headers, body: body === '' ? undefined : checkRefusal(target, JSON.parse(body)) };
 }
 
 /** A full admin, for tests of what comes after the verification. */
@@ -68,11 +70,18 @@ export function refusalOf({ status, body }: Pick<Answer, 'status' | 'body'>) {
   return { status, code, message, details };
 }
 
-/** The help_url of every refusal leads to its code on the reference page: checked here, so that tests compare the rest. */
-function withoutHelp(body: Answer['body']): Answer['body'] {
+/**
+ * What applies to every refusal is checked here, so that tests compare the rest: the table of endpoints lists its code, and its help_url, which is
+ * left out of the result, leads to that code on the reference page.
+ */
+function checkRefusal(target: Target, body: Answer['body']): Answer['body'] {
   // not those of OAuth and JSON-RPC, which have forms of their own
   if (typeof body.error?.code !== 'string') return body;
   const { help_url, ...error } = body.error;
+  const endpoint = endpoints.find(({ method, path }) => `${method} ${path}` === target);
+  // one that lists none stands for any in tests of what all endpoints share
+  if (endpoint?.errors.length && ![...endpoint.errors, ...commonErrors].includes(error.code))
+    throw new Error(`${endpoint.name} does not list ${error.code}`);
   if (!String(help_url).endsWith(`/docs#${error.code}`)) throw new Error('the help_url of a refusal does not lead to its code');
   return { ...body, error };
 }
