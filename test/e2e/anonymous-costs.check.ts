@@ -8,16 +8,13 @@ import { variables } from '../../functions/core/environment.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startTable } from '../support/table.ts';
-import { bodyOf, startApi } from './api.ts';
+import { bodyOf, type Call, startApi } from './api.ts';
 
 const database = await startTable();
 // without count-usage, which writes and reads the same table whenever its minute comes
 const api = await startApi({ demo: true, background: false, dynamodbEndpoint: database.endpoint });
 const { kmsOperations } = api.stack;
-afterAll(async () => {
-  await api.stop();
-  await database.stop();
-});
+afterAll(() => database.stop());
 
 const uid = 'world.example:get-country:v1';
 const parameters = { code: 'CH' };
@@ -33,9 +30,6 @@ const issueBody = async (agent = stranger, agent_id = 'stranger', payload = poli
 const asset = listAssets().reduce((largest, one) => (one.text.length > largest.text.length ? one : largest)).name;
 const pat: string = bodyOf(await api.call('POST', '/api/pat/issue', { body: await issueBody() }))['proto-pat'];
 const forged = `${pat.slice(0, -8)}AAAAAAAA`;
-const tool = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
-
-const form = { headers: { 'Content-Type': 'application/x-www-form-urlencoded' } };
 const authorizePath = `/oauth/authorize?${new URLSearchParams({
   response_type: 'code',
   client_id: 'https://host.example/client.json',
@@ -45,43 +39,36 @@ const authorizePath = `/oauth/authorize?${new URLSearchParams({
   resource: `${api.stack.base_url}/mcp`,
 })}`;
 
-type Request = [method: string, path: string, call?: Parameters<typeof api.call>[2]];
+type Request = [method: string, path: string, call?: Call];
+
+const get =
+  (path: string, call: Call = {}) =>
+  (): Request => ['GET', path, call];
+const post = (path: string, call: Call) => (): Request => ['POST', path, call];
+const execute = (call: Call = {}, body: object = {}) =>
+  post('/api/intents/execute', { ...call, body: { intent_uid: uid, parameters, ...body } });
+const callTool = (name: string, args: object) =>
+  post('/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } } });
+const postForm = (path: string, body: string) => post(path, { headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body });
 
 /** What somebody without any rights may ask, by its name in docs/security.md. */
 const requests: Record<string, () => Request | Promise<Request>> = {
-  'GET /api/intents/search': () => ['GET', '/api/intents/search?query=country+of+a+code&page_size=100'],
-  'GET /api/intents/{intent_uid}': () => ['GET', `/api/intents/${uid}?view=full`],
-  'GET /api/intents/{intent_uid}, of an unknown uid': () => ['GET', `/api/intents/${uid}0`],
-  'POST /api/intents/execute, without a PAT': () => ['POST', '/api/intents/execute', { body: { intent_uid: uid, parameters } }],
-  'POST /api/intents/execute, with a forged PAT': () => [
-    'POST',
-    '/api/intents/execute',
-    { token: forged, body: { intent_uid: uid, parameters } },
-  ],
-  'POST /api/intents/execute, with a PAT for a key of their own': () => [
-    'POST',
-    '/api/intents/execute',
-    { token: pat, body: { intent_uid: uid, parameters } },
-  ],
-  'POST /api/intents/execute, again with that PAT and its Idempotency-Key': () => [
-    'POST',
-    '/api/intents/execute',
-    { token: pat, headers: { 'Idempotency-Key': 'the same' }, body: { intent_uid: uid, parameters } },
-  ],
-  'POST /api/intents/execute, with that PAT and wrong parameters': () => [
-    'POST',
-    '/api/intents/execute',
-    { token: pat, body: { intent_uid: uid, parameters: {} } },
-  ],
-  'POST /api/intents/execute, with that PAT and an unknown uid': () => [
-    'POST',
-    '/api/intents/execute',
-    { token: pat, body: { intent_uid: `${uid}0`.replace('get', 'find'), parameters } },
-  ],
-  'GET /api/executions/{id}, with that PAT': () => ['GET', '/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG', { token: pat }],
-  'GET /api/executions/{id}/proof': () => ['GET', '/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG/proof'],
-  'GET /log/checkpoint': () => ['GET', '/log/checkpoint'],
-  'GET /api/policy': () => ['GET', '/api/policy?view=words'],
+  'GET /api/intents/search': get('/api/intents/search?query=country+of+a+code&page_size=100'),
+  'GET /api/intents/{intent_uid}': get(`/api/intents/${uid}?view=full`),
+  'GET /api/intents/{intent_uid}, of an unknown uid': get(`/api/intents/${uid}0`),
+  'POST /api/intents/execute, without a PAT': execute(),
+  'POST /api/intents/execute, with a forged PAT': execute({ token: forged }),
+  'POST /api/intents/execute, with a PAT for a key of their own': execute({ token: pat }),
+  'POST /api/intents/execute, again with that PAT and its Idempotency-Key': execute({
+    token: pat,
+    headers: { 'Idempotency-Key': 'the same' },
+  }),
+  'POST /api/intents/execute, with that PAT and wrong parameters': execute({ token: pat }, { parameters: {} }),
+  'POST /api/intents/execute, with that PAT and an unknown uid': execute({ token: pat }, { intent_uid: `${uid}0`.replace('get', 'find') }),
+  'GET /api/executions/{id}, with that PAT': get('/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG', { token: pat }),
+  'GET /api/executions/{id}/proof': get('/api/executions/01JWQ3K8Z5N7T9V2X4Y6B8D0FG/proof'),
+  'GET /log/checkpoint': get('/log/checkpoint'),
+  'GET /api/policy': get('/api/policy?view=words'),
   'POST /api/pat/issue, with a wrong signature': async () => [
     'POST',
     '/api/pat/issue',
@@ -96,54 +83,37 @@ const requests: Record<string, () => Request | Promise<Request>> = {
     const body = await issueBody(agent, agentId, JSON.stringify(claims));
     return ['POST', '/api/pat/issue', { body, headers: { DPoP: await signProof(agent, { url: `${api.stack.base_url}/api/pat/issue` }) } }];
   },
-  'GET /api/services': () => ['GET', '/api/services?page_size=100'],
-  'GET /api/services/{service_id}': () => ['GET', `/api/services/${service_id}`],
-  'GET /api/services/{service_id}/intents': () => ['GET', `/api/services/${service_id}/intents`],
-  'GET /api/services/{service_id}/description': () => ['GET', `/api/services/${service_id}/description`],
-  'POST /mcp, search_intents': () => ['POST', '/mcp', { body: tool('search_intents', { query: 'country' }) }],
-  'POST /mcp, get_intent': () => ['POST', '/mcp', { body: tool('get_intent', { intent_uid: uid }) }],
-  'POST /mcp, get_intent of an unknown uid': () => ['POST', '/mcp', { body: tool('get_intent', { intent_uid: `${uid}0` }) }],
-  'POST /mcp, accept_policy': async () => ['POST', '/mcp', { body: tool('accept_policy', await issueBody()) }],
-  'POST /mcp, execute_intent': () => ['POST', '/mcp', { body: tool('execute_intent', { intent_uid: uid, parameters, pat }) }],
-  'GET /agents.json': () => ['GET', '/agents.json'],
-  'GET /openapi.json': () => ['GET', '/openapi.json'],
-  'GET /docs': () => ['GET', '/docs'],
-  'GET /docs/{asset}': () => ['GET', `/docs/${asset}`],
-  'GET /': () => ['GET', '/'],
-  'GET /console': () => ['GET', '/console'],
-  'GET /health': () => ['GET', '/health'],
-  'GET /.well-known/api-catalog': () => ['GET', '/.well-known/api-catalog'],
-  'GET /.well-known/jwks.json': () => ['GET', '/.well-known/jwks.json'],
-  'GET /.well-known/http-message-signatures-directory': () => ['GET', '/.well-known/http-message-signatures-directory'],
-  'GET /.well-known/oauth-protected-resource/mcp/sign-in': () => ['GET', '/.well-known/oauth-protected-resource/mcp/sign-in'],
-  'GET /.well-known/oauth-authorization-server/oauth': () => ['GET', '/.well-known/oauth-authorization-server/oauth'],
-  'GET /oauth/authorize': () => ['GET', authorizePath],
-  'GET /oauth/authorize, with a made-up session': () => [
-    'GET',
-    authorizePath,
-    { headers: { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` } },
-  ],
-  'GET /oauth/signed-in': () => ['GET', '/oauth/signed-in?code=made-up&state=made-up'],
-  'POST /oauth/accept': () => [
-    'POST',
-    '/oauth/accept',
-    { ...form, body: `${authorizePath.split('?')[1]}&decision=accept&policy=p&form_token=t` },
-  ],
-  'POST /oauth/token, with a made-up code': () => [
-    'POST',
+  'GET /api/services': get('/api/services?page_size=100'),
+  'GET /api/services/{service_id}': get(`/api/services/${service_id}`),
+  'GET /api/services/{service_id}/intents': get(`/api/services/${service_id}/intents`),
+  'GET /api/services/{service_id}/description': get(`/api/services/${service_id}/description`),
+  'POST /mcp, search_intents': callTool('search_intents', { query: 'country' }),
+  'POST /mcp, get_intent': callTool('get_intent', { intent_uid: uid }),
+  'POST /mcp, get_intent of an unknown uid': callTool('get_intent', { intent_uid: `${uid}0` }),
+  'POST /mcp, accept_policy': async () => callTool('accept_policy', await issueBody())(),
+  'POST /mcp, execute_intent': callTool('execute_intent', { intent_uid: uid, parameters, pat }),
+  ...Object.fromEntries(
+    [
+      ...['/agents.json', '/openapi.json', '/docs', '/', '/console', '/health', '/.well-known/api-catalog', '/.well-known/jwks.json'],
+      ...['/.well-known/http-message-signatures-directory', '/.well-known/oauth-protected-resource/mcp/sign-in'],
+      ...['/.well-known/oauth-authorization-server/oauth'],
+    ].map((path) => [`GET ${path}`, get(path)]),
+  ),
+  'GET /docs/{asset}': get(`/docs/${asset}`),
+  'GET /oauth/authorize': get(authorizePath),
+  'GET /oauth/authorize, with a made-up session': get(authorizePath, { headers: { Cookie: `intent-gate-sign-in=${'a'.repeat(43)}` } }),
+  'GET /oauth/signed-in': get('/oauth/signed-in?code=made-up&state=made-up'),
+  'POST /oauth/accept': postForm('/oauth/accept', `${authorizePath.split('?')[1]}&decision=accept&policy=p&form_token=t`),
+  'POST /oauth/token, with a made-up code': postForm(
     '/oauth/token',
-    {
-      ...form,
-      body: `grant_type=authorization_code&code=made-up&client_id=intent-gate-public&redirect_uri=x&resource=x&code_verifier=${'a'.repeat(43)}`,
-    },
-  ],
-  'POST /oauth/token, with a made-up refresh token': () => [
-    'POST',
+    `grant_type=authorization_code&code=made-up&client_id=intent-gate-public&redirect_uri=x&resource=x&code_verifier=${'a'.repeat(43)}`,
+  ),
+  'POST /oauth/token, with a made-up refresh token': postForm(
     '/oauth/token',
-    { ...form, body: `grant_type=refresh_token&refresh_token=${'a'.repeat(43)}.${'b'.repeat(43)}&client_id=intent-gate-public` },
-  ],
-  'POST /oauth/register': () => ['POST', '/oauth/register', { body: { redirect_uris: ['http://127.0.0.1/callback'] } }],
-  'anything for admins, without a token or with a wrong one': () => ['POST', '/api/services', { token: forged, body: {} }],
+    `grant_type=refresh_token&refresh_token=${'a'.repeat(43)}.${'b'.repeat(43)}&client_id=intent-gate-public`,
+  ),
+  'POST /oauth/register': post('/oauth/register', { body: { redirect_uris: ['http://127.0.0.1/callback'] } }),
+  'anything for admins, without a token or with a wrong one': post('/api/services', { token: forged, body: {} }),
 };
 
 /** The keys of what the agents' table holds. */

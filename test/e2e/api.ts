@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect } from '@jest/globals';
+import { afterAll, expect } from '@jest/globals';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 import { errorBody } from '../../schemas/error-body.ts';
@@ -38,9 +38,16 @@ export interface Api {
 
 /**
  * Starts the local stack with the settings of a deployment: the synthesized template, unmodified bundles, real HTTP. Test files start it before they define their tests, so that
- * an error at its start is reported once a file.
+ * an error at its start is reported once a file; it stops after them.
  */
 export async function startApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
+  const api = await openApi(options);
+  afterAll(api.stop);
+  return api;
+}
+
+/** The same, for a stack that ends sooner. */
+export async function openApi(options: Parameters<typeof startStack>[0] = {}): Promise<Api> {
   const context = { agentIds: 'bound', ...options.context };
   const stack = await startStack({ port: 0, demo: false, quiet: true, signal: AbortSignal.timeout(120_000), ...options, context });
   const { base_url: baseUrl, admin_token: adminToken } = stack;
@@ -95,7 +102,7 @@ export async function startApi(options: Parameters<typeof startStack>[0] = {}): 
       const headers = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' };
       return call('POST', '/mcp', { token: pat, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, headers });
     },
-    stop: () => stack.stop(),
+    stop: stack.stop,
   };
 }
 

@@ -1,18 +1,16 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { connect, Deferred, type ExecuteOptions, type IntentGate, openMemoryKeyStore } from '../../client/connect.ts';
 import { approvalPage } from '../../schemas/deferred.ts';
+import { makeFolder } from '../support/folder.ts';
 import { findFreePort, startLocal } from '../support/local-process.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'approvals-crash-'));
 const uid = 'payments.example:refund:v1';
 /** Never answers small refunds, so that their calls run until the gate is killed. */
 const upstream = await startUpstream(({ body }, response) => {
@@ -22,8 +20,8 @@ let child: ChildProcess | undefined;
 afterAll(async () => {
   child?.kill('SIGKILL');
   await upstream.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
+const folder = makeFolder();
 
 /** A PAT is for one address, so that each start has the same port. */
 const port = String(await findFreePort());

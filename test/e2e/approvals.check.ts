@@ -1,32 +1,27 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connect, Deferred, type IntentGate, Refusal } from '../../client/connect.ts';
 import { approvalPage, decided, executionState } from '../../schemas/deferred.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 import { type Answer, bodyOf } from './api.ts';
 import { startRefunds, uid } from './refunds.ts';
 
 const busyAmount = 7;
 const events: [string, unknown][] = [];
-const { api, upstream, pat, seen, decide, stop } = await startRefunds(
+const { api, upstream, pat, seen, decide } = await startRefunds(
   ({ body }, response) => {
     const status = JSON.parse(body).amount === busyAmount ? 429 : 200;
     response.writeHead(status, { 'Content-Type': 'application/json' }).end('{"refunded":true}');
   },
   { onEvent: (type, detail) => events.push([type, detail]) },
 );
-const folder = mkdtempSync(join(tmpdir(), 'approvals-'));
-afterAll(async () => {
-  await stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = makeFolder();
 
 const refund = (amount: number, key: string, headers: Record<string, string> = {}): Promise<Answer> =>
   api.execute(pat, uid, { amount }, { 'Idempotency-Key': key, ...headers });

@@ -16,7 +16,6 @@ import { bodyOf, startApi } from './api.ts';
 const api = await startApi({ demo: true });
 const { base_url: baseUrl, admin_token: adminToken, upstream_url: upstreamUrl } = api.stack;
 const registration = { baseUrl, adminToken, upstreamUrl };
-afterAll(() => api.stop());
 
 const runCommand = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['bin/cli.ts', ...args], { env: { ...process.env, NO_COLOR: '1' } });

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { commandOf } from '../deploy/guide.ts';
+import { makeFolder } from '../support/folder.ts';
 import { refusalOf } from '../support/invoke.ts';
 import { installPythonClient } from '../support/python.ts';
 import { startApi } from './api.ts';
@@ -39,13 +39,9 @@ const programs = pages.flatMap((page) => {
 
 const api = await startApi({ demo: true, context: { agentIds: 'shared' } });
 const { stack } = api;
-const folder = mkdtempSync(join(tmpdir(), 'intent-gate-docs-'));
+const folder = makeFolder();
 for (const entry of ['bin', 'client', 'functions', 'lib', 'node_modules', 'samples', 'schemas', 'package.json'])
   symlinkSync(resolve(entry), join(folder, entry));
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await api.stop();
-});
 
 const { runScript } = await openCommandLine(folder, { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token });
 

@@ -2,22 +2,19 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { runConformance } from '../../bin/conform/run.ts';
-import { startStack } from '../../bin/local/stack.ts';
 import { installTools } from '../support/python.ts';
+import { startApi } from './api.ts';
 
 const run = promisify(execFile);
 const folder = resolve('test/e2e/guide-agents');
 
 /** As people start it who have an agent of the protocol. */
-const [stack, python] = await Promise.all([
-  startStack({ port: 0, quiet: true, context: { protocol: 'uim' } }),
+const [{ stack }, python] = await Promise.all([
+  startApi({ demo: true, context: { protocol: 'uim', agentIds: 'shared' } }),
   installTools(['cryptography==50.0.2', 'PyJWT==2.15.1', 'requests==2.34.2'], 'Agents in Python are not tried'),
 ]);
-afterAll(async () => {
-  await stack.stop();
-});
 
 const agents: [file: string, program: string, output: string][] = [
   ['agent-jsonwebtoken.cjs', process.execPath, 'Swiss Franc\n'],

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
 import { createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
 import { bodyOf } from './api.ts';
@@ -6,8 +6,7 @@ import { startRefunds, uid } from './refunds.ts';
 
 // The official client, and the official package for tasks, wait for a person's approval in each way that the protocol has.
 
-const { api, upstream, pat, seen, decide, stop } = await startRefunds();
-afterAll(() => stop());
+const { api, upstream, pat, seen, decide } = await startRefunds();
 beforeEach(() => {
   upstream.seen.length = 0;
 });

@@ -1,5 +1,5 @@
 import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
@@ -8,7 +8,6 @@ import { startApi } from './api.ts';
 const logged: string[] = [];
 const api = await startApi({ demo: true, context: { signIn: false }, onLog: (line) => logged.push(line) });
 const url = `${api.stack.base_url}/mcp`;
-afterAll(() => api.stop());
 
 const revisions = ['2025-11-25', '2026-07-28'];
 

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { executionPage, namedPolicyTrial } from '../../schemas/executions.ts';
+import { makeFolder } from '../support/folder.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'trial-'));
-const tryPolicyFile = join(folder, 'next.json');
+const tryPolicyFile = join(makeFolder(), 'next.json');
 const [uid, target] = ['trial.example:call:v1', '{base_url}/api/intents'];
 const france = { leftOperand: `${target}/parameters/code`, operator: 'eq', rightOperand: 'FR' };
 writeFileSync(
@@ -23,11 +22,7 @@ writeFileSync(
 );
 const upstream = await startUpstream((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"x"}'));
 const api = await startApi({ context: { tryPolicyFile } });
-afterAll(async () => {
-  await api.stop();
-  await upstream.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => upstream.stop());
 
 test('a policy on trial judges every execution, over HTTP, MCP and later, and decides about none', async () => {
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/`, method: 'POST', content_type: 'application/json' } as const;

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { afterAll } from '@jest/globals';
 import { approvalPage } from '../../schemas/deferred.ts';
 import { intentOf } from '../support/records.ts';
 import { type SeenRequest, startUpstream } from '../support/upstream.ts';
@@ -12,6 +13,7 @@ const refunded = (_: SeenRequest, response: ServerResponse) =>
 /** A gate at which refunds of more than 500 wait for a person, and the service that makes them. */
 export async function startRefunds(answer: Parameters<typeof startUpstream>[0] = refunded, options: Parameters<typeof startApi>[0] = {}) {
   const upstream = await startUpstream(answer);
+  afterAll(() => upstream.stop());
   const api = await startApi({ policyFile: 'samples/policies/large-refunds-need-a-person.json', ...options });
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/refunds`, method: 'POST', content_type: 'application/json' } as const;
   await api.createIntent(intentOf(uid, { endpoint, input_parameters: [{ name: 'amount', type: 'number', required: true }] }));
@@ -33,6 +35,5 @@ export async function startRefunds(answer: Parameters<typeof startUpstream>[0] =
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     },
-    stop: () => Promise.all([api.stop(), upstream.stop()]),
   };
 }

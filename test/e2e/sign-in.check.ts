@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import {
@@ -17,13 +16,14 @@ import type { StackDescription } from '../../bin/local/stack-file.ts';
 import { describeAuthorizationServer, describeResource } from '../../functions/core/sign-in/metadata.ts';
 import { authorizationServer, protectedResource } from '../../schemas/sign-in.ts';
 import { makeCertificate } from '../support/certificate.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startLocal } from '../support/local-process.ts';
 import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startApi } from './api.ts';
 
 const [api, clientHost] = await Promise.all([startApi({ demo: true }), startClientHost()]);
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
+const folder = makeFolder();
 const tls = makeCertificate('localhost');
 const secureHost = await startUpstream(({ url }, response) => {
   const client_id = `https://localhost:${secureHost.port}${url}`;
@@ -37,8 +37,7 @@ const started = await startLocal(folder, [], { PORT: '0', NODE_EXTRA_CA_CERTS: j
 afterAll(async () => {
   const ended = once(started.child, 'exit');
   started.child.kill();
-  await Promise.all([api.stop(), clientHost.stop(), secureHost.stop(), ended]);
-  rmSync(folder, { recursive: true, force: true });
+  await Promise.all([clientHost.stop(), secureHost.stop(), ended]);
 });
 
 const redirectUri = 'http://127.0.0.1:43117/callback';

@@ -1,27 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
+import { makeFolder } from '../support/folder.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { type Api, bodyOf, startApi } from './api.ts';
+import { type Api, bodyOf, openApi } from './api.ts';
 
-const dataFolder = mkdtempSync(join(tmpdir(), 'usage-'));
 const upstream = await startUpstream(({ url = '' }, response) => {
   const [, status = '200'] = /status=(\d+)/.exec(url) ?? [];
   response.writeHead(Number(status), { 'Content-Type': 'application/json' }).end('{}');
 });
-let api = await startApi({ dataFolder });
+let api: Api;
 afterAll(async () => {
   await api.stop();
   await upstream.stop();
-  rmSync(dataFolder, { recursive: true, force: true });
 });
+const dataFolder = makeFolder();
 
 const rowsOf = async (client: Api, query: string, list: string): Promise<Record<string, unknown>[]> =>
   bodyOf(await client.asAdmin('GET', `/api/stats?${query}`))[list];
 
 test('every execution is counted once, although the stack stops right after the last one', async () => {
+  api = await openApi({ dataFolder });
   const uid = 'usage.example:call:v1';
   const endpoint = { url: `http://127.0.0.1:${upstream.port}/?status={status}`, method: 'GET', content_type: 'application/json' } as const;
   const input_parameters = [{ name: 'status', type: 'integer', required: true } as const];
@@ -39,7 +37,7 @@ test('every execution is counted once, although the stack stops right after the 
   for (let times = 0; times < 3; times++) await api.execute(ann, uid, { status: 200 }, key);
   await api.stop();
 
-  api = await startApi({ dataFolder });
+  api = await openApi({ dataFolder });
   const numbers = (row: Record<string, unknown> = {}) => {
     const { executions, refusals, upstream_calls, upstream_failures } = row;
     return { executions, refusals, upstream_calls, upstream_failures };
