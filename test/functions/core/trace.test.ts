@@ -22,20 +22,13 @@ describe('a traceparent', () => {
 
   test.each<[string, unknown]>([
     ['absent', undefined],
-    ['empty', ''],
     ['a list', [valid]],
     ['of the forbidden version', `ff-${traceId}-${parentId}-01`],
     ['without a trace id', `00-${'0'.repeat(32)}-${parentId}-01`],
     ['without a parent id', `00-${traceId}-${'0'.repeat(16)}-01`],
     ['in capitals', valid.toUpperCase()],
-    ['with a long parent id', `00-${traceId}-${parentId}0-01`],
-    ['with other characters', `00-${traceId.replace('f', 'g')}-${parentId}-01`],
-    ['without flags', `00-${traceId}-${parentId}`],
     ['of version 00, with more fields', `${valid}-00`],
-    ['of a later version, with longer flags', `01-${traceId}-${parentId}-011`],
-    ['with spaces', ` ${valid}`],
     ['with a line break', `${valid}\n`],
-    ['sent twice', `${valid},${valid}`],
   ])('%s is ignored', (_, traceparent) => {
     expect(readTrace(traceparent, 'a=1')).toBeUndefined();
   });
@@ -43,9 +36,7 @@ describe('a traceparent', () => {
 
 describe('a tracestate', () => {
   test.each<[string, string]>([
-    ['of one member', 'rojo=00f067aa0ba902b7'],
     ['of several, with spaces', 'rojo=00f067aa0ba902b7 , congo=t61rcWkgMzE'],
-    ['of a tenant', 'fw529a3039@dt=FfAAAAEtW9i_/*;:!~'],
     ['of 512 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(253)}`],
   ])('%s is passed on unchanged', (_, state) => {
     expect(withinTrace(readTrace(valid, state), traceHeaders)).toMatchObject({ tracestate: state });
@@ -53,11 +44,8 @@ describe('a tracestate', () => {
 
   test.each<[string, unknown]>([
     ['absent', undefined],
-    ['empty', ''],
-    ['blank', ' '],
     ['a list', ['a=1']],
     ['of 513 characters', `a=${'x'.repeat(254)},b=${'x'.repeat(254)}`],
-    ['with other characters', 'a=é'],
     ['with a line break', 'a=1\r\nX-Admin: 1'],
   ])('%s is left out', (_, state) => {
     const headers = withinTrace(readTrace(valid, state), traceHeaders);

@@ -78,12 +78,8 @@ describe('a signed policy', () => {
       'an added permission',
       () => signJws(p256, policyWith({ permission: [...(current.policy.permission ?? []), { target: 'urn:x', action: 'execute' }] })),
     ],
-    ['a number as text', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":"60"'))],
     ['no policy', () => signJws(p256, '{}')],
-    ['an array', () => signJws(p256, '[]')],
     ['a raised rate', () => signJws(p256, current.text.replace('"rightOperand":60', '"rightOperand":61'))],
-    ['a dropped obligation', () => signJws(p256, policyWith({ obligation: undefined }))],
-    ['an added member', () => signJws(p256, policyWith({ note: 'x' }))],
     ['another address', () => signJws(p256, current.text.replaceAll('gate.example', 'fake.example'))],
     ['no JSON', () => signJws(p256, 'I agree')],
     ['duplicate members', () => signJws(p256, current.text.replace('{', '{"type":"Set",'))],
@@ -134,14 +130,8 @@ describe('a signed policy', () => {
     ],
     ['over a payload that was exchanged', async () => (await genuine()).replace(/\.[^.]+\./, `.${segment({})}.`), doesNotHold],
     ['with alg none', async () => `${segment({ alg: 'none' })}.${payload}.AA`, alg],
-    ['with alg none and nothing', async () => `${segment({ alg: 'none' })}.${payload}.`, notCompact],
     ['a detached one over another text', () => signDetached(p256, reordered), doesNotHold],
-    ['with alg NONE', () => raw({ alg: 'NONE' }), alg],
-    ['HS256 with the DER', () => keyed(p256.publicKey.export({ format: 'der', type: 'spki' })), alg],
-    ['HS256 with the JWK', () => keyed(JSON.stringify(p256.jwk)), alg],
-    ['with x5u', () => raw({ alg: 'ES256', x5u: 'https://a.example' }), bringsKey],
     ['with an empty crit', () => raw({ alg: 'ES256', crit: [] }), critical],
-    ['with two parts', async () => (await genuine()).replace(/\.[^.]*$/, ''), notCompact],
     ['without alg', () => raw({}), alg],
     ['with a prototype as alg', () => raw({ alg: 'constructor' }), alg],
     ['HS256 with the PEM', () => keyed(p256.pem), alg],
@@ -158,7 +148,6 @@ describe('a signed policy', () => {
     ],
     ['with four parts', async () => `${await genuine()}.AA`, notCompact],
     ['with padding', async () => `${await genuine()}==`, notCompact],
-    ['with a line break inside', async () => (await genuine()).replace('.', '.\n'), notCompact],
     ...(['AAAA', segment([1]), Buffer.from('{"alg":"ES256","alg":"ES256"}').toString('base64url')] as const).map(
       (header): [string, () => Promise<string>, string] => [
         `with the header ${header}`,
@@ -168,7 +157,6 @@ describe('a signed policy', () => {
     ),
     ['in no encoding', async () => 'I agree to the policy!', neither],
     ['of 10 KB', async () => 'ab'.repeat(5000), neither],
-    ['of one byte', async () => 'ab', doesNotHold],
   ])('%s is refused', async (_, make, message) => {
     const refusal = { name: 'ApiError', code: 'INVALID_SIGNATURE', status: 400, message, details: {} };
     await expect(verify(await make())).rejects.toMatchObject(refusal);
@@ -212,12 +200,8 @@ describe('the claims of a signed policy', () => {
   test.each<[string, object, string]>([
     ['iat in ten minutes', { iat: now + 600 }, age],
     ['iat ten minutes ago', { iat: now - 600 }, age],
-    ['negative iat', { iat: -1 }, iat],
-    ['iat null', { iat: null }, iat],
-    ['exp in the past', { exp: now - 1 }, exp],
     ['exp as text', { exp: String(now + 60) }, exp],
     ['aud of another service', { aud: 'https://other.example' }, aud],
-    ['jti and the latest exp of all', { jti: 'j', exp: Number.MAX_SAFE_INTEGER }, farExp],
     ['jti as number', { jti: 1 }, jti],
     ['jti and aud', { jti: 'j', aud: baseUrl }, endless],
     ['iat as text', { iat: String(now) }, iat],
@@ -228,7 +212,6 @@ describe('the claims of a signed policy', () => {
     ['aud as array', { aud: [baseUrl] }, aud],
     ['jti alone', { jti: 'j' }, endless],
     ['jti and an exp a day and a second ahead', { jti: 'j', exp: now + 86_401 }, farExp],
-    ['jti, iat and the latest exp of all', { jti: 'j', iat: now, exp: Number.MAX_SAFE_INTEGER }, farExp],
     ['empty jti', { jti: '' }, jti],
     ['jti of 256 characters', { jti: 'j'.repeat(256) }, jti],
   ])('%s is refused', async (_, claims, message) => {

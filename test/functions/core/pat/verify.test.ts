@@ -79,9 +79,6 @@ const bytes = Buffer.from(goodSignature, 'base64url');
 const hex = (number: bigint) => number.toString(16).padStart(64, '0');
 const [r, s] = [bytes.subarray(0, 32), bytes.subarray(32)].map((half) => BigInt(`0x${half.toString('hex')}`)) as [bigint, bigint];
 const signed = (...numbers: [bigint, bigint]) => `${input}.${encode(Buffer.from(numbers.map(hex).join(''), 'hex'))}`;
-const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** the last letter of 64 bytes has four spare bits */
-const spareBits = good.slice(0, -1) + alphabet[alphabet.indexOf(good.at(-1) ?? '') + 1];
 const hmac = (alg: string, secret: string | Buffer) => {
   const hmacInput = `${json({ ...header, alg })}.${goodPayload}`;
   return `${hmacInput}.${createHmac('sha256', secret).update(hmacInput).digest('base64url')}`;
@@ -91,52 +88,20 @@ describe('without asking for a key, refuses', () => {
   test.each<[string, string]>([
     ['nothing', ''],
     ['padding', `${good}==`],
-    ['the other alphabet', good.replace(goodSignature, bytes.toString('base64'))],
-    ['a line break', `${good}\n`],
-    ['a space', good.replace('.', '. ')],
-    ['spare bits', spareBits],
-    ['two parts', input],
-    ['four parts', `${good}.`],
-    ['an empty payload', `${goodHeader}..${goodSignature}`],
     ['the other signature that verifies', signed(r, order - s)],
-    ['r of zero', signed(0n, s)],
-    ['s of zero', signed(r, 0n)],
-    ['r of n', signed(order, s)],
-    ['s of n', signed(r, order)],
-    ['a DER signature', `${input}.${encode(sign('sha256', Buffer.from(input), ours.privateKey))}`],
-    ['no signature', `${input}.`],
     ['7 KB', token({ sub: 'a'.repeat(6000) })],
     ...['none', 'None', 'NONE', 'nOnE'].flatMap((alg): [string, string][] => [
       [`alg ${alg}`, `${json({ ...header, alg })}.${goodPayload}.`],
       [`alg ${alg}, signed`, token({}, { alg })],
     ]),
     ['HS256 with the PEM', hmac('HS256', ours.publicKey.export({ format: 'pem', type: 'spki' }))],
-    ['HS256 with the DER', hmac('HS256', ours.publicKey.export({ format: 'der', type: 'spki' }))],
-    ['HS256 with the JWK', hmac('HS256', JSON.stringify(ours.jwk))],
     ['ES384', token({}, { alg: 'ES384' })],
-    ['no alg', token({}, { alg: undefined })],
-    ['no typ', token({}, { typ: undefined })],
     ['typ JWT', token({}, { typ: 'JWT' })],
-    ['typ in capitals', token({}, { typ: 'PAT+JWT' })],
-    ['typ as a full media type', token({}, { typ: 'application/pat+jwt' })],
     ['jwk', token({}, { jwk: theirs.jwk }, theirs.privateKey)],
-    ['jku', token({}, { jku: 'https://a.example/jwks.json' })],
-    ['x5u', token({}, { x5u: 'https://a.example' })],
     ['crit', token({}, { crit: ['exp'] })],
-    ['b64', token({}, { b64: true })],
-    ['any other header', token({}, { note: '' })],
     ['another order of headers', seal(`${json({ kid: ours.kid, typ: 'pat+jwt', alg: 'ES256' })}.${goodPayload}`)],
-    ['white space in the header', seal(`${encode(JSON.stringify(header, null, 1))}.${goodPayload}`)],
-    ['a header twice', seal(`${encode(`{"alg":"none",${JSON.stringify(header).slice(1)}`)}.${goodPayload}`)],
-    ['a header that is no JSON', seal(`AAAA.${goodPayload}`)],
-    ['a header that is null', seal(`${json(null)}.${goodPayload}`)],
     ['no kid', token({}, { kid: undefined })],
     ['a kid that is a path', token({}, { kid: '../../../../dev/null' })],
-    ['a kid that is SQL', token({}, { kid: "x' UNION SELECT 'key" })],
-    ['a kid that is an ARN', token({}, { kid: 'arn:aws:kms:eu-west-1:111122223333:key/1234abcd' })],
-    ['a kid of 10 KB', token({}, { kid: 'k'.repeat(10_240) })],
-    ['a kid that is a number', token({}, { kid: 7 })],
-    ['a kid that is a prototype', token({}, { kid: '__proto__' })],
   ])('%s', async (_, text) => {
     asked.length = 0;
     await expect(verify(text, at)).rejects.toMatchObject(refusalOf(notOurs));
@@ -159,27 +124,6 @@ describe('refuses', () => {
     ['a signed policy', signedPolicy],
     ['a proof of possession', proof],
     ['claims that are no JSON', tokenOf('{')],
-    ['claims that are no text', tokenOf(Buffer.from([0xff, 0xfe]))],
-    ['claims that are an array', tokenOf('[]')],
-    ['claims that are null', tokenOf('null')],
-    ...['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'scope', 'pol', 'cnf', 'gen'].map((claim): [string, string] => [
-      `no ${claim}`,
-      token({ [claim]: undefined }),
-    ]),
-    ...['iss', 'sub', 'aud', 'iat', 'nbf', 'exp', 'jti', 'scope', 'pol', 'cnf', 'gen', 'lmt', 'bil', 'dpop'].flatMap(
-      (claim): [string, string][] =>
-        [null, true, [], {}, [null], -1, 0.5, '', '0', [address]]
-          .filter((value) => !(['sub', 'jti', 'pol', 'gen'].includes(claim) && typeof value === 'string'))
-          .filter((value) => !(claim === 'scope' && Array.isArray(value) && value[0] !== null))
-          .filter((value) => !(claim === 'dpop' && value === true))
-          .map((value) => [`${JSON.stringify(value)} as ${claim}`, token({ [claim]: value })]),
-    ),
-    ...['iat', 'nbf', 'exp'].flatMap((claim): [string, string][] =>
-      ['1e400', '9007199254740993', '1.5', '-1', '"1800000001"', '-0.1'].map((text) => [
-        `${text} as ${claim}`,
-        tokenOf(JSON.stringify({ ...claims, [claim]: '@' }).replace('"@"', text)),
-      ]),
-    ),
     ['nbf in a second', token({ nbf: now + 1 })],
     ['another issuer', token({ iss: 'https://other.example' })],
     ['an issuer with a slash', token({ iss: `${address}/` })],

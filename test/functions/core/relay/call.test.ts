@@ -142,16 +142,6 @@ describe('a call', () => {
     expect(sockets.opened()).toBe(0);
   });
 
-  test('is not made if it is dropped once the upstream is connected', async () => {
-    const upstream = keep(await startOk());
-    const { connect, call } = relay();
-    (await connect(at(upstream))).drop();
-    await pause(30);
-    expect([upstream.connections, upstream.seen.length]).toEqual([1, 0]);
-    await call(at(upstream));
-    expect(upstream.seen).toHaveLength(1);
-  });
-
   test('is not made if its time is up before it is sent, which says nothing of the host', async () => {
     const upstream = keep(await startOk());
     const { connect } = relay();
@@ -177,14 +167,6 @@ describe('a call', () => {
     await expectFailure(resend.send(), 'late');
     expect([upstream.seen.length, breaker.record.mock.calls]).toEqual([1, []]);
     expect(resend.giveUp()).toMatchObject({ status: 401 });
-  });
-
-  test('is not made if its connection is lost before it is sent', async () => {
-    const upstream = await startOk();
-    const connected = await relay().connect(at(upstream));
-    await upstream.stop();
-    await pause(30);
-    await expectFailure(connected.send(), 'lost');
   });
 
   describe('over a kept connection that is lost before it is sent', () => {
