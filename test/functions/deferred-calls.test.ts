@@ -264,37 +264,35 @@ describe('Prefer: respond-async', () => {
   });
 });
 
-describe('over MCP with proofs of possession', () => {
-  test('one proof suffices for one request, and for no other', async () => {
-    const none: Action = async () => ({ status: 200, body: {} });
-    const mcp = createMcp({
-      endpoints: {
-        ...{ searchIntents: none, getIntent: none, getPolicy: none, issuePat: none },
-        executeIntent: steps,
-        getExecution: parts.openGetExecution(),
-      },
-      findPolicy: openPolicy(template()),
-      ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
-    });
-    const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
-    const prove = () => signProof(prover, { url: `${baseUrl}/mcp`, token: pat });
-    const send = async (method: string, params: object, DPoP: string) => {
-      const headers = { 'Content-Type': 'application/json', Authorization: `DPoP ${pat}`, DPoP };
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-      return (await invoke(mcp, 'POST /mcp', { headers, body })).body;
-    };
-    const call = { name: 'execute_intent', arguments: { intent_uid: uid(), parameters: { code: 'FR' }, idempotency_key: key } };
-    const first = await prove();
-    expect((await send('tools/call', call, first)).result.structuredContent).toMatchObject({ status: 'waiting' });
-    const { task } = (await send('tools/call', { ...call, task: {} }, await prove())).result;
-    const id = task.taskId;
-    const replayed = (await send('tasks/get', { taskId: id }, first)).error;
-    expect(replayed.data.error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('has been used before') });
-    expect((await send('tasks/get', { taskId: id }, await prove())).result).toMatchObject({ taskId: id, status: 'working' });
-    expect(await decide(id, (await parts.shown(id)).digest)).toMatchObject({ status: 200 });
-    await worker(id);
-    for (const [method, params] of [['tools/call', call] as const, ['tasks/result', { taskId: id }] as const])
-      expect((await send(method, params, await prove())).result).toMatchObject({ structuredContent: { name: 'France' } });
-    expect(upstream.seen).toHaveLength(1);
+test('over MCP, one proof of possession suffices for one request, and for no other', async () => {
+  const none: Action = async () => ({ status: 200, body: {} });
+  const mcp = createMcp({
+    endpoints: {
+      ...{ searchIntents: none, getIntent: none, getPolicy: none, issuePat: none },
+      executeIntent: steps,
+      getExecution: parts.openGetExecution(),
+    },
+    findPolicy: openPolicy(template()),
+    ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
   });
+  const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
+  const prove = () => signProof(prover, { url: `${baseUrl}/mcp`, token: pat });
+  const send = async (method: string, params: object, DPoP: string) => {
+    const headers = { 'Content-Type': 'application/json', Authorization: `DPoP ${pat}`, DPoP };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    return (await invoke(mcp, 'POST /mcp', { headers, body })).body;
+  };
+  const call = { name: 'execute_intent', arguments: { intent_uid: uid(), parameters: { code: 'FR' }, idempotency_key: key } };
+  const first = await prove();
+  expect((await send('tools/call', call, first)).result.structuredContent).toMatchObject({ status: 'waiting' });
+  const { task } = (await send('tools/call', { ...call, task: {} }, await prove())).result;
+  const id = task.taskId;
+  const replayed = (await send('tasks/get', { taskId: id }, first)).error;
+  expect(replayed.data.error).toMatchObject({ code: 'UNAUTHORIZED', message: expect.stringContaining('has been used before') });
+  expect((await send('tasks/get', { taskId: id }, await prove())).result).toMatchObject({ taskId: id, status: 'working' });
+  expect(await decide(id, (await parts.shown(id)).digest)).toMatchObject({ status: 200 });
+  await worker(id);
+  for (const [method, params] of [['tools/call', call] as const, ['tasks/result', { taskId: id }] as const])
+    expect((await send(method, params, await prove())).result).toMatchObject({ structuredContent: { name: 'France' } });
+  expect(upstream.seen).toHaveLength(1);
 });

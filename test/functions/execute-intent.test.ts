@@ -257,15 +257,13 @@ describe('refuses, and calls no upstream:', () => {
   });
 });
 
-describe('the limit', () => {
-  test('is never passed for free when the counter cannot be reached', async () => {
-    await register();
-    const { table } = gate.database;
-    const fail = () => Promise.reject(unreachable);
-    steps = gate.openExecute({ over: { ...table, update: fail, put: fail } });
-    expect(await run()).toMatchObject({ status: 503, headers: { 'Retry-After': '1' }, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
-    expect(upstream.seen).toEqual([]);
-  });
+test('a limit is never passed for free when the counter cannot be reached', async () => {
+  await register();
+  const { table } = gate.database;
+  const fail = () => Promise.reject(unreachable);
+  steps = gate.openExecute({ over: { ...table, update: fail, put: fail } });
+  expect(await run()).toMatchObject({ status: 503, headers: { 'Retry-After': '1' }, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
+  expect(upstream.seen).toEqual([]);
 });
 
 describe('an Idempotency-Key', () => {

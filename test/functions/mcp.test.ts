@@ -46,44 +46,42 @@ const signingIn = 'Let the person you work for sign in: this host can ask them t
 const signIn = `${baseUrl}/mcp/sign-in`;
 const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-resource/mcp/sign-in"`;
 
-describe('a call that needs a PAT', () => {
-  test.each<[string, Sent, string]>([
-    ['without one', {}, 'pat_missing'],
-    ['with one of the connection that is none', { authorization: 'Bearer not.a.pat' }, 'pat_of_connection'],
-    ['with one of the connection that has expired', { authorization: `Bearer ${expired}` }, 'pat_of_connection'],
-  ])('%s is a result at /mcp, and 401 at /mcp/sign-in', async (_, sent, reason) => {
-    const { status, body, headers } = await execute(sent);
-    expect({ status, id: body.id, isError: body.result.isError, challenge: headers['WWW-Authenticate'] }).toEqual({
-      status: 200,
-      id: 'call-7',
-      isError: true,
-      challenge: undefined,
-    });
-    const { error, next } = body.result.structuredContent;
-    expect(error).toMatchObject({ code: 'UNAUTHORIZED', details: { reason, sign_in: signIn, request_id: 'request-1' } });
-    expect(next).toContain(`connect this host to ${signIn}`);
-    expect(next).toContain('accept_policy');
-    expect(body.result.content[0].text).toBe(`UNAUTHORIZED: ${error.message}\nDetails: ${JSON.stringify(error.details)}\nNext: ${next}`);
-
-    const challenged = await execute({ ...sent, path: '/mcp/sign-in' });
-    expect(challenged).toMatchObject({
-      status: 401,
-      body: {
-        jsonrpc: '2.0',
-        id: 'call-7',
-        error: {
-          code: -32041,
-          message:
-            reason === 'pat_missing'
-              ? `${error.message} ${signingIn} Otherwise: ${next}`
-              : expect.stringMatching(`^The PAT (has expired|was not issued by this gate for this address)\\. ${signingIn}$`),
-          data: { error, next },
-        },
-      },
-    });
-    const isInvalid = reason === 'pat_missing' ? '' : 'error="invalid_token", ';
-    expect(challenged.headers['WWW-Authenticate']).toBe(`Bearer realm="intent-gate", ${isInvalid}${metadata}`);
+test.each<[string, Sent, string]>([
+  ['without one', {}, 'pat_missing'],
+  ['with one of the connection that is none', { authorization: 'Bearer not.a.pat' }, 'pat_of_connection'],
+  ['with one of the connection that has expired', { authorization: `Bearer ${expired}` }, 'pat_of_connection'],
+])('a call that needs a PAT, %s, is a result at /mcp, and 401 at /mcp/sign-in', async (_, sent, reason) => {
+  const { status, body, headers } = await execute(sent);
+  expect({ status, id: body.id, isError: body.result.isError, challenge: headers['WWW-Authenticate'] }).toEqual({
+    status: 200,
+    id: 'call-7',
+    isError: true,
+    challenge: undefined,
   });
+  const { error, next } = body.result.structuredContent;
+  expect(error).toMatchObject({ code: 'UNAUTHORIZED', details: { reason, sign_in: signIn, request_id: 'request-1' } });
+  expect(next).toContain(`connect this host to ${signIn}`);
+  expect(next).toContain('accept_policy');
+  expect(body.result.content[0].text).toBe(`UNAUTHORIZED: ${error.message}\nDetails: ${JSON.stringify(error.details)}\nNext: ${next}`);
+
+  const challenged = await execute({ ...sent, path: '/mcp/sign-in' });
+  expect(challenged).toMatchObject({
+    status: 401,
+    body: {
+      jsonrpc: '2.0',
+      id: 'call-7',
+      error: {
+        code: -32041,
+        message:
+          reason === 'pat_missing'
+            ? `${error.message} ${signingIn} Otherwise: ${next}`
+            : expect.stringMatching(`^The PAT (has expired|was not issued by this gate for this address)\\. ${signingIn}$`),
+        data: { error, next },
+      },
+    },
+  });
+  const isInvalid = reason === 'pat_missing' ? '' : 'error="invalid_token", ';
+  expect(challenged.headers['WWW-Authenticate']).toBe(`Bearer realm="intent-gate", ${isInvalid}${metadata}`);
 });
 
 test('a PAT of the connection for an earlier policy is a result at /mcp, and 401 at /mcp/sign-in, where the host can ask for consent', async () => {

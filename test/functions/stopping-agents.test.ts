@@ -358,18 +358,16 @@ test('agents are listed by state, page by page', async () => {
   }
 });
 
-describe('an agent_id that looks like another', () => {
-  test.each([
-    ['with a joiner between letters, which some scripts need', (id: string) => id.replace('cm', 'c\u200dm')],
-    ['with two spaces inside', (id: string) => id.replace(' ', '  ')],
-  ])('%s belongs to the same key, which keeps its first spelling', async (_, change) => {
-    const agent = await newAgent(`Acme bot ${Math.random()}`);
-    await obtainPat(gate, agent);
-    expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(bound);
-    const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
-    expect(decodeJwt(pat).sub).toBe(agent.agentId);
-    expect((await run(pat)).status).toBe(200);
-  });
+test.each([
+  ['with a joiner between letters, which some scripts need', (id: string) => id.replace('cm', 'c\u200dm')],
+  ['with two spaces inside', (id: string) => id.replace(' ', '  ')],
+])('an agent_id that looks like another, %s, belongs to the same key, which keeps its first spelling', async (_, change) => {
+  const agent = await newAgent(`Acme bot ${Math.random()}`);
+  await obtainPat(gate, agent);
+  expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(bound);
+  const pat = await obtainPat(gate, { ...agent, agentId: change(agent.agentId) });
+  expect(decodeJwt(pat).sub).toBe(agent.agentId);
+  expect((await run(pat)).status).toBe(200);
 });
 
 describe('a proof of possession', () => {
@@ -508,32 +506,30 @@ describe('an agent_id that several keys use', () => {
   });
 });
 
-describe('replays', () => {
-  test('read before they write, and end at ten for each call of the rate', async () => {
-    const agent = await newAgent();
-    const template = twiceAnHour();
-    const pat = await obtainPat(gate, agent, template);
-    const steps = gate.openExecute({ template });
-    const replay = () => run(pat, steps, { 'Idempotency-Key': 'again' });
-    expect((await replay()).status).toBe(200);
-    gate.database.operations.length = 0;
-    for (let count = 0; count < 20; count++) {
-      expect(await replay()).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
-    }
-    expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem', 'GetItem']));
-    const refused = await replay();
-    expect(refusalOf(refused)).toEqual({
-      status: 429,
-      code: 'TOO_MANY_REQUESTS',
-      message:
-        'You have repeated too many requests under used Idempotency-Keys. Keep the answers that you get; send this request again after Retry-After seconds.',
-      details: { reason: 'replays', limit: { rate: 20, period: 3_600 }, retry_after_seconds: expect.any(Number) },
-    });
-    expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(3_000);
-    expect((await replay()).status).toBe(429);
-    expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(200);
-    expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(429);
+test('replays are read before anything is written, and end at ten for each call of the rate', async () => {
+  const agent = await newAgent();
+  const template = twiceAnHour();
+  const pat = await obtainPat(gate, agent, template);
+  const steps = gate.openExecute({ template });
+  const replay = () => run(pat, steps, { 'Idempotency-Key': 'again' });
+  expect((await replay()).status).toBe(200);
+  gate.database.operations.length = 0;
+  for (let count = 0; count < 20; count++) {
+    expect(await replay()).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
+  }
+  expect(new Set(gate.database.operations)).toEqual(new Set(['BatchGetItem', 'GetItem']));
+  const refused = await replay();
+  expect(refusalOf(refused)).toEqual({
+    status: 429,
+    code: 'TOO_MANY_REQUESTS',
+    message:
+      'You have repeated too many requests under used Idempotency-Keys. Keep the answers that you get; send this request again after Retry-After seconds.',
+    details: { reason: 'replays', limit: { rate: 20, period: 3_600 }, retry_after_seconds: expect.any(Number) },
   });
+  expect(Number(refused.headers['Retry-After'])).toBeGreaterThan(3_000);
+  expect((await replay()).status).toBe(429);
+  expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(200);
+  expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(429);
 });
 
 test('each PAT that is issued leaves a line that says to whom, and holds no secret', async () => {
@@ -543,18 +539,8 @@ test('each PAT that is issued leaves a line that says to whom, and holds no secr
     const pat = await obtainPat(gate, agent);
     const { cnf, jti } = decodeJwt<{ cnf: { jkt: string } }>(pat);
     const lines = written.mock.calls.filter(([message]) => message === 'issued');
-    expect(lines).toEqual([
-      [
-        'issued',
-        {
-          request_id: 'request-1',
-          agent_id: agent.agentId,
-          thumbprint: cnf.jkt,
-          jti,
-          policy_digest: findPolicy(baseUrl).digest,
-        },
-      ],
-    ]);
+    const named = { request_id: 'request-1', agent_id: agent.agentId, thumbprint: cnf.jkt, jti, policy_digest: findPolicy(baseUrl).digest };
+    expect(lines).toEqual([['issued', named]]);
   } finally {
     written.mockRestore();
   }

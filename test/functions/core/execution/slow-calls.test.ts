@@ -132,20 +132,18 @@ describe('an origin', () => {
   });
 });
 
-describe('a list that cannot be written', () => {
-  test.each([
-    ['because the table is out of reach', () => Promise.reject(unavailable('No.'))],
-    ['because the table does not answer', () => new Promise<never>((_, reject) => void setTimeout(reject, 500, unavailable('No.')))],
-  ])('%s fails no call, and delays it by at most half a second', async (_, update) => {
-    jest.spyOn(process.stdout, 'write').mockReturnValue(true);
-    jest.spyOn(table, 'update').mockImplementation(update);
-    const end = await begin();
-    await pass(20_000);
-    const over = jest.fn();
-    void end().then(over);
-    await pass(500);
-    expect(over).toHaveBeenCalled();
-  });
+test.each([
+  ['because the table is out of reach', () => Promise.reject(unavailable('No.'))],
+  ['because the table does not answer', () => new Promise<never>((_, reject) => void setTimeout(reject, 500, unavailable('No.')))],
+])('a list that cannot be written %s fails no call, and delays it by at most half a second', async (_, update) => {
+  jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  jest.spyOn(table, 'update').mockImplementation(update);
+  const end = await begin();
+  await pass(20_000);
+  const over = jest.fn();
+  void end().then(over);
+  await pass(500);
+  expect(over).toHaveBeenCalled();
 });
 
 test.each([

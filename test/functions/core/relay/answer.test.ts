@@ -178,21 +178,19 @@ describe('an answer in the 200s is passed on', () => {
   });
 });
 
-describe('a redirect says where it leads, without what may be a secret', () => {
-  test.each<[string | undefined, string | undefined]>([
-    ['https://other.example/a/b?token=x#frag', 'https://other.example/a/b'],
-    ['https://name:password@other.example/', 'https://other.example/'],
-    ['/login?next=%2F', 'https://up.example/login'],
-    ['../2', 'https://up.example/2'],
-    ['//other.example', 'https://other.example/'],
-    ['javascript:alert(1)', undefined],
-    ['https://[', undefined],
-    [`/${'x'.repeat(3000)}`, undefined],
-    [undefined, undefined],
-  ])('%.60s', (location, shown) => {
-    const { details } = refusal(() => map(307, 'ignored', [], location === undefined ? {} : { location }));
-    expect(details).toEqual({ upstream_status: 307, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
-  });
+test.each<[string | undefined, string | undefined]>([
+  ['https://other.example/a/b?token=x#frag', 'https://other.example/a/b'],
+  ['https://name:password@other.example/', 'https://other.example/'],
+  ['/login?next=%2F', 'https://up.example/login'],
+  ['../2', 'https://up.example/2'],
+  ['//other.example', 'https://other.example/'],
+  ['javascript:alert(1)', undefined],
+  ['https://[', undefined],
+  [`/${'x'.repeat(3000)}`, undefined],
+  [undefined, undefined],
+])('a redirect says where it leads, without what may be a secret: %.60s', (location, shown) => {
+  const { details } = refusal(() => map(307, 'ignored', [], location === undefined ? {} : { location }));
+  expect(details).toEqual({ upstream_status: 307, outcome: 'unknown', ...(shown !== undefined && { location: shown }) });
 });
 
 describe('another status', () => {

@@ -24,57 +24,53 @@ function build(
 
 const origin = 'https://api.example.com';
 
-describe('the query of GET and DELETE', () => {
-  test.each<[string, Record<string, unknown>, string]>([
-    ['', {}, '/'],
-    ['/a', { q: 'x' }, '/a?q=x'],
-    ['/a?', { q: 'x' }, '/a?q=x'],
-    ['/a?b=c', { q: 'x' }, '/a?b=c&q=x'],
-    ['/a', { q: '' }, '/a?q='],
-    ['/a', { q: "a b&c=d+e/f?g#h%20'()*!é😀" }, '/a?q=a%20b%26c%3Dd%2Be%2Ff%3Fg%23h%2520%27%28%29%2A%21%C3%A9%F0%9F%98%80'],
-    ['/a', { 'a b': 1, 'ä[]': true }, '/a?a%20b=1&%C3%A4%5B%5D=true'],
-    ['/a', { n: -1.5, big: 1e21, yes: false, none: null }, '/a?n=-1.5&big=1000000000000000000000&yes=false&none=null'],
-    ['/a', { n: parseExact('9007199254740993'), deep: parseExact('[[1.10]]') }, '/a?n=9007199254740993&deep=%5B1.10%5D'],
-    ['/a{?n}', { n: parseExact('1e400') }, '/a?n=1e400'],
-    ['/a/{n}', { n: parseExact('[1e2,-1.5E+3,0e1,1e-2,2.0]') }, '/a/100,-1500,0,1e-2,2.0'],
-    ['/a', { n: parseExact('[1e2]'), o: parseExact('{"y":1e20}') }, '/a?n=100&y=100000000000000000000'],
-    ['/a', { ids: [1, 'b', 'c,d'] }, '/a?ids=1&ids=b&ids=c%2Cd'],
-    ['/a', { ids: [] }, '/a'],
-    ['/a', { ids: [[1, 2], { x: 'y' }] }, '/a?ids=%5B1%2C2%5D&ids=%7B%22x%22%3A%22y%22%7D'],
-    ['/a', { where: { R: 100, G: [1], B: 'x' } }, '/a?R=100&G=%5B1%5D&B=x'],
-    ['/a', { where: {} }, '/a'],
-    ['{?q}', { q: 'x' }, '/?q=x'],
-    ['{?q}', {}, '/'],
-    ['/a{?q,r}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
-    ['/a{?q,r}', { r: 'y' }, '/a?r=y'],
-    ['/a{?ids}', { ids: ['a', 'b,c'] }, '/a?ids=a,b%2Cc'],
-    ['/a{?ids,q}', { ids: [], q: '' }, '/a?q='],
-    ['/a{?where}', { where: { x: 1, y: 'é' } }, '/a?where=x,1,y,%C3%A9'],
-    ['/a?b=c{&q}', { q: 'x' }, '/a?b=c&q=x'],
-    ['/a{&q}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
-    ['/a?q={q}&r=s', { q: 'a&b', t: 'u' }, '/a?q=a%26b&r=s&t=u'],
-    ['/a?q={q}', {}, '/a?q='],
-  ])('%s with %j', (path, values, expected) => {
-    expect(build('GET', path, values)).toEqual({ method: 'GET', url: origin + expected });
-    expect(build('DELETE', path, values)).toEqual({ method: 'DELETE', url: origin + expected });
-  });
+test.each<[string, Record<string, unknown>, string]>([
+  ['', {}, '/'],
+  ['/a', { q: 'x' }, '/a?q=x'],
+  ['/a?', { q: 'x' }, '/a?q=x'],
+  ['/a?b=c', { q: 'x' }, '/a?b=c&q=x'],
+  ['/a', { q: '' }, '/a?q='],
+  ['/a', { q: "a b&c=d+e/f?g#h%20'()*!é😀" }, '/a?q=a%20b%26c%3Dd%2Be%2Ff%3Fg%23h%2520%27%28%29%2A%21%C3%A9%F0%9F%98%80'],
+  ['/a', { 'a b': 1, 'ä[]': true }, '/a?a%20b=1&%C3%A4%5B%5D=true'],
+  ['/a', { n: -1.5, big: 1e21, yes: false, none: null }, '/a?n=-1.5&big=1000000000000000000000&yes=false&none=null'],
+  ['/a', { n: parseExact('9007199254740993'), deep: parseExact('[[1.10]]') }, '/a?n=9007199254740993&deep=%5B1.10%5D'],
+  ['/a{?n}', { n: parseExact('1e400') }, '/a?n=1e400'],
+  ['/a/{n}', { n: parseExact('[1e2,-1.5E+3,0e1,1e-2,2.0]') }, '/a/100,-1500,0,1e-2,2.0'],
+  ['/a', { n: parseExact('[1e2]'), o: parseExact('{"y":1e20}') }, '/a?n=100&y=100000000000000000000'],
+  ['/a', { ids: [1, 'b', 'c,d'] }, '/a?ids=1&ids=b&ids=c%2Cd'],
+  ['/a', { ids: [] }, '/a'],
+  ['/a', { ids: [[1, 2], { x: 'y' }] }, '/a?ids=%5B1%2C2%5D&ids=%7B%22x%22%3A%22y%22%7D'],
+  ['/a', { where: { R: 100, G: [1], B: 'x' } }, '/a?R=100&G=%5B1%5D&B=x'],
+  ['/a', { where: {} }, '/a'],
+  ['{?q}', { q: 'x' }, '/?q=x'],
+  ['{?q}', {}, '/'],
+  ['/a{?q,r}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
+  ['/a{?q,r}', { r: 'y' }, '/a?r=y'],
+  ['/a{?ids}', { ids: ['a', 'b,c'] }, '/a?ids=a,b%2Cc'],
+  ['/a{?ids,q}', { ids: [], q: '' }, '/a?q='],
+  ['/a{?where}', { where: { x: 1, y: 'é' } }, '/a?where=x,1,y,%C3%A9'],
+  ['/a?b=c{&q}', { q: 'x' }, '/a?b=c&q=x'],
+  ['/a{&q}', { q: 'x', r: 'y' }, '/a?q=x&r=y'],
+  ['/a?q={q}&r=s', { q: 'a&b', t: 'u' }, '/a?q=a%26b&r=s&t=u'],
+  ['/a?q={q}', {}, '/a?q='],
+])('the query of GET and DELETE: %s with %j', (path, values, expected) => {
+  expect(build('GET', path, values)).toEqual({ method: 'GET', url: origin + expected });
+  expect(build('DELETE', path, values)).toEqual({ method: 'DELETE', url: origin + expected });
 });
 
-describe('places in the path', () => {
-  test.each<[string, Record<string, unknown>, string]>([
-    ['/{id}', { id: 7 }, '/7'],
-    ['/{id}/x', { id: 'a/b?c#d e' }, '/a%2Fb%3Fc%23d%20e/x'],
-    ['/{id}', { id: '%2e%2e' }, '/%252e%252e'],
-    ['/{id}', { id: '../..' }, '/..%2F..'],
-    ['/{id}.json', { id: '.' }, '/..json'],
-    ['/{id}', { id: '...' }, '/...'],
-    ['/{a,b}/{c}', { a: 1, b: 2, c: true }, '/1,2/true'],
-    ['/{ids}', { ids: ['a', 'b/c'] }, '/a,b%2Fc'],
-    ['/{where}', { where: { x: 1 } }, '/x,1'],
-    ['/{id}/{id}', { id: 'é' }, '/%C3%A9/%C3%A9'],
-  ])('%s with %j', (path, values, expected) => {
-    expect(build('GET', path, values)).toEqual({ method: 'GET', url: origin + expected });
-  });
+test.each<[string, Record<string, unknown>, string]>([
+  ['/{id}', { id: 7 }, '/7'],
+  ['/{id}/x', { id: 'a/b?c#d e' }, '/a%2Fb%3Fc%23d%20e/x'],
+  ['/{id}', { id: '%2e%2e' }, '/%252e%252e'],
+  ['/{id}', { id: '../..' }, '/..%2F..'],
+  ['/{id}.json', { id: '.' }, '/..json'],
+  ['/{id}', { id: '...' }, '/...'],
+  ['/{a,b}/{c}', { a: 1, b: 2, c: true }, '/1,2/true'],
+  ['/{ids}', { ids: ['a', 'b/c'] }, '/a,b%2Fc'],
+  ['/{where}', { where: { x: 1 } }, '/x,1'],
+  ['/{id}/{id}', { id: 'é' }, '/%C3%A9/%C3%A9'],
+])('places in the path: %s with %j', (path, values, expected) => {
+  expect(build('GET', path, values)).toEqual({ method: 'GET', url: origin + expected });
 });
 
 describe('the body of POST, PUT and PATCH', () => {

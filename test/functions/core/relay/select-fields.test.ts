@@ -35,17 +35,15 @@ describe('selectFields', () => {
   });
 });
 
-describe('selectAllowed', () => {
-  test.each([
-    [['/items/1/name'], { items: [null, { name: 'b' }] }],
-    [['/items/0', '/items/2/name'], { items: [{ name: 'a', id: 1 }, null, { name: 'c' }] }],
-    [['/items/name', '/total'], { items: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], total: 3 }],
-    [['/items/7'], {}],
-  ])('selects the same once more by %j', (fields, expected) => {
-    const items = ['a', 'b', 'c'].map((name, at) => ({ name, id: at + 1 }));
-    const allowed = selectAllowed({ items, total: 3, secret: 's' }, { fields });
-    expect([allowed, selectAllowed(allowed, { fields })]).toEqual([expected, expected]);
-  });
+test.each([
+  [['/items/1/name'], { items: [null, { name: 'b' }] }],
+  [['/items/0', '/items/2/name'], { items: [{ name: 'a', id: 1 }, null, { name: 'c' }] }],
+  [['/items/name', '/total'], { items: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], total: 3 }],
+  [['/items/7'], {}],
+])('selectAllowed selects the same once more by %j', (fields, expected) => {
+  const items = ['a', 'b', 'c'].map((name, at) => ({ name, id: at + 1 }));
+  const allowed = selectAllowed({ items, total: 3, secret: 's' }, { fields });
+  expect([allowed, selectAllowed(allowed, { fields })]).toEqual([expected, expected]);
 });
 
 test('the work of a selection grows with the answer, not with the length of pointers that lead nowhere', () => {

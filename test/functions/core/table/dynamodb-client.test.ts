@@ -37,17 +37,6 @@ function clientOf(answer: (request: HttpRequest) => { statusCode: number; body: 
 
 const get = new GetItemCommand({ TableName: 'table', Key: { pk: { S: 'a' } } });
 
-test('a request of the lean client takes only the steps that it needs', async () => {
-  const { client } = clientOf(() => ({ statusCode: 200, body: '{}' }));
-  await client.send(get);
-  expect(client.middlewareStack.concat(get.middlewareStack).identify()).toEqual([
-    'serializerMiddleware - serialize',
-    'retryMiddleware - finalizeRequest',
-    'sign - after retryMiddleware',
-    'deserializerMiddleware - deserialize',
-  ]);
-});
-
 test('sends and reads bytes, and attributes whose names are those of types', async () => {
   const bytes = Uint8Array.from([0, 127, 128, 255]);
   const item = { packed: { B: bytes }, B: { S: 'letter' }, text: { S: '"B":"AAE="' }, nested: { M: { B: { B: bytes } } } };
