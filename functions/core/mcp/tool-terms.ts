@@ -1,12 +1,12 @@
 /** Endpoints and headers, and what tools call them. Applied to the gate's own messages, never to a service's. */
-const terms: readonly [RegExp, string][] = [
+export const terms: readonly [RegExp, string][] = [
   [/GET \/api\/intents\/search/g, 'search_intents'],
   [/GET \/api\/intents\/\{intent_uid\}(\?view=full)?/g, 'get_intent'],
   [/POST \/api\/pat\/issue|GET \/api\/policy/g, 'accept_policy'],
   [/in If-Match/g, 'as digest'],
   [/(the header )?Idempotency-Key/g, 'idempotency_key'],
   [/ Take the address from the 202 answer\./g, ''],
-  [/; RateLimit-Policy says[^.]*/g, ''],
+  [/; RateLimit-Policy gives[^.]*/g, ''],
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { inToolTerms } from '../../../../functions/core/mcp/tool-terms.ts';
+import { inToolTerms, terms } from '../../../../functions/core/mcp/tool-terms.ts';
 
 test.each([
   ['Find one with GET /api/intents/search.', 'Find one with search_intents.'],
@@ -8,7 +8,7 @@ test.each([
   ['Read it with GET /api/policy, sign it.', 'Read it with accept_policy, sign it.'],
   ['The first request under this Idempotency-Key is still running.', 'The first request under this idempotency_key is still running.'],
   ['the header Idempotency-Key must have', 'idempotency_key must have'],
-  ['Wait; RateLimit-Policy says how many. Then', 'Wait. Then'],
+  ['Wait; RateLimit-Policy gives the number. Then', 'Wait. Then'],
   ['Send it again after Retry-After seconds.', 'Send it again after a few seconds.'],
 ])('%s', (text, said) => {
   expect(inToolTerms(text)).toBe(said);
@@ -21,13 +21,15 @@ test('seconds are put in the place of the header', () => {
 /** What only admins and auditors are told, who have no tools. */
 const forPeople = /(GET|POST|PUT|DELETE) \/(api\/(services|agents|agent-domains|changes)|log\/checkpoint)/g;
 
+const lines = globSync('functions/**/*.ts')
+  .filter((file) => !file.includes('core/mcp/tool-terms'))
+  .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+  .filter((line) => !/^\s*(\*|\/\*|\/\/)/.test(line));
+
 test('no message of the functions names an endpoint that a model cannot call', () => {
-  const told = globSync('functions/**/*.ts').flatMap((file) =>
-    readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => !/^\s*(\*|\/\*|\/\/)/.test(line) && !file.includes('core/mcp/tool-terms'))
-      .filter((line) => /(GET|POST|PUT|DELETE) \//.test(inToolTerms(line).replace(forPeople, '')))
-      .map((line) => `${file}: ${line.trim()}`),
-  );
-  expect(told).toEqual([]);
+  expect(lines.filter((line) => /(GET|POST|PUT|DELETE) \//.test(inToolTerms(line).replace(forPeople, '')))).toEqual([]);
+});
+
+test.each(terms)('%s is in a message', (term) => {
+  expect(lines.some((line) => line.search(term) >= 0)).toBe(true);
 });
