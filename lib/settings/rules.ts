@@ -5,107 +5,111 @@ import { adoptedParts, settingsObject } from './options.ts';
 /** The stage of `npm start`, which needs no entry in cdk.json. */
 export const localStage = 'local';
 
-/** Beyond this, building the index takes longer than a Lambda function may run. */
+/** Building a larger index would take longer than a Lambda function may run. */
 const maxSqliteIntents = 250_000;
 
-/** Checks a rule across settings even if other rules fail, so that every mistake is reported. */
-const always = (name: string) => ({ path: [name], when: () => true });
-
-const isRootOverHttps = (domainName: unknown, publicBaseUrl: unknown): boolean =>
-  typeof domainName === 'string' || (typeof publicBaseUrl === 'string' && isHttpsOrigin(publicBaseUrl));
+const isHttpsRoot = (address: unknown): boolean => typeof address === 'string' && isHttpsOrigin(address);
 
 const isInZone = (domainName: string, zone: string): boolean => `.${domainName}`.endsWith(`.${zone.toLowerCase().replace(/\.$/, '')}`);
 
-/** The parts of adopted resources that the rules compare. */
+const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
+
+type Given = z.output<typeof settingsObject>;
+
+/** Rules between settings. They run even if single settings are invalid, so that every mistake is reported; so a value may have any type. */
+const rules: [setting: keyof Given, isBroken: (given: Given) => unknown, problem: string][] = [
+  [
+    'allowLoopback',
+    ({ allowLoopback, stage }) => allowLoopback && stage !== localStage,
+    'is for local development: set stage to local, or leave it out',
+  ],
+  [
+    'localUpstreams',
+    ({ localUpstreams, stage }) => isFilled(localUpstreams) && stage !== localStage,
+    'is for local development: set stage to local, or leave it out',
+  ],
+  [
+    'gradualDeployment',
+    ({ gradualDeployment, stage }) => gradualDeployment === true && stage === localStage,
+    'must be left out in the stage local, where each function has a single version',
+  ],
+  [
+    'privateOrigins',
+    ({ privateOrigins, vpc }) => isFilled(privateOrigins) && vpc === undefined,
+    'needs vpc, because only functions in your own network can reach private addresses',
+  ],
+  [
+    'vpc',
+    ({ vpc }) => typeof vpc === 'object' && vpc?.vpcId === undefined && vpc?.securityGroupIds === undefined,
+    'needs securityGroupIds, or vpcId, in which a security group is created',
+  ],
+  ['egressPorts', ({ egressPorts }) => Array.isArray(egressPorts) && !egressPorts.includes(443), 'must include 443'],
+  [
+    'domainName',
+    ({ domainName, hostedZoneId, hostedZoneName }) => new Set([!domainName, !hostedZoneId, !hostedZoneName]).size > 1,
+    'must be given together with hostedZoneId and hostedZoneName',
+  ],
+  [
+    'domainName',
+    ({ domainName, hostedZoneName }) => domainName && hostedZoneName && !isInZone(String(domainName), String(hostedZoneName)),
+    'must be in the zone hostedZoneName',
+  ],
+  ['publicBaseUrl', ({ domainName, publicBaseUrl }) => domainName && publicBaseUrl, 'must be left out if domainName is given'],
+  [
+    'machineNamespaces',
+    ({ machineNamespaces, machineClient }) => isFilled(machineNamespaces) && machineClient !== true,
+    'needs machineClient',
+  ],
+  [
+    'signIn',
+    ({ signIn, stage, domainName, publicBaseUrl }) => signIn && stage !== localStage && !domainName && !isHttpsRoot(publicBaseUrl),
+    'needs domainName, or a publicBaseUrl with https and without a path, because clients look up the sign-in metadata at the root of the host',
+  ],
+  [
+    'adminSignIn',
+    ({ adminSignIn, stage, domainName, publicBaseUrl }) => adminSignIn && stage !== localStage && !domainName && !publicBaseUrl,
+    'needs domainName or publicBaseUrl, to which the user pool redirects admins',
+  ],
+  [
+    'expectedIntents',
+    ({ search, expectedIntents }) => search !== 'opensearch' && Number(expectedIntents) > maxSqliteIntents,
+    `must be at most ${maxSqliteIntents}, unless search is opensearch`,
+  ],
+  [
+    'signIn',
+    ({ signIn, requireProofOfPossession }) => signIn && requireProofOfPossession,
+    'cannot be combined with requireProofOfPossession, because people who sign in have no key',
+  ],
+];
+
+/** The settings that the rules for adopted resources compare. */
 const comparable = z.object({ adopt: adoptedParts, signingKeys: z.array(z.string()) });
 
-function refineAdoption(
-  { adopt, signingKeys, retainData, requireAdminMfa }: z.infer<typeof settingsObject>,
-  context: z.RefinementCtx,
-): void {
+function refineAdoption({ adopt, signingKeys, retainData, requireAdminMfa }: Given, context: z.RefinementCtx): void {
   if (adopt === undefined) return;
-  const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path: ['adopt', ...path], message });
+  const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   const { registryTable, activityTable, userPoolId, signingKeys: keys = {} } = adopt;
   const arns = Object.values(keys);
-  if (!registryTable && !activityTable && !userPoolId && arns.length === 0) refuse([], 'must name the resources to adopt, or be left out');
-  if (!registryTable !== !activityTable) refuse([], 'needs registryTable and activityTable, or neither');
-  if (registryTable && registryTable === activityTable) refuse(['activityTable'], 'must differ from registryTable');
+  if (!registryTable && !activityTable && !userPoolId && arns.length === 0)
+    refuse(['adopt'], 'must name the resources to adopt, or be left out');
+  if (!registryTable !== !activityTable) refuse(['adopt'], 'must name both registryTable and activityTable, or neither');
+  if (registryTable && registryTable === activityTable) refuse(['adopt', 'activityTable'], 'must differ from registryTable');
   for (const name of Object.keys(keys)) {
-    if (!signingKeys.includes(name)) refuse(['signingKeys', name], `must also be in the setting signingKeys (${signingKeys.join(', ')})`);
+    if (!signingKeys.includes(name)) refuse(['adopt', 'signingKeys', name], `must be one of signingKeys (${signingKeys.join(', ')})`);
   }
-  if (new Set(arns).size < arns.length) refuse(['signingKeys'], 'must not name a key twice');
-  if (!retainData) refuse([], 'needs retainData, because adopted resources are not deleted with the stack');
-  if (userPoolId && requireAdminMfa !== undefined) {
-    context.addIssue({
-      code: 'custom',
-      path: ['requireAdminMfa'],
-      message: 'must be left out: the user pool in adopt.userPoolId has its own setting',
-    });
-  }
+  if (new Set(arns).size < arns.length) refuse(['adopt', 'signingKeys'], 'must not name a key twice');
+  if (!retainData) refuse(['adopt'], 'needs retainData, because adopted resources are not deleted with the stack');
+  if (userPoolId && requireAdminMfa !== undefined)
+    refuse(['requireAdminMfa'], 'must be left out, because the user pool in adopt.userPoolId has its own setting');
 }
 
 export const settingsSchema = settingsObject
-  .refine(({ stage, allowLoopback }) => !allowLoopback || stage === localStage, {
-    ...always('allowLoopback'),
-    error: 'is for local development: set stage to local, or leave it out',
-  })
-  .refine(({ stage, localUpstreams }) => !Array.isArray(localUpstreams) || localUpstreams.length === 0 || stage === localStage, {
-    ...always('localUpstreams'),
-    error: 'is for local development: set stage to local, or leave it out',
-  })
-  .refine(({ stage, gradualDeployment }) => gradualDeployment !== true || stage !== localStage, {
-    ...always('gradualDeployment'),
-    error: 'must be left out in the stage local, where each function has a single version',
-  })
-  .refine(({ privateOrigins, vpc }) => !Array.isArray(privateOrigins) || privateOrigins.length === 0 || vpc !== undefined, {
-    ...always('privateOrigins'),
-    error: 'needs vpc, because only functions in your own network reach private addresses',
-  })
-  .refine(({ vpc }) => typeof vpc !== 'object' || vpc?.vpcId !== undefined || vpc?.securityGroupIds !== undefined, {
-    ...always('vpc'),
-    error: 'needs securityGroupIds, or vpcId to create a security group in',
-  })
-  .refine(({ egressPorts }) => !Array.isArray(egressPorts) || egressPorts.includes(443), {
-    ...always('egressPorts'),
-    error: 'must include 443',
-  })
-  .refine(({ domainName, hostedZoneId, hostedZoneName }) => new Set([!domainName, !hostedZoneId, !hostedZoneName]).size === 1, {
-    ...always('domainName'),
-    error: 'must be given together with hostedZoneId and hostedZoneName',
-  })
-  .refine(({ domainName, hostedZoneName }) => !domainName || !hostedZoneName || isInZone(String(domainName), String(hostedZoneName)), {
-    ...always('domainName'),
-    error: 'must be a name in the zone hostedZoneName',
-  })
-  .refine(({ domainName, publicBaseUrl }) => !domainName || !publicBaseUrl, {
-    ...always('publicBaseUrl'),
-    error: 'must be left out if domainName is given',
-  })
-  .refine(
-    ({ machineNamespaces, machineClient }) => !Array.isArray(machineNamespaces) || machineNamespaces.length === 0 || machineClient === true,
-    {
-      ...always('machineNamespaces'),
-      error: 'needs machineClient',
+  .superRefine(
+    (given, context) => {
+      for (const [setting, isBroken, message] of rules) if (isBroken(given)) context.addIssue({ code: 'custom', path: [setting], message });
     },
+    { when: () => true },
   )
-  .refine(({ signIn, stage, domainName, publicBaseUrl }) => !signIn || stage === localStage || isRootOverHttps(domainName, publicBaseUrl), {
-    ...always('signIn'),
-    error:
-      'needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
-  })
-  .refine(
-    ({ adminSignIn, stage, domainName, publicBaseUrl }) =>
-      !adminSignIn || stage === localStage || domainName !== undefined || publicBaseUrl !== undefined,
-    { ...always('adminSignIn'), error: 'needs domainName or publicBaseUrl, to which the user pool redirects admins' },
-  )
-  .refine(({ search, expectedIntents }) => search === 'opensearch' || !(Number(expectedIntents) > maxSqliteIntents), {
-    ...always('expectedIntents'),
-    error: `above ${maxSqliteIntents} needs search: opensearch, because such an index does not fit into a function`,
-  })
-  .refine(({ signIn, requireProofOfPossession }) => !signIn || !requireProofOfPossession, {
-    ...always('signIn'),
-    error: 'must be left out with requireProofOfPossession, because people who sign in have no key',
-  })
   .superRefine(refineAdoption, { when: ({ value }) => comparable.safeParse(value).success })
   .transform(({ domainName, hostedZoneId = '', hostedZoneName = '', ...given }) => ({
     ...given,

@@ -64,10 +64,7 @@ describe('parseSettings', () => {
     [{ receipts: 'some' }, 'receipts: must be off, keyed or all'],
     [{ tryPolicyFile: '' }, 'tryPolicyFile: must have at least 1 characters'],
     [{ search: 'opensearch ' }, 'search: must be sqlite or opensearch'],
-    [
-      { expectedIntents: '250001' },
-      'expectedIntents: above 250000 needs search: opensearch, because such an index does not fit into a function',
-    ],
+    [{ expectedIntents: '250001' }, 'expectedIntents: must be at most 250000, unless search is opensearch'],
     [{ tags: { 'aws:x': 'y' } }, 'tags.aws:x: must have other member names'],
     [{ signingKeys: '' }, 'signingKeys.0: must be lower-case letters, digits and hyphens'],
     [{ signingKeys: 'a,a' }, 'signingKeys: must name at least one key, and none twice'],
@@ -130,7 +127,7 @@ describe('parseSettings', () => {
     ].map(([given, mistake]): [Record<string, unknown>, string] => [{ vpc, ...given }, mistake]),
     [
       { privateOrigins: 'https://orders.internal' },
-      'privateOrigins: needs vpc, because only functions in your own network reach private addresses',
+      'privateOrigins: needs vpc, because only functions in your own network can reach private addresses',
     ],
     [{ vpc: { vpcId: vpc.vpcId } }, 'vpc.subnetIds: must be a list'],
     [{ vpc: { ...vpc, subnetIds: [] } }, 'vpc.subnetIds: must name at least one subnet'],
@@ -138,13 +135,13 @@ describe('parseSettings', () => {
     [{ vpc: { ...vpc, vpcId: 'default' } }, 'vpc.vpcId: must be the id of a VPC'],
     [{ vpc: { ...vpc, securityGroupIds: 'default' } }, 'vpc.securityGroupIds.0: must be the id of a security group'],
     [{ vpc: { ...vpc, securityGroupIds: [] } }, 'vpc.securityGroupIds: must name at least one security group, or be left out'],
-    [{ vpc: { subnetIds: vpc.subnetIds } }, 'vpc: needs securityGroupIds, or vpcId to create a security group in'],
+    [{ vpc: { subnetIds: vpc.subnetIds } }, 'vpc: needs securityGroupIds, or vpcId, in which a security group is created'],
     [{ vpc: { ...vpc, routes: [] } }, 'vpc.routes: is not a setting'],
     [{ domainName: 'a.example.com' }, 'domainName: must be given together with hostedZoneId and hostedZoneName'],
     [{ hostedZoneId: 'Z1' }, 'domainName: must be given together with hostedZoneId and hostedZoneName'],
     ...['example.org', 'le.com', 'b.a.example.com'].map((hostedZoneName): [Record<string, unknown>, string] => [
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName },
-      'domainName: must be a name in the zone hostedZoneName',
+      'domainName: must be in the zone hostedZoneName',
     ]),
     [
       { domainName: 'a.example.com', hostedZoneId: 'Z1', hostedZoneName: 'example.com', publicBaseUrl: 'https://b.example.com' },
@@ -153,13 +150,13 @@ describe('parseSettings', () => {
     ...[{}, { publicBaseUrl: 'https://a.example/live' }, { publicBaseUrl: 'http://a.example' }].map(
       (address): [Record<string, unknown>, string] => [
         { signIn: true, ...address },
-        'signIn: needs domainName, or a publicBaseUrl that begins with https:// and has no path: clients look for its description at the root of a host',
+        'signIn: needs domainName, or a publicBaseUrl with https and without a path, because clients look up the sign-in metadata at the root of the host',
       ],
     ),
     [{ adminSignIn: true }, 'adminSignIn: needs domainName or publicBaseUrl, to which the user pool redirects admins'],
     [
       { signIn: true, publicBaseUrl: 'https://a.example', requireProofOfPossession: true },
-      'signIn: must be left out with requireProofOfPossession, because people who sign in have no key',
+      'signIn: cannot be combined with requireProofOfPossession, because people who sign in have no key',
     ],
     ...refusing('signInRedirectUris.0', 'must be an https address, or http on 127.0.0.1, [::1] or localhost', [
       'http://host.example/callback',
@@ -169,7 +166,7 @@ describe('parseSettings', () => {
     [{ patLifetime: 1 }, 'patLifetime: is not a setting'],
     [{ adopt: {} }, 'adopt: must name the resources to adopt, or be left out'],
     [{ adopt: '{"userPoolId":"eu-west-1_Abc123","pool":"x"}' }, 'adopt.pool: is not a setting'],
-    [{ adopt: { registryTable: 'Registry-1' } }, 'adopt: needs registryTable and activityTable, or neither'],
+    [{ adopt: { registryTable: 'Registry-1' } }, 'adopt: must name both registryTable and activityTable, or neither'],
     [{ adopt: { registryTable: 'Registry-1', activityTable: 'Registry-1' } }, 'adopt.activityTable: must differ from registryTable'],
     [{ adopt: { registryTable: 'a b', activityTable: 'Activity-1' } }, 'adopt.registryTable: must be the name of a DynamoDB table'],
     [{ adopt: { userPoolId: 'Pool' } }, 'adopt.userPoolId: must be the id of a Cognito user pool'],
@@ -179,13 +176,13 @@ describe('parseSettings', () => {
     ],
     [
       { adopt: { userPoolId: 'eu-west-1_Abc123' }, requireAdminMfa: true },
-      'requireAdminMfa: must be left out: the user pool in adopt.userPoolId has its own setting',
+      'requireAdminMfa: must be left out, because the user pool in adopt.userPoolId has its own setting',
     ],
     [
       { adopt: { signingKeys: { first: 'alias/IntentGate/first' } } },
       'adopt.signingKeys.first: must be the ARN of a KMS key, not of an alias',
     ],
-    [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must also be in the setting signingKeys (first)'],
+    [{ adopt: { signingKeys: { second: keyArn } } }, 'adopt.signingKeys.second: must be one of signingKeys (first)'],
     [{ signingKeys: 'a,b', adopt: { signingKeys: { a: keyArn, b: keyArn } } }, 'adopt.signingKeys: must not name a key twice'],
   ])('refuses %j', (given, expected) => {
     expect(mistakes(given)).toEqual([expected]);
