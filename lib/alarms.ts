@@ -75,8 +75,6 @@ const isRefusal = FilterPattern.all(
   FilterPattern.notExists('$.fault'),
 );
 
-const refusals: Measures = { Refusals: ['Refusals', '1', isRefusal, { code: '$.code' }] };
-
 /** PAT requests that fail because of KMS or the table. */
 const issueFailures: Measures = { Failures: ['IssueFailures', '1', FilterPattern.all(answered, isFault)] };
 
@@ -174,14 +172,8 @@ export class Alarms extends Construct {
         );
       }
     }
-    this.add(
-      'RefusedTokens',
-      logged('Refusals', { dimensionsMap: { code: 'UNAUTHORIZED' } }),
-      { above: 1_000, periods: 3 },
-      'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
-    );
     for (const [name, made] of functions) {
-      measure(made.logGroup, namespace, { ...refusals, ...measures[name] });
+      measure(made.logGroup, namespace, { Refusals: ['Refusals', '1', isRefusal, { code: '$.code' }], ...measures[name] });
       this.watchRollout(name, made);
       for (const row of functionAlarms[name]?.(made.lambda, logged) ?? []) this.add(...row);
     }
@@ -197,6 +189,12 @@ export class Alarms extends Construct {
     const more = 'Twice in a row, more than 10 answers in five minutes';
     this.add('ApiErrors', refused('INTERNAL_SERVER_ERROR'), often, `${more} were unforeseen errors of the gate.`);
     this.add('Unavailable', refused('SERVICE_UNAVAILABLE'), often, `${more} said that the gate cannot reach AWS services.`);
+    this.add(
+      'RefusedTokens',
+      refused('UNAUTHORIZED'),
+      { above: 1_000, periods: 3 },
+      'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
+    );
     this.add('GatewayErrors', logged('GatewayFailures'), often, `${more} came from API Gateway in place of a function that failed.`);
   }
 
@@ -221,12 +219,7 @@ export class Alarms extends Construct {
     const { alarmCallsPerAgent, alarmCallsPerService } = settings;
     const bounds: [name: string, key: string, above: number, description: string][] = [
       ['BusyAgent', '$.agent_id', alarmCallsPerAgent, 'One agent executes more often than alarmCallsPerAgent.'],
-      [
-        'BusyService',
-        '$.service_id',
-        alarmCallsPerService,
-        'The intents of one service are executed more often than alarmCallsPerService.',
-      ],
+      ['BusyService', '$.service_id', alarmCallsPerService, 'One service is executed more often than alarmCallsPerService.'],
     ];
     for (const [name, key, above, description] of bounds) {
       if (above === 0) continue;
