@@ -20,25 +20,18 @@ export const tags: readonly { name: string; description: string; endpoints: Endp
   { name: 'Services', description: 'Register services. For admins, except for reading.', endpoints: services },
   { name: 'Intents', description: 'Register the intents of a service. For admins, except for reading.', endpoints: intents },
   { name: 'Agents', description: 'List, approve, block and revoke agents. For admins.', endpoints: agents },
+  { name: 'This gate', description: 'What the gate publishes about itself.', endpoints: aboutThisGate },
   {
     name: 'Sign-in',
     description: 'For hosts without a key: people sign in and accept the policy in a browser (OAuth 2.1). Only with the setting `signIn`.',
     endpoints: signIn,
     onlyWith: 'signIn',
   },
-  { name: 'This gate', description: 'What the gate publishes about itself.', endpoints: aboutThisGate },
 ];
 
 const rows = { ...agents, ...services, ...discovery, ...policyAndPats, ...execution, ...intents, ...aboutThisGate, ...signIn };
 
 export type EndpointName = keyof typeof rows;
-
-/** The endpoints that come first, in the specification's order; the others follow in the order of `rows`. */
-const first = [
-  ...(['search-intents', 'get-intent', 'execute-intent', 'get-policy', 'issue-pat', 'create-service', 'update-service'] as const),
-  ...(['delete-service', 'get-service', 'list-service-intents', 'create-intent', 'change-intents', 'update-intent'] as const),
-  ...(['delete-intent', 'list-services'] as const),
-] satisfies EndpointName[];
 
 type PlacesOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | PlacesOf<Rest> : never;
 
@@ -107,26 +100,24 @@ function needsOfAll(own: Needs, run: readonly string[]): Pick<Endpoint, 'needs' 
 }
 
 /**
- * The table of endpoints. The API, permissions, the local gateway's checks, the OpenAPI document and the table in docs/reference.md are derived from
- * it or checked against it.
+ * The table of endpoints: those of the specification in its order, then the others by tag. The API, permissions, the local gateway's checks, the OpenAPI
+ * document and the table in docs/reference.md are derived from it or checked against it.
  */
-export const endpoints: readonly Endpoint[] = [...new Set([...first, ...(Object.keys(rows) as EndpointName[])])].flatMap((name) =>
-  tags.flatMap(({ name: tag, endpoints: { [name]: row }, onlyWith }) =>
-    row === undefined
-      ? []
-      : {
-          success: 200,
-          timeoutSeconds: 10,
-          memoryMb: 512,
-          ...row,
-          ...(row.runs && needsOfAll(row.needs, row.runs)),
-          ...(onlyWith && { onlyWith }),
-          errors: errorsOf(row),
-          name,
-          tag,
-        },
-  ),
-);
+export const endpoints: readonly Endpoint[] = tags
+  .flatMap(({ name: tag, endpoints: group, onlyWith }) =>
+    Object.entries(group).map(([name, row]) => ({
+      success: 200 as const,
+      timeoutSeconds: 10,
+      memoryMb: 512,
+      ...row,
+      ...(row.runs && needsOfAll(row.needs, row.runs)),
+      ...(onlyWith && { onlyWith }),
+      errors: errorsOf(row),
+      name: name as EndpointName,
+      tag,
+    })),
+  )
+  .sort(({ row: left = 99 }, { row: right = 99 }) => left - right);
 
 /** The alias path, unless an endpoint has that path, as when the protocol is called `api`. */
 function aliasOf({ alias }: Pick<Endpoint, 'alias'>, protocol: string): string | undefined {
