@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../../../schemas/errors.ts';
 import { ApiError } from '../api-error.ts';
 import type { ApiResponse } from '../http/response.ts';
 import type { Execution } from './execution.ts';
@@ -8,23 +7,18 @@ import type { Execution } from './execution.ts';
  * @throws ApiError the refusal, with the same headers
  */
 export async function record({ logLine, quota }: Execution, outcome: Promise<ApiResponse>): Promise<ApiResponse> {
-  const write = (code: 'OK' | 'DEFERRED' | ErrorCode, headers?: Record<string, string>): Record<string, string> => {
-    logLine.write(code, headers);
-    return logLine.headers;
-  };
   try {
     const response = await outcome;
-    return {
-      ...response,
-      headers: { ...response.headers, ...write(response.status === 202 ? 'DEFERRED' : 'OK', response.headers), ...(await quota.headers()) },
-    };
+    logLine.write(response.status === 202 ? 'DEFERRED' : 'OK', response.headers);
+    return { ...response, headers: { ...response.headers, ...logLine.headers, ...(await quota.headers()) } };
   } catch (error) {
     if (!(error instanceof ApiError)) {
-      write('INTERNAL_SERVER_ERROR');
+      logLine.write('INTERNAL_SERVER_ERROR');
       throw error;
     }
     if (['FORBIDDEN', 'TOO_MANY_REQUESTS'].includes(error.code)) logLine.note(whyRefused(error));
-    throw error.withHeaders({ ...write(error.code, error.headers), ...(await quota.headers()) });
+    logLine.write(error.code, error.headers);
+    throw error.withHeaders({ ...logLine.headers, ...(await quota.headers()) });
   }
 }
 

@@ -1,15 +1,15 @@
 import type { RateLimit } from '../../../schemas/pat.ts';
 
 /**
- * Number of buckets per period. More buckets free capacity sooner after a burst, but leave less time between counting a call and sending it
- * (see {@link callableUntilMs}). If counting is slow, calls are moved to newer buckets or refused; the limit is never exceeded.
+ * Number of buckets per period. With more buckets, calls stop counting sooner after a burst, but must also be sent sooner after they have been
+ * counted (see {@link callableUntilMs}). A call that is late is counted again or refused, so the limit is never exceeded.
  */
 const bucketsPerPeriod = 20;
 
 /** Number of buckets in which a call counts: its own and those after it. */
 export const liveBuckets = bucketsPerPeriod + 2;
 
-/** Maximum time between counting a call and sending it, in buckets. */
+/** A call must be sent within this time after it has been admitted, in buckets. */
 const madeWithinBuckets = 0.5;
 
 /**
@@ -33,7 +33,7 @@ export const longestCountMs = (period: number): number => liveBuckets * bucketMs
 /** When all calls of the window have expired, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
-/** Maximum time between counting a call and sending it, in milliseconds; `period` is in seconds. */
+/** A call must be sent within this time after it has been admitted, in milliseconds; `period` is in seconds. */
 export const madeWithinMs = (period: number): number => madeWithinBuckets * bucketMs(period);
 
 /**

@@ -22,8 +22,8 @@ const notSent = { outcome: 'not_sent', isOfUpstream: true, fault: 'upstream' } a
 const notReached = { ...notSent, hasAnswered: false } as const;
 const decidedByGate = { ...notSent, isOfUpstream: false } as const;
 const faultOfGate = { ...decidedByGate, fault: 'gate' } as const;
-const sent = { ...notSent, outcome: 'unknown' } as const;
-const answered = { ...sent, hasAnswered: true } as const;
+const notAnswered = { ...notReached, outcome: 'unknown' } as const;
+const answered = { ...notAnswered, hasAnswered: true } as const;
 
 const mayHaveActed = 'It may have acted on the call; check this before you send it again.';
 
@@ -57,10 +57,9 @@ const failures: Record<CallFailure, FailureRule> = {
     ...permanent(`The intent's endpoint answered with more than 1048576 bytes, or more than 16384 bytes of headers. ${mayHaveActed}`),
   },
   deadline: {
-    ...sent,
+    ...notAnswered,
     code: 'GATEWAY_TIMEOUT',
     message: `The intent's endpoint did not answer in time. ${mayHaveActed}`,
-    hasAnswered: false,
   },
 };
 
