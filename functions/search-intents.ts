@@ -15,7 +15,6 @@ import { openRegistry } from './core/registry/registry.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
 import { openOpenSearchEngine } from './core/search/opensearch/engine.ts';
 import type { Hit, SearchEngine, SearchOptions } from './core/search/search-engine.ts';
-import { requireFullTextSearch } from './core/search/sqlite/database.ts';
 import { openSqliteEngine } from './core/search/sqlite/engine.ts';
 import { snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -57,7 +56,6 @@ export const createAction =
 function openEngine(): SearchEngine {
   const { searchCollection } = readEnvironment([], ['searchCollection']);
   if (searchCollection !== undefined) return openOpenSearchEngine({ endpoint: searchCollection });
-  requireFullTextSearch();
   return openSqliteEngine(openRegistry(tableFromEnvironment()), snapshotsFromEnvironment());
 }
 

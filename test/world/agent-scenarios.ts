@@ -9,7 +9,7 @@ import {
   type WaitingItem,
 } from '../../functions/core/activity/agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
-import type { BindRequest } from '../../functions/core/activity/bind.ts';
+import type { BindRequest } from '../../functions/core/activity/applicants.ts';
 import { isWaiting, maxWaiting } from '../../functions/core/activity/waiting-agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { type FeedProgress, openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';

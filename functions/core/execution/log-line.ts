@@ -13,27 +13,21 @@ interface LoggedOnly {
 
 type Notes = Partial<RecordedExecution> & LoggedOnly;
 
-/** The log line of one execution. It suffices to count usage by agent, service and day, and never contains a parameter or a token. */
-export interface LogLine {
-  executionId: string;
-  /** response header `Execution-Id` */
-  headers: Record<string, string>;
-  note(notes: Notes): void;
-  readonly notes: Readonly<Notes>;
-  /** Writes one log line: message `executed`, or `deferred` if the call has not been made yet. */
-  write(outcome: RecordedExecution['outcome'] | 'DEFERRED', answerHeaders?: Record<string, string>): void;
-}
-
-/** @param executionId - id of a deferred call; default: a new one */
-export function openLogLine({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()): LogLine {
+/**
+ * Opens the log line of one execution. It suffices to count usage by agent, service and day, and never contains a parameter or a token.
+ * @param executionId - id of a deferred call; default: a new one
+ */
+export function openLogLine({ requestId }: { requestId: string }, agentId: string, policyDigest: string, executionId = newUlid()) {
   const startedMs = performance.now();
   const notes: Notes = {};
   return {
     executionId,
     headers: { 'Execution-Id': executionId },
-    note: (more) => void Object.assign(notes, more),
-    notes,
-    write: (outcome, answerHeaders = {}) => {
+    note: (more: Notes): void => void Object.assign(notes, more),
+    notes: notes as Readonly<Notes>,
+
+    /** Writes one log line: message `executed`, or `deferred` if the call has not been made yet. */
+    write(outcome: RecordedExecution['outcome'] | 'DEFERRED', answerHeaders: Record<string, string> = {}): void {
       const durationMs = Math.round(performance.now() - startedMs);
       log.info(outcome === 'DEFERRED' ? 'deferred' : 'executed', {
         execution_id: executionId,
@@ -48,3 +42,5 @@ export function openLogLine({ requestId }: { requestId: string }, agentId: strin
     },
   };
 }
+
+export type LogLine = ReturnType<typeof openLogLine>;

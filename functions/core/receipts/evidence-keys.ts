@@ -1,19 +1,8 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { type Kms, reachKeys } from '../kms.ts';
 
-/** An Ed25519 key in KMS. */
-export interface EvidenceKey {
-  /** the public key: `x` of its JWK (RFC 8037), and its 32 raw bytes */
-  read(): Promise<{ x: string; publicKey: Buffer }>;
-  /**
-   * @returns the signature, 64 bytes, verified against the public key
-   * @throws ApiError SERVICE_UNAVAILABLE
-   */
-  sign(message: Buffer): Promise<Buffer>;
-}
-
-/** Opens a key whose public half is read once. @param id - key id or ARN */
-export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string): EvidenceKey {
+/** Opens an Ed25519 key in KMS, whose public key is read once. @param id - key id or ARN */
+export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string) {
   let reading: ReturnType<typeof readKey> | undefined;
   async function readKey() {
     const { publicKey } = await reachKeys('The keys that sign receipts', () => kms.getPublicKey(id));
@@ -22,7 +11,7 @@ export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, 
     if (key.asymmetricKeyType !== 'ed25519' || x === undefined) throw new TypeError('an evidence key is not of ECC_NIST_EDWARDS25519');
     return { key, x, publicKey: Buffer.from(x, 'base64url') };
   }
-  const read = async () => {
+  const read = async (): ReturnType<typeof readKey> => {
     reading ??= readKey();
     return reading.catch((error: unknown) => {
       reading = undefined;
@@ -30,8 +19,14 @@ export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, 
     });
   };
   return {
-    read,
-    sign: async (message) => {
+    /** The public key: `x` of its JWK (RFC 8037), and its 32 raw bytes. */
+    read: async (): Promise<{ x: string; publicKey: Buffer }> => read(),
+
+    /**
+     * @returns the signature, 64 bytes, verified against the public key
+     * @throws ApiError SERVICE_UNAVAILABLE
+     */
+    async sign(message: Buffer): Promise<Buffer> {
       const { key } = await read();
       const signature = await reachKeys('The keys that sign receipts', () => kms.signMessage(id, message));
       if (!verify(null, message, key, signature)) throw new Error('KMS returned a signature that its own public key does not verify');
@@ -39,6 +34,8 @@ export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, 
     },
   };
 }
+
+export type EvidenceKey = ReturnType<typeof openEvidenceKey>;
 
 /** The name of the log that a key signs. It is derived from the key, so that no two logs share a name. @param id - key id or ARN */
 export const originOf = (id: string): string => `intent-gate/log/${id.split('/').at(-1)}`;

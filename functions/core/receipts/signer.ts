@@ -1,24 +1,12 @@
-import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import type { ReceiptClaims } from '../../../schemas/receipt.ts';
-import { certificateType, receiptType } from '../../../schemas/receipt.ts';
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { certificateType, type ReceiptClaims, receiptType } from '../../../schemas/receipt.ts';
 import { beyondInvocation } from '../invocation.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
-
-/** Signs receipts with an instance's own key, which a KMS key certifies. */
-export interface ReceiptSigner {
-  /**
-   * Makes sure that the instance has a certified key. Calls KMS for the first receipt of an instance, and then once a week.
-   * @throws ApiError SERVICE_UNAVAILABLE
-   */
-  prepare(): Promise<void>;
-  /** @returns a compact JWS */
-  sign(claims: ReceiptClaims): string;
-}
 
 /** Validity of a certificate, in seconds. Lambda instances do not live that long. */
 const certificateSeconds = 7 * 86_400;
 
-/** Minimum remaining validity after {@link ReceiptSigner.prepare}, in seconds, which covers the duration of a call. */
+/** Minimum remaining validity after `prepare`, in seconds, which covers the duration of a call. */
 const reserveSeconds = 3_600;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -29,8 +17,10 @@ export const thumbprintOfX = (x: string): string =>
     .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
     .digest('base64url');
 
-export function openReceiptSigner(certifier: EvidenceKey, now: () => number): ReceiptSigner {
-  let current: Promise<{ key: KeyObject; header: string; expires: number }> | undefined;
+/** Opens a signer of receipts with an instance's own key, which a KMS key certifies. */
+export function openReceiptSigner(certifier: EvidenceKey, now: () => number) {
+  let ready: Awaited<ReturnType<typeof certify>> | undefined;
+  let certifying: ReturnType<typeof certify> | undefined;
 
   async function certify() {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -43,19 +33,26 @@ export function openReceiptSigner(certifier: EvidenceKey, now: () => number): Re
     return { key: privateKey, header: encode({ alg: 'EdDSA', typ: receiptType, certificate }), expires: claims.exp };
   }
 
-  let ready: Awaited<typeof current>;
   return {
-    prepare: async () => {
+    /**
+     * Makes sure that the instance has a certified key. Calls KMS for the first receipt of an instance, and then once a week.
+     * @throws ApiError SERVICE_UNAVAILABLE
+     */
+    async prepare(): Promise<void> {
       if (ready && ready.expires - reserveSeconds > now() / 1_000) return;
-      current ??= beyondInvocation(certify).finally(() => {
-        current = undefined;
+      certifying ??= beyondInvocation(certify).finally(() => {
+        certifying = undefined;
       });
-      ready = await current;
+      ready = await certifying;
     },
-    sign: (claims) => {
+
+    /** @returns a compact JWS */
+    sign(claims: ReceiptClaims): string {
       if (!ready) throw new Error('no key for receipts has been certified');
       const signed = `${ready.header}.${encode(claims)}`;
       return `${signed}.${sign(null, Buffer.from(signed), ready.key).toString('base64url')}`;
     },
   };
 }
+
+export type ReceiptSigner = ReturnType<typeof openReceiptSigner>;

@@ -16,11 +16,9 @@ import type { IntentRecord, ServiceRecord } from './records.ts';
 import { noSuchIntent, recordChanged } from './refusals.ts';
 
 /** The change of one intent in a transaction. */
-export type IntentStep = (
-  | { action: 'create'; intent: IntentInput }
-  | { action: 'update'; intent: IntentInput; isKnown?: (seen: LiveIntent) => boolean }
-  | { action: 'delete'; uid: string; isKnown?: (seen: LiveIntent) => boolean }
-) & {
+export type IntentStep = ({ action: 'create' | 'update'; intent: IntentInput } | { action: 'delete'; uid: string }) & {
+  /** whether the writer has read this revision; ignored for creations */
+  isKnown?: (seen: LiveIntent) => boolean;
   /** JSON pointer into the request, for refusals */
   pointer?: string;
 };
@@ -188,25 +186,17 @@ export function openIntents(
         return;
       }
       if (!seen) throw noSuchIntent();
-      if (!(step.isKnown ?? (() => true))({ intent: toIntentRecord(seen), service })) throw recordChanged();
+      if (step.isKnown?.({ intent: toIntentRecord(seen), service }) === false) throw recordChanged();
     }
 
-    async function applyOne(
-      uid: string,
-      step: IntentStep,
-    ): Promise<LiveIntent | { service: ServiceRecord; intent?: undefined } | undefined> {
+    /** @returns undefined if there is no such intent, or it has been deleted since it was read */
+    async function applyOne(uid: string, step: IntentStep): ReturnType<typeof apply> {
       const found = await live.find(uid);
       if (!found) return undefined;
-      try {
-        const done = await apply(found.service.service_id, [step]);
-        if (!done) return undefined;
-        const [intent] = done.intents;
-        return intent ? { intent, service: done.service } : { service: done.service };
-      } catch (error) {
-        // the intent has been deleted since it was read
+      return apply(found.service.service_id, [step]).catch((error: unknown) => {
         if (error instanceof ApiError && error.code === 'NOT_FOUND') return undefined;
         throw error;
-      }
+      });
     }
 
     return {
@@ -224,8 +214,10 @@ export function openIntents(
        * @returns undefined if there is no such intent
        * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if it is not the admin's
        */
-      replace: async (uid: string, intent: IntentInput, isKnown: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> =>
-        (await applyOne(uid, { action: 'update', intent, isKnown })) as LiveIntent | undefined,
+      replace: async (uid: string, intent: IntentInput, isKnown: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> => {
+        const done = await applyOne(uid, { action: 'update', intent, isKnown });
+        return done?.intents[0] && { intent: done.intents[0], service: done.service };
+      },
 
       /**
        * @returns whether the intent existed

@@ -24,16 +24,12 @@ const definitionDigest = (record: ServiceRecord): string => digestOf(toService(r
 const credentialDigest = ({ credential }: ServiceRecord): string | undefined =>
   credential && digestOf(Object.fromEntries(Object.entries(credential).filter(([name]) => !name.startsWith('set_'))));
 
-const without = <T extends object>(members: T): T =>
+/** An object without its undefined members. */
+const withoutUndefined = <T extends object>(members: T): T =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 
-const changed = (action: LoggedChange['action'], id: string, digest_before?: string, digest_after?: string): LoggedChange => ({
-  kind: 'service',
-  id,
-  action,
-  ...(digest_before !== undefined && { digest_before }),
-  ...(digest_after !== undefined && { digest_after }),
-});
+const changed = (action: LoggedChange['action'], id: string, digest_before?: string, digest_after?: string): LoggedChange =>
+  withoutUndefined({ kind: 'service' as const, id, action, digest_before, digest_after }) as LoggedChange;
 
 const versions = (service_id: string, before: ServiceRecord, after?: ServiceRecord): RecordVersions[] => [
   { kind: 'service', id: service_id, service_id, before: toService(before), ...(after && { after: toService(after) }) },
@@ -101,7 +97,7 @@ export function openServices(
         const [name, counted] = await read<Item>([keys.serviceName(input.service_name), ...namespaceKeys(namespace)]);
         if (name) throw nameTaken(String(name.service_id));
         const toRecord = (rev: number): ServiceRecord =>
-          without({ kind: 'service' as const, service_id: serviceId, ...input, rev, intents: 0, drafts: 0 });
+          withoutUndefined({ kind: 'service' as const, service_id: serviceId, ...input, rev, intents: 0, drafts: 0 });
         const inNamespace = countInNamespace(namespace, counted, { services: 1 }, mostPerNamespace);
         return {
           result: toRecord,
@@ -152,7 +148,7 @@ export function openServices(
           const { credential, intents, drafts } = seen;
           // the credential's origins stay: a change of service_url must not send it elsewhere
           const toRecord = (rev: number): ServiceRecord =>
-            without({
+            withoutUndefined({
               kind: 'service' as const,
               service_id: serviceId,
               ...input,
@@ -193,7 +189,7 @@ export function openServices(
         changeKnown(serviceId, ifMatch, async (seen) => {
           await effect();
           if (!seen.credential && !credential) return noChange<ServiceRecord>(seen);
-          const toRecord = (rev: number): ServiceRecord => without({ ...seen, rev, credential }) as ServiceRecord;
+          const toRecord = (rev: number): ServiceRecord => withoutUndefined({ ...seen, rev, credential }) as ServiceRecord;
           return {
             result: toRecord,
             changes: [changed('credential', serviceId, credentialDigest(seen), credentialDigest(toRecord(0)))],

@@ -13,16 +13,6 @@ export interface FeedProgress {
   fill?: { cursor?: string | undefined; intents: number; startMs: number };
 }
 
-export interface FeedRun {
-  /** ascending */
-  number: number;
-  /** progress of earlier runs; undefined before the first */
-  progress: FeedProgress | undefined;
-  /** @throws Error if this run took so long that a later one has begun */
-  save(progress: FeedProgress): Promise<void>;
-  end(): Promise<void>;
-}
-
 /** When a run counts as dead, in milliseconds: the timeout of the feed's function plus 10 seconds for clock skew. */
 export const maxRunMs = 310_000;
 
@@ -37,7 +27,7 @@ export function openFeedState(table: Table, collection: string, now: () => numbe
 
   return {
     /** @returns undefined if another run is active */
-    async begin(): Promise<FeedRun | undefined> {
+    async begin() {
       const item = await table.update<{ run_number: number; progress?: FeedProgress }>(key, {
         add: [['run_number', 1]],
         set: { busy_until: now() + maxRunMs },
@@ -46,13 +36,16 @@ export function openFeedState(table: Table, collection: string, now: () => numbe
       if (!item) return undefined;
       const number = item.run_number;
       return {
+        /** greater than that of every earlier run */
         number,
+        /** progress of earlier runs; undefined before the first */
         progress: item.progress,
-        async save(progress) {
+        /** @throws Error if this run took so long that a later one has begun */
+        async save(progress: FeedProgress): Promise<void> {
           const isSaved = await update(number, { set: { progress } });
           if (!isSaved) throw new Error('another run feeds the search collection, because this one took too long');
         },
-        async end() {
+        async end(): Promise<void> {
           await update(number, { remove: ['busy_until'] });
         },
       };
@@ -61,3 +54,5 @@ export function openFeedState(table: Table, collection: string, now: () => numbe
 }
 
 export type FeedState = ReturnType<typeof openFeedState>;
+
+export type FeedRun = NonNullable<Awaited<ReturnType<FeedState['begin']>>>;

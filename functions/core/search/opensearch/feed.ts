@@ -1,4 +1,3 @@
-import QuickLRU from 'quick-lru';
 import type { IntentRecord, RecordName, ServiceRecord } from '../../registry/records.ts';
 import { followLog, LogMismatch, type LogPage, type RegistrySource } from '../registry-source.ts';
 import { type Entry, toOpenSearchDocument } from './documents.ts';
@@ -24,9 +23,6 @@ const batchSize = 500;
 /** Document versions combine the run's number and the number of the write within it. */
 const maxWritesPerRun = 1_000_000;
 
-/** Maximum number of services that a fill caches. */
-const maxServices = 10_000;
-
 const distinct = (texts: string[]): string[] => [...new Set(texts)];
 
 const named = (kind: RecordName['kind'], ids: string[]): RecordName[] => ids.map((id) => ({ kind, id }));
@@ -45,22 +41,27 @@ type Write = (entries: readonly Entry[]) => Promise<void>;
  * @returns a function that does one run; it returns undefined if another run is active
  */
 export function openFeed({ source, engine, state, now = Date.now }: FeedParts): () => Promise<FeedResult | undefined> {
-  const toEntry = (uid: string, intent: IntentRecord | undefined, service: ServiceRecord | undefined): Entry => [
-    uid,
-    intent && service ? toOpenSearchDocument(intent, service) : undefined,
-  ];
-
-  async function readServices(ids: string[]): Promise<Map<string, ServiceRecord | undefined>> {
+  /** Writes intents, and removes those that are undefined or whose service is gone. */
+  async function writeIntents(intents: readonly [uid: string, intent: IntentRecord | undefined][], write: Write): Promise<void> {
+    const ids = distinct(intents.flatMap(([, intent]) => intent?.service_id ?? []));
     const records = (await source.readRecords(named('service', ids))) as (ServiceRecord | undefined)[];
-    return new Map(ids.map((id, at) => [id, records[at]]));
+    const services = new Map(ids.map((id, at) => [id, records[at]]));
+    await write(
+      intents.map(([uid, intent]): Entry => {
+        const service = intent && services.get(intent.service_id);
+        return [uid, service && toOpenSearchDocument(intent, service)];
+      }),
+    );
   }
 
   async function feedIntents(uids: string[], write: Write): Promise<void> {
     for (let start = 0; start < uids.length; start += batchSize) {
       const some = uids.slice(start, start + batchSize);
       const intents = (await source.readRecords(named('intent', some))) as (IntentRecord | undefined)[];
-      const services = await readServices(distinct(intents.flatMap((intent) => intent?.service_id ?? [])));
-      await write(some.map((uid, at) => toEntry(uid, intents[at], services.get(intents[at]?.service_id ?? ''))));
+      await writeIntents(
+        some.map((uid, at) => [uid, intents[at]]),
+        write,
+      );
     }
   }
 
@@ -95,29 +96,28 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
 
   /** Feeds the whole registry. Concurrent changes are in the log after the position where the fill began. */
   async function fill(run: FeedRun, from: FeedProgress, startMs: number, write: Write): Promise<FeedProgress> {
-    const services = new QuickLRU<string, ServiceRecord | undefined>({ maxSize: maxServices });
     const { seen, fill: begun } = from;
     let intents: IntentRecord[] = [];
     let count = begun?.intents ?? 0;
-    const writeIntents = async (fill: FeedProgress['fill']): Promise<FeedProgress> => {
-      const missing = distinct(intents.map(({ service_id }) => service_id)).filter((id) => !services.has(id));
-      for (const [id, service] of await readServices(missing)) services.set(id, service);
-      await write(intents.map((intent) => toEntry(intent.intent_uid, intent, services.get(intent.service_id))));
+    const writeBatch = async (fill: FeedProgress['fill']): Promise<FeedProgress> => {
+      await writeIntents(
+        intents.map((intent) => [intent.intent_uid, intent]),
+        write,
+      );
       intents = [];
       const progress = { seen, ...(fill && { fill }) };
       await run.save(progress);
       return progress;
     };
     for await (const { records, cursor } of source.readAll(begun?.cursor)) {
-      for (const record of records) if (record.kind === 'service') services.set(record.service_id, record);
       intents.push(...records.filter((record) => record.kind === 'intent'));
       const isLate = now() - startMs > workMs;
       if (intents.length < batchSize && !isLate) continue;
       count += intents.length;
-      const progress = await writeIntents({ startMs, ...begun, cursor, intents: count });
+      const progress = await writeBatch({ startMs, ...begun, cursor, intents: count });
       if (isLate) return progress;
     }
-    return writeIntents(undefined);
+    return writeBatch(undefined);
   }
 
   return async () => {

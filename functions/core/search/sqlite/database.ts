@@ -1,29 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite';
-
-const advice =
-  'Use Node.js 24 or later with FTS5 in node:sqlite, as the binaries from nodejs.org have it, or choose another search engine.';
-
-/** Loaded at run time, so that a Node.js without the module gives a clear message. */
-const sqlite = process.getBuiltinModule?.('node:sqlite');
-
-export function requireFullTextSearch(): void {
-  if (!sqlite) throw new Error(`search needs the module node:sqlite, which Node.js ${process.version} lacks. ${advice}`);
-  const database = new sqlite.DatabaseSync(':memory:');
-  try {
-    database.exec(`CREATE VIRTUAL TABLE probe USING fts5 (text, content = '', contentless_delete = 1)`);
-  } catch (cause) {
-    throw new Error(`search needs FTS5 with contentless_delete (SQLite 3.43), which Node.js ${process.version} lacks. ${advice}`, {
-      cause,
-    });
-  } finally {
-    database.close();
-  }
-}
+import { DatabaseSync } from 'node:sqlite';
 
 /** @param file - path, or `:memory:` */
 export function openDatabase(file: string): DatabaseSync {
-  requireFullTextSearch();
-  const database = new (sqlite as NonNullable<typeof sqlite>).DatabaseSync(file);
+  const database = new DatabaseSync(file);
   database.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000');
   return database;
 }
