@@ -9,27 +9,32 @@ export interface GatewayAnswer {
 }
 
 export const noPath: GatewayAnswer = { code: 'NOT_FOUND', message: 'There is nothing at this path. GET /openapi.json lists every path.' };
+const fault: GatewayAnswer = {
+  code: 'INTERNAL_SERVER_ERROR',
+  message:
+    'The gate has failed. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
+};
+const unusable: GatewayAnswer = {
+  code: 'INVALID_PARAMETER',
+  message: 'The gateway cannot read the request. Correct it, then send it again.',
+};
 const tooMany: GatewayAnswer = {
   code: 'TOO_MANY_REQUESTS',
   message: 'Too many requests. Try again after Retry-After.',
   retryAfterSeconds: 1,
 };
 
-/**
- * The gate's errors by API Gateway response type. Types that are not listed get one of the defaults. Some cannot occur, because no method has an
- * authorizer, a request validator, an AWS signature or an API key.
- */
+/** The gate's errors by API Gateway response type. No method here uses AWS signatures or API keys. */
 export const gatewayAnswers: Record<string, GatewayAnswer> = {
   ACCESS_DENIED: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
-  DEFAULT_4XX: {
-    code: 'INVALID_PARAMETER',
-    message: 'The gateway cannot read the request. Correct it, then send it again.',
-  },
-  DEFAULT_5XX: {
-    code: 'INTERNAL_SERVER_ERROR',
-    message:
-      'The gate has failed. If the request makes a change or a call, first check whether it was made; then try again. If the problem persists, give details.request_id to the operators.',
-  },
+  API_CONFIGURATION_ERROR: fault,
+  AUTHORIZER_CONFIGURATION_ERROR: fault,
+  AUTHORIZER_FAILURE: fault,
+  BAD_REQUEST_BODY: unusable,
+  BAD_REQUEST_PARAMETERS: unusable,
+  DEFAULT_4XX: unusable,
+  DEFAULT_5XX: fault,
+  EXPIRED_TOKEN: noPath,
   INTEGRATION_FAILURE: {
     code: 'SERVICE_UNAVAILABLE',
     message: 'The gate is overloaded. Try again after Retry-After.',
@@ -39,11 +44,14 @@ export const gatewayAnswers: Record<string, GatewayAnswer> = {
     code: 'GATEWAY_TIMEOUT',
     message: 'The gate did not answer in time. If the request makes a change or a call, first check whether it was made; then try again.',
   },
+  INVALID_API_KEY: { code: 'FORBIDDEN', message: 'The API refuses this caller. Ask the operators of this gate.' },
   INVALID_SIGNATURE: noPath,
   MISSING_AUTHENTICATION_TOKEN: noPath,
+  QUOTA_EXCEEDED: tooMany,
   REQUEST_TOO_LARGE: { code: 'INVALID_PARAMETER', status: 413, message: 'The body is larger than 262144 bytes. Send less.' },
   RESOURCE_NOT_FOUND: noPath,
   THROTTLED: tooMany,
+  UNAUTHORIZED: { code: 'UNAUTHORIZED', message: 'Send the header Authorization: Bearer <token>.' },
   UNSUPPORTED_MEDIA_TYPE: {
     code: 'UNSUPPORTED_MEDIA_TYPE',
     message: 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.',
@@ -81,7 +89,10 @@ export const headerExpressions = (
 
 /** A gateway response. The default 4xx response keeps API Gateway's status. */
 export function gatewayResponse(type: string, answer: GatewayAnswer, protocol: string, isOpenToPages: boolean, isSecure: boolean) {
-  const headers = headerExpressions(answer, isOpenToPages, isSecure);
+  const headers = {
+    ...headerExpressions(answer, isOpenToPages, isSecure),
+    ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
+  };
   return {
     ...(type !== 'DEFAULT_4XX' && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
     responseParameters: Object.fromEntries(Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value])),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { App, NestedStack, Stack } from 'aws-cdk-lib';
+import { ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import { Construct } from 'constructs';
 import { type BackgroundFunction, backgroundFunctions, type Endpoint, endpointsWith, hasFunction, pathsOf } from '../../lib/endpoints.ts';
 import { aliasNameOf } from '../../lib/gradual-deployment.ts';
@@ -361,6 +362,7 @@ describe('the API', () => {
   });
 
   test("answers whatever API Gateway refuses in the gate's form", () => {
+    const types = Object.values(ResponseType).flatMap((value) => (value instanceof ResponseType ? value.responseType : []));
     const answered = Object.entries(gatewayResponses(standard)).map(([type, answer]) => {
       const { code, details } = errorBody.parse(JSON.parse(answer.responseTemplates['application/json'] ?? '')).error;
       expect(details).toEqual({
@@ -370,20 +372,31 @@ describe('the API', () => {
       const header = (name: string) => answer.responseParameters[`gatewayresponse.header.${name}`];
       expect([header('X-Request-Id'), header('Cache-Control')]).toEqual(['context.requestId', "'no-store'"]);
       expect(header('Access-Control-Allow-Origin')).toBeUndefined();
+      expect(header('WWW-Authenticate')).toBe(answer.statusCode === '401' ? `'Bearer realm="intent-gate"'` : undefined);
       if (/429|503/.test(answer.statusCode ?? '')) expect(header('Retry-After')).toMatch(/^'\d+'$/);
       return [type, `${answer.statusCode} ${code}`];
     });
+    expect(answered.map(([type]) => type).sort()).toEqual(types.sort());
     expect(Object.fromEntries(answered)).toEqual({
       ACCESS_DENIED: '403 FORBIDDEN',
+      API_CONFIGURATION_ERROR: '500 INTERNAL_SERVER_ERROR',
+      AUTHORIZER_CONFIGURATION_ERROR: '500 INTERNAL_SERVER_ERROR',
+      AUTHORIZER_FAILURE: '500 INTERNAL_SERVER_ERROR',
+      BAD_REQUEST_BODY: '400 INVALID_PARAMETER',
+      BAD_REQUEST_PARAMETERS: '400 INVALID_PARAMETER',
       DEFAULT_4XX: 'undefined INVALID_PARAMETER',
       DEFAULT_5XX: '500 INTERNAL_SERVER_ERROR',
+      EXPIRED_TOKEN: '404 NOT_FOUND',
       INTEGRATION_FAILURE: '503 SERVICE_UNAVAILABLE',
       INTEGRATION_TIMEOUT: '504 GATEWAY_TIMEOUT',
+      INVALID_API_KEY: '403 FORBIDDEN',
       INVALID_SIGNATURE: '404 NOT_FOUND',
       MISSING_AUTHENTICATION_TOKEN: '404 NOT_FOUND',
+      QUOTA_EXCEEDED: '429 TOO_MANY_REQUESTS',
       REQUEST_TOO_LARGE: '413 INVALID_PARAMETER',
       RESOURCE_NOT_FOUND: '404 NOT_FOUND',
       THROTTLED: '429 TOO_MANY_REQUESTS',
+      UNAUTHORIZED: '401 UNAUTHORIZED',
       UNSUPPORTED_MEDIA_TYPE: '415 UNSUPPORTED_MEDIA_TYPE',
       WAF_FILTERED: '429 TOO_MANY_REQUESTS',
     });
