@@ -3,7 +3,7 @@ import { readEnvironment } from './core/environment.ts';
 import { requireNotStopped } from './core/execution/block-check.ts';
 import { describeExecution } from './core/execution/deferred-answers.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
-import { answerHeadersOf, narrowOutcome } from './core/execution/narrow.ts';
+import { answerHeadersOf, narrowStored } from './core/execution/narrow.ts';
 import { findChangeSinceRequest, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
@@ -51,7 +51,7 @@ export const createAction =
     const change = before.state === 'waiting' ? findChangeSinceRequest(content, { found, records, policy: policy.reference }) : undefined;
     const used = change ? await deferred.makeVoid(call, change, nowMs) : before;
     if (used.state === 'replay') {
-      const outcome = await narrowOutcome(used.outcome, content, found);
+      const outcome = narrowStored(used.outcome, content, found);
       return ok(describeExecution({ ...used, outcome }, context), answerHeadersOf(outcome));
     }
     if (used.state === 'working' && used.isIdle) await start(executionId);

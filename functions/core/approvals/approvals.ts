@@ -37,8 +37,9 @@ export function openApprovals(table: Table) {
       );
       const found: CallToApprove[] = [];
       for (let at = 0; at < waiting.length; at += readAtOnce) {
-        for (const call of await deferred.findAll(waiting.slice(at, at + readAtOnce).map(({ execution_id }) => execution_id))) {
-          const read = call.item.state === 'waiting' ? toApproval(call) : undefined;
+        const calls = await Promise.all(waiting.slice(at, at + readAtOnce).map(({ execution_id }) => deferred.find(execution_id)));
+        for (const call of calls) {
+          const read = call?.item.state === 'waiting' ? toApproval(call) : undefined;
           if (read) found.push(read);
           if (found.length > count) return { approvals: found.slice(0, count), next: found[count - 1]?.executionId };
         }

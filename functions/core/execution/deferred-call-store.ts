@@ -23,7 +23,7 @@ import {
   writeWith,
 } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
-import { freeSlots, requireSlots, type Slots } from './queue-slots.ts';
+import { freeSlots, type Queue, requireSlots, type Slots } from './queue-slots.ts';
 
 /** Everything needed to make a deferred call. */
 export interface DeferredContent {
@@ -92,6 +92,8 @@ export const moveCall = (
   ] satisfies Condition[],
 });
 
+const queueOf = ({ shown }: DeferredContent): Queue => (shown ? 'approval' : 'callQueue');
+
 export function openDeferredCalls(table: Table) {
   const writesOf = (request: KeyedRequest, members: Pick<CallItem, 'state'> & Partial<CallItem>, slots: Slots): Write[] => {
     const { account, key, executionId, nowMs } = request;
@@ -110,7 +112,7 @@ export function openDeferredCalls(table: Table) {
     return stored && isTaken(stored, request.nowMs) ? describeUsedKey(stored, request) : undefined;
   }
 
-  const leave = (call: DeferredCall): Promise<void> => freeSlots(table, call.content.shown ? 'approval' : 'callQueue', call);
+  const leave = (call: DeferredCall): Promise<void> => freeSlots(table, queueOf(call.content), call);
 
   return {
     /**
@@ -122,11 +124,13 @@ export function openDeferredCalls(table: Table) {
       const { account, executionId, nowMs } = request;
       const members = { state: content.shown ? 'waiting' : 'queued', until: untilMs, deferred: await pack(content) } as const;
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
-        const wanted = { account, executionId, namespace: content.namespace, nowMs };
-        const free = await (content.shown
-          ? requireSlots(table, 'approval', { ...wanted, untilMs })
-          : requireSlots(table, 'callQueue', { ...wanted, untilMs: untilMs + longestDeferredRunMs })
-        ).catch((refusal: unknown) => ({ refusal }));
+        const free = await requireSlots(table, queueOf(content), {
+          account,
+          executionId,
+          namespace: content.namespace,
+          untilMs: content.shown ? untilMs : untilMs + longestDeferredRunMs,
+          nowMs,
+        }).catch((refusal: unknown) => ({ refusal }));
         if ('refusal' in free) {
           // a concurrent request with the same key may have taken the last slot
           const used = await findUsedKey(request);
@@ -150,11 +154,6 @@ export function openDeferredCalls(table: Table) {
       if (item?.execution_id !== executionId || !item.deferred) return undefined;
       const content = (await unpack(item.deferred)) as DeferredContent;
       return { executionId, account, key, item, content, slots };
-    },
-
-    async findAll(executionIds: readonly string[]): Promise<DeferredCall[]> {
-      const found: (DeferredCall | undefined)[] = await Promise.all(executionIds.map((id) => this.find(id)));
-      return found.filter((call) => call !== undefined);
     },
 
     stateOf: ({ item }: DeferredCall, nowMs: number): Promise<UsedKey> => describeUsedKey(item, { fingerprint: item.fingerprint, nowMs }),

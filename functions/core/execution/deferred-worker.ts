@@ -3,7 +3,6 @@ import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { isUnblockedSince } from '../activity/agent.ts';
 import { ApiError } from '../api-error.ts';
 import { logAnswer } from '../http/log-answer.ts';
-import { matchesEntityTags } from '../http/response.ts';
 import type { RateLimiter } from '../limit/rate-limiter.ts';
 import { judgedAgent } from '../pat/holder.ts';
 import { rulesRequiringApproval } from '../policy/judge.ts';
@@ -91,7 +90,7 @@ function requestOf({ key, content }: DeferredCall, remainingMs: () => number): E
     baseUrl,
     header,
     headerValues: (name) => [header(name) ?? []].flat(),
-    ifMatch: (...etags) => matchesEntityTags(undefined, etags),
+    ifMatch: () => true,
     remainingMs: () => Math.min(remainingMs(), longestCallSeconds * 1_000 + 10_000),
   };
 }

@@ -13,7 +13,7 @@ import { openEvidenceKey } from '../receipts/evidence-keys.ts';
 import { openReceiptSigner, type ReceiptSigner } from '../receipts/signer.ts';
 import type { Table } from '../table/table.ts';
 import type { Execution, ExecutionRequest } from './execution.ts';
-import { narrow } from './narrow.ts';
+import { narrowOutcome } from './narrow.ts';
 import { type Attempt, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
@@ -47,17 +47,16 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     const attempted = await attempt();
     const { mayHaveActed, result } = attempted;
     if (!mayHaveActed || !isOutcome(result)) return attempted;
-    const { headers, claims } = await describe(execution, call, body, result);
+    const { headers, claims } = describe(execution, call, body, result);
     const receipt = signer.sign(claims);
     const receipted = {
       ...attempted,
       receipt: { headers: { [receiptName]: receipt, ...headers }, entry: toEntry(claims.execution_id, receipt) },
     };
-    if (call.keyed) return receipted;
-    return keepAlone(receipted);
+    return call.keyed ? receipted : keepAlone(receipted);
   };
 
-  async function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
+  function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
     const salts = [storedRandomBytes(16), storedRandomBytes(16)] as const;
     const claims = {
       iss: request.baseUrl,
@@ -67,18 +66,17 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
       policy_digest: caller.policy.digest,
       intent_digest: digestIntent(call.intent),
       parameters_digest: digestSalted(salts[0], canonicalText((body as { parameters: unknown }).parameters)),
-      answer_digest: digestSalted(salts[1], await answerText(request, call, result)),
+      answer_digest: digestSalted(salts[1], answerText(request, call, result)),
       outcome: result instanceof ApiError ? result.code : 'OK',
     };
     return { claims, headers: { [saltsName]: salts.map((salt) => salt.toString('base64url')).join('.') } };
   }
 
   /** The body of the answer that the agent will get. */
-  async function answerText({ requestId, baseUrl }: ExecutionRequest, call: ResolvedCall, result: Outcome): Promise<string> {
-    const narrowed = await narrow(call, result instanceof ApiError ? Promise.reject(result) : Promise.resolve(result)).catch(
-      (error: unknown) => describeError(error, { protocol, requestId, baseUrl }),
-    );
-    return JSON.stringify(narrowed.body);
+  function answerText({ requestId, baseUrl }: ExecutionRequest, call: ResolvedCall, result: Outcome): string {
+    const narrowed = narrowOutcome(call, result);
+    const { body } = narrowed instanceof ApiError ? describeError(narrowed, { protocol, requestId, baseUrl }) : narrowed;
+    return JSON.stringify(body);
   }
 
   async function keepAlone(attempted: Attempt & { receipt: NonNullable<Attempt['receipt']> }): Promise<Attempt> {

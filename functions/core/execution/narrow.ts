@@ -8,35 +8,35 @@ import { describeCut } from '../relay/answer-headers.ts';
 import { cutAnswer } from '../relay/cut.ts';
 import { narrowRefusal, selectAllowed, selectFields } from '../relay/select-fields.ts';
 import type { DeferredContent } from './deferred-call-store.ts';
+import { answerOrThrow } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 
-/**
- * Narrows an outcome to the fields that the intent allows and its caller requested. A stored outcome may contain more than is allowed today.
- * @throws ApiError the refusal, narrowed in the same way
- */
-export async function narrow(
-  { intent, fields, maxBytes }: Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Pick<Intent, 'fields'> },
-  outcome: Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  const response = await outcome.catch((error: unknown) => {
-    throw error instanceof ApiError ? narrowRefusal(error, intent) : error;
-  });
-  if (response.status === 202) return response;
-  const allowed = selectAllowed(response.body as JsonObject, intent);
+/** What of an answer its caller gets. */
+type Selection = Pick<ResolvedCall, 'fields' | 'maxBytes'> & { intent: Pick<Intent, 'fields'> };
+
+/** Narrows an outcome to the fields that the intent allows and its caller requested. A stored outcome may contain more than is allowed today. */
+export function narrowOutcome({ intent, fields, maxBytes }: Selection, outcome: Outcome): Outcome {
+  if (outcome instanceof ApiError) return narrowRefusal(outcome, intent);
+  if (outcome.status === 202) return outcome;
+  const allowed = selectAllowed(outcome.body as JsonObject, intent);
   const { body, cut } = cutAnswer(selectFields(allowed, fields) as JsonObject, maxBytes);
-  return { ...response, body, headers: { ...response.headers, ...(cut && describeCut(cut)) } };
+  return { ...outcome, body, headers: { ...outcome.headers, ...(cut && describeCut(cut)) } };
+}
+
+/** @throws ApiError the refusal, narrowed in the same way */
+export async function narrow(selection: Selection, answer: Promise<ApiResponse>): Promise<ApiResponse> {
+  const outcome = await answer.catch((error: unknown) => {
+    if (error instanceof ApiError) return error;
+    throw error;
+  });
+  return answerOrThrow(narrowOutcome(selection, outcome));
 }
 
 /** Narrows the stored outcome of a deferred call. If its intent has been deleted, the fields that it allowed at the time of the call remain. */
-export async function narrowOutcome(
-  outcome: Outcome,
-  { body }: Pick<DeferredContent, 'body'>,
-  found: LiveIntent | undefined,
-): Promise<Outcome> {
+export function narrowStored(outcome: Outcome, { body }: Pick<DeferredContent, 'body'>, found: LiveIntent | undefined): Outcome {
   const { fields, max_bytes: maxBytes } = parse(executionRequest, body);
-  const kept = outcome instanceof ApiError ? Promise.reject(outcome) : Promise.resolve(outcome);
-  return narrow({ intent: found?.intent ?? {}, fields, maxBytes }, kept).catch((refusal: Outcome) => refusal);
+  return narrowOutcome({ intent: found?.intent ?? {}, fields, maxBytes }, outcome);
 }
 
 const answerHeaders = ['Answer-Issues', 'Answer-Cut', 'Execution-Receipt', 'Execution-Receipt-Salts'];

@@ -9,18 +9,9 @@ const replaysForEachCall = 10;
 /** Maximum number of accounts, and of idempotency keys, that an instance caches. */
 const maxKeys = 10_000;
 
-/** Limits the replays of one account: each costs a read of up to 400 KB and uses no quota. */
-export interface Replays {
-  /** The refusal if there have been too many replays. */
-  findRefusal(): ApiError | undefined;
-  count(): void;
-  knowsKey(key: string): boolean;
-  /** Caches that the idempotency key has a stored answer. */
-  rememberKey(key: string): void;
-}
-
 /**
- * Counts replays in memory, so the limit applies per instance: a write for each replay would cost as much as the limit saves.
+ * Limits replays: each costs a read of up to 400 KB and uses no quota. They are counted in memory, so the limit applies per instance: a write for
+ * each replay would cost as much as the limit saves.
  * @param now - milliseconds since the epoch
  */
 export function openReplayMeter(now: () => number = Date.now) {
@@ -29,14 +20,15 @@ export function openReplayMeter(now: () => number = Date.now) {
 
   return {
     /** @param limit - rate limit of calls; the limit of replays is ten times its rate */
-    of(account: string, { rate, period }: RateLimit): Replays {
+    of(account: string, { rate, period }: RateLimit) {
       const counter = `${account} ${period}`;
       const window = (): Window => {
         const bucket = bucketAt(now(), period);
         return rollTo(windows.get(counter) ?? emptyWindow(bucket), bucket);
       };
       return {
-        findRefusal: () => {
+        /** The refusal if there have been too many replays. */
+        findRefusal(): ApiError | undefined {
           const limit = { rate: rate * replaysForEachCall, period };
           if (window().total < limit.rate) return undefined;
           const seconds = Math.max(1, Math.ceil((freeAtMs(window(), limit) - now()) / 1000));
@@ -46,10 +38,13 @@ export function openReplayMeter(now: () => number = Date.now) {
             { details: { reason: 'replays', limit, retry_after_seconds: seconds }, headers: { 'Retry-After': String(seconds) } },
           );
         },
-        knowsKey: (key) => seen.has(`${account} ${key}`),
-        rememberKey: (key) => void seen.set(`${account} ${key}`, true, { maxAge: period * 1000 }),
-        count: () => void windows.set(counter, addCall(window())),
+        /** Whether this instance knows that the idempotency key has a stored answer. */
+        knowsKey: (key: string): boolean => seen.has(`${account} ${key}`),
+        rememberKey: (key: string): void => void seen.set(`${account} ${key}`, true, { maxAge: period * 1000 }),
+        count: (): void => void windows.set(counter, addCall(window())),
       };
     },
   };
 }
+
+export type Replays = ReturnType<ReturnType<typeof openReplayMeter>['of']>;

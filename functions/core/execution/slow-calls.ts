@@ -44,13 +44,6 @@ export interface SlowCallsItem extends Item {
   expires_at: number;
 }
 
-export interface SlowCallsOfOrigin {
-  /** @throws CallFailed `crowded` if too many slow calls to the origin are in progress */
-  requireRoom(): void;
-  /** Lists the call if it becomes slow. @returns a function to call and await when the call ends */
-  watch(): () => Promise<void>;
-}
-
 /**
  * Keeps one hanging origin from occupying all environments of a function. Only slow calls write, so a responsive origin costs one read per call.
  * If the list cannot be written, the call proceeds unbounded.
@@ -75,7 +68,7 @@ export function openSlowCalls(
   return {
     keyOf,
 
-    of(intent: Pick<IntentRecord, 'endpoint'>, item: Item | undefined): SlowCallsOfOrigin {
+    of(intent: Pick<IntentRecord, 'endpoint'>, item: Item | undefined) {
       const key = keyOf(intent);
       const seen = (item ?? {}) as Partial<SlowCallsItem>;
 
@@ -101,11 +94,13 @@ export function openSlowCalls(
       }
 
       return {
-        requireRoom() {
+        /** @throws CallFailed `crowded` if too many slow calls to the origin are in progress */
+        requireRoom(): void {
           if (isCrowded(seen)) throw new CallFailed('crowded');
         },
 
-        watch() {
+        /** Lists the call if it becomes slow. @returns a function to call and await when the call ends */
+        watch(): () => Promise<void> {
           let listed: { lease: string; done: Promise<void> } | undefined;
           const timer = setTimeout(
             () => {
@@ -128,6 +123,8 @@ export function openSlowCalls(
 }
 
 export type SlowCalls = ReturnType<typeof openSlowCalls>;
+
+export type SlowCallsOfOrigin = ReturnType<SlowCalls['of']>;
 
 /** @param leaseSeconds - longest invocation of the function */
 export function slowCallsFromEnvironment(table: Table, leaseSeconds?: number): SlowCalls {
