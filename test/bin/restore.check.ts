@@ -1,46 +1,28 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { region } from '../../bin/local/json-service.ts';
 import { localCredentials } from '../../bin/local/parts.ts';
-import { startStack } from '../../bin/local/stack.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { readRegistry } from '../../registry/files.ts';
 import { digestIntent } from '../../schemas/intent-digest.ts';
+import { startApi } from '../e2e/api.ts';
 import { copyTable, createTable } from '../support/copy-table.ts';
-import { type CommandLine, type Outcome, openCommandLine } from './cli/command-line.ts';
+import { makeFolder } from '../support/folder.ts';
+import { type Outcome, openSignedIn } from './cli/command-line.ts';
 
-const stack = await startStack({ port: 0, quiet: true, demo: false, context: { agentIds: 'bound' } });
+const { stack } = await startApi();
 const client = new DynamoDBClient({ endpoint: stack.dynamodb_endpoint, region, credentials: localCredentials() });
 const { [variables.registryTable]: registryTable = '', [variables.activityTable]: activityTable = '' } =
   stack.definitionOf('execute-intent').environment;
 const beforeTheLog = fileURLToPath(new URL('../registry/exports/before-the-log.yaml', import.meta.url));
-let folder: string;
-let run: CommandLine['run'];
+const folder = makeFolder();
+const { run, succeed, succeedJson } = await openSignedIn(folder, stack);
+afterAll(() => client.destroy());
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'restore-'));
-  await mkdir(join(folder, '.local'));
-  await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
-  ({ run } = await openCommandLine(folder));
-  expect((await run(['login', '--local'])).code).toBe(0);
-}, 60_000);
-afterAll(async () => {
-  client.destroy();
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function succeed(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await run(words);
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);
-  return stdout;
-}
-const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...words, '--json'));
 const names = ['Lighthouse "Großer Vogelsand"', 'Tide tables'];
 const exported = () => succeed('export', ...names.flatMap((name) => ['--service', name]));
 

@@ -39,7 +39,7 @@ export async function startConsole({ answer, refusals, viewport, ...options }: S
   });
   afterAll(async () => {
     await browser.close();
-    await Promise.all([api.stop(), service.stop()]);
+    await service.stop();
   });
   return { api, service, browser };
 }

@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page, Route } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { expectAccessible, fillIn, given, hostileTexts, startConsole } from './console-page.ts';
 
 const { api, service, browser } = await startConsole({
@@ -420,6 +420,7 @@ paths:
   /parts: { $ref: './paths/parts.yaml' }
   /others: { get: { summary: List the others, responses: { '200': { description: Others, content: { application/json: {} } } } } }
 `;
+  const folder = makeFolder();
   const part = `get: { summary: List the parts, responses: { '200': { description: Parts, content: { application/json: {} } } } }
 `;
 
@@ -432,20 +433,15 @@ paths:
   });
 
   test('reads a folder, and leads to the credential that the document asks for', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'parts-'));
-    try {
-      mkdirSync(join(folder, 'paths'));
-      writeFileSync(join(folder, 'openapi.yaml'), main);
-      writeFileSync(join(folder, 'paths', 'parts.yaml'), part);
-      writeFileSync(join(folder, 'README.md'), 'not read');
-      await page.getByLabel('Or drop its folder here, or choose it').setInputFiles(folder);
-      await page.getByText('2 intents are created').waitFor();
-      expect(await page.getByText('The document refers to files that you have not dropped.').count()).toBe(0);
-      await press('Import 2 intents');
-      await page.getByRole('heading', { name: '2 created, 0 changed, 0 failed' }).waitFor();
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    mkdirSync(join(folder, 'paths'));
+    writeFileSync(join(folder, 'openapi.yaml'), main);
+    writeFileSync(join(folder, 'paths', 'parts.yaml'), part);
+    writeFileSync(join(folder, 'README.md'), 'not read');
+    await page.getByLabel('Or drop its folder here, or choose it').setInputFiles(folder);
+    await page.getByText('2 intents are created').waitFor();
+    expect(await page.getByText('The document refers to files that you have not dropped.').count()).toBe(0);
+    await press('Import 2 intents');
+    await page.getByRole('heading', { name: '2 created, 0 changed, 0 failed' }).waitFor();
     await page.getByRole('link', { name: 'Set its credential' }).click();
     await page.getByRole('heading', { name: 'In parts' }).waitFor();
     expect(await page.getByLabel('Header fields: name 1').inputValue()).toBe('X-Key');

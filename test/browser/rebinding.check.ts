@@ -65,7 +65,7 @@ const api = await startGate({
 let browser: Browser;
 let page: Page;
 afterAll(async () => {
-  await Promise.all([browser?.close(), api.stop(), close(attacker)]);
+  await Promise.all([browser?.close(), close(attacker)]);
 });
 
 /** What a page sends. A body is sent with POST, unless a method is named; `json` asks for a preflight request if it leaves the page's origin. */

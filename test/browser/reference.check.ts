@@ -18,7 +18,7 @@ const staged = createServer(async ({ url = '' }, response) => {
   response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()));
 });
 const stage = `http://127.0.0.1:${await listen(staged)}/live`;
-afterAll(() => Promise.all([close(staged), api.stop()]));
+afterAll(() => close(staged));
 
 given('the API reference', () => {
   const { base_url: root, admin_token: adminToken } = api.stack;

@@ -17,7 +17,7 @@ const host = createServer((request, response) => {
 const hostPort = chromiumPath === undefined ? 0 : await listen(host);
 const [api, clientHost] = await Promise.all([startGate({ demo: true }), startClientHost()]);
 
-afterAll(() => Promise.all([close(host), api.stop(), clientHost.stop()]));
+afterAll(() => Promise.all([close(host), clientHost.stop()]));
 
 given('the pages of sign-in', () => {
   const { base_url: base, user_password: password } = api.stack;

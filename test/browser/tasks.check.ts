@@ -1,20 +1,20 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { intentOf } from '../support/records.ts';
 import { sequenceReceipts } from '../support/sequence-receipts.ts';
 import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tasks-'));
 /** What somebody sees at the end of each task. */
 const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks');
 mkdirSync(pictures, { recursive: true });
 const trial = JSON.stringify({ permission: [{ target: '{base_url}/api/intents?namespace=world.example', action: 'execute' }] });
 const nextFile = { name: 'next.json', mimeType: 'application/json', buffer: Buffer.from(trial) };
-const tryPolicyFile = join(folder, 'trial.json');
+const tryPolicyFile = join(makeFolder(), 'trial.json');
 writeFileSync(tryPolicyFile, trial);
 
 const policyFile = 'samples/policies/large-refunds-need-a-person.json';
@@ -48,7 +48,6 @@ given('tasks in the console', () => {
     while (!JSON.stringify(await api.asAdmin('GET', '/api/stats')).includes('"executions":1'));
     page = await openAsAdmin(browser, api, 'services');
   }, 120_000);
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   const click = async (target: Locator) => {
     await target.first().click();

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { IntentInput } from '../../schemas/intent.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installPythonClient, installTools } from '../support/python.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 
@@ -36,7 +36,7 @@ const intents: IntentInput[] = [
 
 const client = await installPythonClient();
 const mypy = client && (await installTools(['mypy==2.4.1'], 'The stubs of intents are not checked'));
-let folder: string;
+const folder = makeFolder();
 
 /** What mypy has learned of packages, for the next run. */
 const mypyCache = resolve('node_modules/.cache/intent-gate/mypy');
@@ -44,7 +44,6 @@ const mypyCache = resolve('node_modules/.cache/intent-gate/mypy');
 const inFolder = (...parts: string[]) => join(folder, ...parts);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'intent-gate-declarations-'));
   const installed = inFolder('node_modules', 'intent-gate-client');
   await run(process.execPath, [resolve('node_modules/typescript/bin/tsc'), '-p', 'client', '--outDir', join(installed, 'dist')]);
   await cp('client/package.json', join(installed, 'package.json'));
@@ -66,9 +65,6 @@ beforeAll(async () => {
     { code: 3, stdout: '', stderr: expect.stringContaining('Allowed choices are typescript, python.') },
   ]);
 }, 120_000);
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
 
 /** What a checker says of calls that the declarations allow, after calls that they do not, of which each has its message. */
 interface Dialect {

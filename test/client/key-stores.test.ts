@@ -1,19 +1,14 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { openFileAgreementStore } from '../../client/file-agreement-store.ts';
 import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { publicJwk } from '../../client/jws.ts';
 import { type KeyStore, obtainKey, openMemoryKeyStore } from '../../client/keys.ts';
+import { makeFolder } from '../support/folder.ts';
 
-let folder: string;
+const folder = makeFolder();
 let count = 0;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'keys-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const stores: [string, () => KeyStore][] = [
   ['in memory', openMemoryKeyStore],

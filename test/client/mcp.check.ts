@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { openHttp } from '../../client/http.ts';
@@ -12,16 +11,13 @@ import { obtainNamedKey, openMemoryKeyStore } from '../../client/keys.ts';
 import { type McpBridge, openMcpBridge } from '../../client/mcp-bridge.ts';
 import type { Agreement } from '../../client/pats.ts';
 import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { startRelay } from '../support/relay.ts';
 import { nodes } from './nodes.ts';
 
 const api = await startApi({ demo: true });
 const baseUrl = api.stack.base_url;
-const outer = mkdtempSync(join(tmpdir(), 'mcp-'));
-afterAll(async () => {
-  rmSync(outer, { recursive: true });
-  await api.stop();
-});
+const outer = makeFolder();
 
 const run = promisify(execFile);
 /** @returns what a program says that fails */

@@ -1,26 +1,24 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
-import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 import { listSamples } from '../../console/app/code-samples.ts';
+import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 import { nodes, systemPath } from './nodes.ts';
 
 const run = promisify(execFile);
-let stack: RunningStack;
-let folder: string;
-let project: string;
+const { stack } = await startApi({ demo: true });
+const [folder, project] = [makeFolder(), makeFolder()];
 
 /** A new checkout, without what was built in this one. */
-async function copyProject(to: string): Promise<string> {
+async function copyProject(to: string): Promise<void> {
   for (const part of ['client', 'package.json', '.npmrc'])
     await cp(part, join(to, part), { recursive: true, filter: (path) => !/[\\/](dist|node_modules)$/.test(path) });
   await symlink(resolve('node_modules'), join(to, 'node_modules'), 'dir');
-  return to;
 }
 
 /** The environment of a shell that npm has not started: "npm test" hands settings of the project on. */
@@ -30,18 +28,13 @@ const plainEnvironment = () => ({
 });
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'intent-gate-package-'));
-  project = await copyProject(await mkdtemp(join(tmpdir(), 'intent-gate-project-')));
+  await copyProject(project);
   const [, line = ''] = /^```sh\n(.*npm pack .*)\n```$/m.exec(await readFile('client/README.md', 'utf8')) ?? [];
   const env = { ...plainEnvironment(), PROJECT: project, npm_config_offline: 'true' };
-  [stack] = await Promise.all([startStack({ port: 0, quiet: true }), run('sh', ['-ec', line], { cwd: folder, env })]);
+  await run('sh', ['-ec', line], { cwd: folder, env });
   const made = JSON.parse(await readFile(inFolder('package.json'), 'utf8'));
   await writeFile(inFolder('package.json'), JSON.stringify({ ...made, type: 'module' }));
 }, 240_000);
-afterAll(async () => {
-  await stack?.stop();
-  for (const each of [folder, project]) await rm(each, { recursive: true, force: true });
-});
 
 const inFolder = (file: string) => join(folder, file);
 const installed = (file: string) => readFile(inFolder(join('node_modules/intent-gate-client', file)), 'utf8');
@@ -80,13 +73,13 @@ test.each(nodes)('executes an intent, and serves hosts of MCP as a program of it
   expect(stderr).toContain('intent-gate-mcp accept URL ');
 });
 
+const outside = makeFolder();
+
 test.each(['node', 'browser'] as const)('can be bundled for the platform %s', async (platform) => {
-  const outside = await mkdtemp(join(tmpdir(), 'intent-gate-bundle-'));
   await writeFile(inFolder('program.js'), program);
   const bundle = join(outside, 'bundle.mjs');
   await build({ entryPoints: [inFolder('program.js')], outfile: bundle, bundle: true, platform, format: 'esm', logLevel: 'silent' });
   expect((await runIn(nodes.at(-1) ?? '', [bundle])).stdout).toBe('Japan\n');
-  await rm(outside, { recursive: true });
 });
 
 test.each([

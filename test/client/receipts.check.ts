@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { connect, type ReceiptFile, receiptOf, verifyReceipt } from '../../client/connect.ts';
 import { openCommandLine } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 import { seededRandom } from '../support/random.ts';
 import { sequenceReceipts } from '../support/sequence-receipts.ts';
@@ -15,11 +15,7 @@ import { sequenceReceipts } from '../support/sequence-receipts.ts';
 
 const api = await startApi({ demo: true });
 const python = await installPythonClient();
-const folder = mkdtempSync(join(tmpdir(), 'receipts-'));
-afterAll(async () => {
-  await api.stop();
-  rmSync(folder, { recursive: true });
-});
+const folder = makeFolder();
 const { run } = await openCommandLine(folder, { INTENT_GATE_URL: api.stack.base_url });
 
 const uid = 'world.example:get-country:v1';

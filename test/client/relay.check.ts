@@ -1,50 +1,41 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startStack } from '../../bin/local/stack.ts';
+import { afterAll, expect, test } from '@jest/globals';
 import { openCommandLine } from '../bin/cli/command-line.ts';
+import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 import { startRelay } from '../support/relay.ts';
 
 // A gate shows the policy of another one, its victim, and presents there what agents sign for itself.
 
 const country = 'world.example:get-country:v1';
-const stack = await startStack({ port: 0, quiet: true });
+const { stack } = await startApi({ demo: true });
 const python = await installPythonClient();
-let relay: Awaited<ReturnType<typeof startRelay>>;
-let folder: string;
-
-beforeAll(async () => {
-  relay = await startRelay(stack.base_url);
-  folder = await mkdtemp(join(tmpdir(), 'relay-'));
-});
-afterAll(async () => {
-  await relay.stop();
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const relay = await startRelay(stack.base_url);
+afterAll(() => relay.stop());
+const folder = makeFolder();
 
 const run = (program: string, words: readonly string[], environment: Record<string, string> = {}) =>
   promisify(execFile)(program, [...words], {
     env: { ...process.env, HOME: folder, ...environment },
     cwd: environment.CWD ?? process.cwd(),
   }).catch((error) => error);
-const refusal = () => `The policy is not that of ${relay.url} but of ${stack.base_url}`;
+const refusal = `The policy is not that of ${relay.url} but of ${stack.base_url}`;
 
 test('the command line signs nothing', async () => {
   const { run: intentGate } = await openCommandLine(folder);
   const { code, stderr } = await intentGate(['--url', relay.url, 'try', '--intent', country, '-p', 'code=JP', '--accept-policy']);
-  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(`${refusal()}, so nothing was signed.`) });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining(`${refusal}, so nothing was signed.`) });
   expect(relay.issueRequests()).toEqual([]);
 });
 
 test('the demo signs nothing', async () => {
   const { run: intentGate } = await openCommandLine(folder);
   const { code, stderr } = await intentGate(['--url', relay.url, 'demo']);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal()) });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal) });
   expect(relay.issueRequests()).toEqual([]);
 });
 
@@ -57,7 +48,7 @@ test('the MCP program accepts nothing', async () => {
     '--folder',
     join(folder, 'mcp'),
   ]);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal()) });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(refusal) });
 });
 
 (python ? test : test.skip)('the Python client signs nothing', async () => {

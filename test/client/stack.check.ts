@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createPublicKey, randomBytes, randomUUID, verify } from 'node:crypto';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import fc from 'fast-check';
 import { chromium } from 'playwright-core';
@@ -15,15 +14,12 @@ import { openFileKeyStore } from '../../client/file-key-store.ts';
 import { canonicalDigest } from '../../schemas/canonical.ts';
 import { fullIntent, intentPage } from '../../schemas/intent.ts';
 import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 
 const api = await startApi({ demo: true });
 const baseUrl = api.stack.base_url;
-const folder = mkdtempSync(join(tmpdir(), 'client-'));
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await api.stop();
-});
+const folder = makeFolder();
 
 const run = promisify(execFile);
 const country = 'world.example:get-country:v1';

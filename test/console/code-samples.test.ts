@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { listSamples, toPython } from '../../console/app/code-samples.ts';
 import { operand, quote } from '../../registry/shell-words.ts';
+import { makeFolder } from '../support/folder.ts';
 
 const hostile = `it's "quoted" $(id) \`id\` \\ \n end`;
 
@@ -65,8 +65,7 @@ describe('with parameters of every kind', () => {
     nested: { empty: {}, list: [{ at: { depth: ['\u2028', '☃', '\\u0000', '`tick`'] } }] },
   };
   const of = listSamples('https://gate.example', 'a.example:b:v1', parameters);
-  const folder = mkdtempSync(join(tmpdir(), 'samples-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const folder = makeFolder();
 
   test('TypeScript compiles strictly', () => {
     const file = join(folder, 'sample.mts');

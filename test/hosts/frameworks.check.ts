@@ -1,16 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, request as sendRequest } from 'node:http';
-import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders, type Server, request as sendRequest } from 'node:http';
 import { join, resolve } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { listen } from '../../bin/local/http.ts';
 import type { FullIntent } from '../../schemas/intent.ts';
 import { parseExact } from '../../schemas/number.ts';
 import type { NestedSchema, Parameter } from '../../schemas/parameter.ts';
-import { openCommandLine } from '../bin/cli/command-line.ts';
+import { openSignedIn } from '../bin/cli/command-line.ts';
 import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
+import { findFreePort } from '../support/local-process.ts';
 import { notTested } from '../support/not-tested.ts';
 import { installRequirements } from '../support/python.ts';
 
@@ -38,7 +40,7 @@ const isInstalled = await installRequirements(environment, 'test/hosts/requireme
 
 const processes: ChildProcess[] = [];
 const servers: Server[] = [];
-const folder = await mkdtemp(join(tmpdir(), 'frameworks-'));
+const folder = makeFolder();
 const policy = {
   '@context': 'http://www.w3.org/ns/odrl.jsonld',
   uid: '{base_url}/api/policy',
@@ -48,37 +50,18 @@ const policy = {
 };
 await writeFile(join(folder, 'policy.json'), JSON.stringify(policy));
 const api = await startApi({ policyFile: join(folder, 'policy.json') });
-await mkdir(join(folder, '.local'));
-await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(api.stack));
-const { run } = await openCommandLine(folder);
-await run(['login', '--local']);
+const { run } = await openSignedIn(folder, api.stack);
 const pat = await api.obtainPat();
 
-afterAll(async () => {
+afterAll(() => {
   for (const child of processes) child.kill();
   for (const server of servers) server.close();
-  await api.stop();
-  await rm(folder, { recursive: true, force: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createSocketServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
-const read = async (message: IncomingMessage): Promise<Buffer> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk);
-  return Buffer.concat(chunks);
-};
 
 const send = (port: number, { method, url, headers, body }: Sent): Promise<Direct> =>
   new Promise((done, fail) => {
     const call = sendRequest({ host: '127.0.0.1', port, method, path: url, headers, agent: false }, (answer) => {
-      read(answer).then((content) => done({ status: answer.statusCode ?? 0, headers: answer.headers, body: content }), fail);
+      buffer(answer).then((content) => done({ status: answer.statusCode ?? 0, headers: answer.headers, body: content }), fail);
     });
     call.on('error', fail);
     call.end(body);
@@ -86,7 +69,7 @@ const send = (port: number, { method, url, headers, body }: Sent): Promise<Direc
 
 /** Starts a service, and waits until it answers. */
 async function startService(kind: string, path: string): Promise<number> {
-  const port = await freePort();
+  const port = await findFreePort();
   processes.push(spawn(resolve(environment, 'bin', 'python'), ['test/hosts/services.py', kind, String(port)], { stdio: 'ignore' }));
   const ask: Sent = { method: 'GET', url: path, headers: {}, body: Buffer.alloc(0) };
   for (let attempt = 0; attempt < 600; attempt++) {
@@ -101,7 +84,7 @@ async function startService(kind: string, path: string): Promise<number> {
 async function startRecorder(port: number) {
   let last: Sent | undefined;
   const server = createServer(async (request, response) => {
-    const sent = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body: await read(request) };
+    const sent = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body: await buffer(request) };
     last = sent;
     const answer = await send(port, sent).catch(() => undefined);
     if (!answer) return void response.destroy();
@@ -109,9 +92,8 @@ async function startRecorder(port: number) {
     response.writeHead(answer.status, kept).end(answer.body);
   });
   servers.push(server);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     take: () => {
       const taken = last;
       last = undefined;

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { notTested } from '../support/not-tested.ts';
 import { installRequirements } from '../support/python.ts';
 import { startModel } from './model.ts';
@@ -12,7 +12,7 @@ import { startModel } from './model.ts';
 // Clients and frameworks that nobody here wrote, as people install them. What a registry does not have is skipped, with a word.
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'hosts-'));
+const folder = makeFolder();
 
 async function install(name: string, work: () => Promise<unknown>): Promise<boolean> {
   try {
@@ -41,11 +41,7 @@ const api = await startApi({ demo: true });
 const model = await startModel();
 const baseUrl = api.stack.base_url;
 const pat = await api.obtainPat();
-afterAll(async () => {
-  await model.stop();
-  await api.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => model.stop());
 
 const python = (environment: string) => resolve(environment, 'bin', 'python');
 

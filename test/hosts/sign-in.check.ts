@@ -1,16 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { notTested } from '../support/not-tested.ts';
 import { decide, openAuthorization, openBrowser } from '../support/sign-in.ts';
 
@@ -24,12 +23,8 @@ const isInstalled = await promisify(execFile)('npm', ['install', ...options, ...
   () => true,
   (error: Error) => notTested(packages.join(', '), error),
 );
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-'));
-const { stack, stop } = await startApi({ demo: true, context: { patLifeSeconds: 60 } });
-afterAll(async () => {
-  await stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = makeFolder();
+const { stack } = await startApi({ demo: true, context: { patLifeSeconds: 60 } });
 
 const address = `${stack.base_url}/mcp/sign-in`;
 const country = { intent_uid: 'world.example:get-country:v1', parameters: { code: 'JP' } };

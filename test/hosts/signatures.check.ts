@@ -1,36 +1,35 @@
 import { execFile } from 'node:child_process';
 import { createPublicKey, randomUUID, verify as verifyBytes } from 'node:crypto';
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Api, bodyOf, startApi } from '../e2e/api.ts';
+import { bodyOf, startApi } from '../e2e/api.ts';
+import { makeFolder } from '../support/folder.ts';
 import { notTested } from '../support/not-tested.ts';
 import { installTools } from '../support/python.ts';
-import { type SeenRequest, startUpstream, type Upstream } from '../support/upstream.ts';
+import { startUpstream } from '../support/upstream.ts';
 
 // Verifiers that nobody here wrote check the calls that a running gate makes.
 
 const directoryPath = '/.well-known/http-message-signatures-directory';
 const python = await installTools(['http-message-signatures'], 'http-message-signatures is not tested');
 // a folder of its own, because another check installs into test/hosts at the same time
-const folder = mkdtempSync(join(tmpdir(), 'intent-gate-signatures-'));
+const folder = makeFolder();
 for (const file of ['package.json', 'package-lock.json']) copyFileSync(join('test/hosts', file), join(folder, file));
 const hasNpm = await promisify(execFile)('npm', ['ci', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund']).then(
   () => true,
   (error) => notTested('web-bot-auth', error) ?? false,
 );
 
-let api: Api;
-let upstream: Upstream & { seen: SeenRequest[] };
+const api = await startApi();
+const upstream = await startUpstream((_, response) => response.setHeader('Content-Type', 'application/json').end('{}'));
+afterAll(() => upstream.stop());
 let keys: Record<string, string>[];
 let sent: { method: string; url: string; headers: Record<string, string> }[];
 
 beforeAll(async () => {
-  api = await startApi();
-  upstream = await startUpstream((_, response) => response.setHeader('Content-Type', 'application/json').end('{}'));
   ({ keys } = bodyOf(await api.call('GET', directoryPath)));
   const pat = await api.obtainPat();
   const service_id = await api.createService();
@@ -51,12 +50,6 @@ beforeAll(async () => {
   }
   sent = upstream.seen.map(({ method, url, headers }) => ({ method, url: origin + url, headers: headers as Record<string, string> }));
 }, 150_000);
-afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await api?.stop();
-  await upstream?.stop();
-});
-
 const replayed = () => sent.map((request) => ({ ...request, url: request.url.replace('/places', '/payments') }));
 
 (hasNpm ? test : test.skip)('web-bot-auth of Cloudflare accepts every call, and none on another path', async () => {

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeFolder } from '../support/folder.ts';
 import type { Resource, Template } from './synthesize.ts';
 
 const run = promisify(execFile);
-let folder: string;
+const folder = makeFolder();
 
 /** Runs a program as another team's app would run: outside this project, with the package installed from its tarball. template.check.ts applies CloudFormation's rules. */
 async function runApp(file: string): Promise<{ stdout: string; stderr: string }> {
@@ -22,7 +22,6 @@ const ofType = ({ Resources }: Template, type: string): Resource['Properties'][]
   Object.values(Resources).flatMap(({ Type, Properties }) => (Type === type ? [Properties] : []));
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'intent-gate-app-'));
   await run(process.execPath, ['bin/run.js', 'tools/package.ts', folder], { env: { ...process.env, npm_config_offline: 'true' } });
   const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
   const installed = join(folder, 'node_modules', 'intent-gate-cdk');
@@ -36,7 +35,6 @@ beforeAll(async () => {
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   await cp('policy.json', join(folder, 'policy.json'));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Properties that name a resource in its account and region. */
 const physicalName = /^(Alarm|Alias|Bucket|Dashboard|Function|LogGroup|ManagedPolicy|Role|Rule|Secret|Table|Topic|UserPool)Name$|^Domain$/;
@@ -125,7 +123,7 @@ const mistakes: [props: string, message: RegExp][] = [
   ['{ policy: { permission: 7 } }', /^policy: the policy cannot be put into effect:\n {2}\/permission\/0 must be an object$/],
   [`{ policy: 'nowhere.json' }`, /^policyFile: nowhere\.json cannot be read$/],
   [`{ policy, colour: 'red' }`, /\n {2}colour: is not a setting$/],
-  [`{ policy, domainName: 'a.example' }`, /\n {2}domainName: needs hostedZoneId and hostedZoneName/],
+  [`{ policy, domainName: 'a.example' }`, /\n {2}domainName: must be given together with hostedZoneId and hostedZoneName/],
   [`{ policy, userPool, adopt: { userPoolId: 'eu-west-1_a' } }`, /\n {2}adopt\.userPoolId: must be left out if userPool is given$/],
   ['{ policy, userPool, requireAdminMfa: true }', /\n {2}requireAdminMfa: must be left out if userPool is given/],
   ['{ policy, userPoolDomain: {} }', /\n {2}userPoolDomain: needs userPool$/],

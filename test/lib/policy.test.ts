@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readPolicy, readTryPolicy, warnOfPolicy } from '../../lib/policy.ts';
 import { parseSettings } from '../../lib/settings.ts';
+import { makeFolder } from '../support/folder.ts';
 
+const file = join(makeFolder(), 'policy.json');
 const settingsFor = (policyFile: string) => ({ ...parseSettings({}), policyFile });
 
 test('synthesis warns of what a policy says without effect, with the sentence', () => {
@@ -28,14 +29,8 @@ test.each([
 ])('synthesis says whether one counter sustains %d calls a %s', (rate, unit, problem) => {
   const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
   Object.assign(policy.permission[0].constraint[0], { rightOperand: rate, unit: `{base_url}/vocabulary/${unit}` });
-  const folder = mkdtempSync(join(tmpdir(), 'policy-'));
-  const file = join(folder, 'policy.json');
   writeFileSync(file, JSON.stringify(policy));
-  try {
-    expect(warnOfPolicy(settingsFor(file))).toEqual(problem ? [`${file}: /permission/0/constraint/0 ${problem}`] : []);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  expect(warnOfPolicy(settingsFor(file))).toEqual(problem ? [`${file}: /permission/0/constraint/0 ${problem}`] : []);
 });
 
 test('a policy is read as it is', () => {

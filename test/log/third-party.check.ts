@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { listen } from '../../bin/local/http.ts';
 import { verifyCheckpoint } from '../../client/receipts.ts';
 import { variables } from '../../functions/core/environment.ts';
 import { openKms } from '../../functions/core/kms.ts';
@@ -16,6 +15,7 @@ import { signCheckpoint } from '../../functions/core/receipts/note.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { startApi } from '../e2e/api.ts';
 import { connectTable } from '../support/connect-table.ts';
+import { makeFolder } from '../support/folder.ts';
 import { installTools } from '../support/python.ts';
 
 const run = promisify(execFile);
@@ -31,9 +31,8 @@ const python = await installTools(
   'aics-tlog and aics-witness are not tested',
 );
 
-const folder = await mkdtemp(join(tmpdir(), 'fsck-'));
-const api = await startApi();
-const { stack } = api;
+const folder = makeFolder();
+const { stack } = await startApi();
 const { environment, name: sequencer } = stack.definitionOf('sequence-receipts');
 const at = { region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 const table = connectTable(stack.dynamodb_endpoint, {
@@ -46,10 +45,6 @@ beforeAll(async () => {
   if (hasGo)
     await run('go', ['install', `github.com/transparency-dev/tessera/cmd/fsck@${version}`], { env: { ...process.env, GOBIN: folder } });
 }, 600_000);
-afterAll(async () => {
-  await api.stop();
-  await rm(folder, { recursive: true });
-});
 
 const read = async (path: string) => (await fetch(`${stack.base_url}/log/${path}`)).text();
 
@@ -61,8 +56,7 @@ async function serveLog(alter: (path: string, bytes: Buffer) => Buffer | undefin
     const bytes = answer.status === 200 ? alter(path, Buffer.from(await answer.arrayBuffer())) : undefined;
     response.writeHead(bytes ? 200 : 404).end(bytes);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/log/`, stop: () => server.close() };
+  return { url: `http://127.0.0.1:${await listen(server)}/log/`, stop: () => server.close() };
 }
 
 /** Whether Tessera's fsck accepts the log; it repeats requests for a broken bundle, so it has a time limit. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { answerOf, exampleOf, noExample } from '../../lib/endpoints/endpoint.ts';
 import { exampleBaseUrl, serviceId as exampleServiceId } from '../../lib/endpoints/fixtures.ts';
 import { type EndpointName, endpoints } from '../../lib/endpoints.ts';
@@ -8,7 +8,6 @@ import { startApi } from '../e2e/api.ts';
 const deployment = { protocol: 'proto', policy: readFileSync('bin/local/policy.json', 'utf8') };
 
 const api = await startApi({ demo: true, environment: { BASE_URL: exampleBaseUrl } });
-afterAll(() => api.stop());
 
 /** Values that are never the same twice, or that change with the ranking of searches. */
 const volatile = [

@@ -1,12 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { region } from '../../../bin/local/json-service.ts';
 import { localCredentials } from '../../../bin/local/parts.ts';
-import { startStack } from '../../../bin/local/stack.ts';
 import { variables } from '../../../functions/core/environment.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
@@ -15,24 +11,14 @@ import { compareService } from '../../../registry/compare.ts';
 import { findServiceByName, servicePath } from '../../../registry/read.ts';
 import type { LogEntry } from '../../../schemas/changes.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
+import { startApi } from '../../e2e/api.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { intentOf } from '../../support/records.ts';
-import { type CommandLine, openCommandLine } from './command-line.ts';
-
-let folder: string;
-let stack: Awaited<ReturnType<typeof startStack>>;
-let run: CommandLine['run'];
+import { openCommandLine } from './command-line.ts';
 
 const most = 50;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cli-changes-'));
-  stack = await startStack({ port: 0, quiet: true, demo: false, context: { maxPerNamespace: most } });
-  ({ run } = await openCommandLine(folder, { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token }));
-}, 60_000);
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const { stack } = await startApi({ context: { maxPerNamespace: most } });
+const { run } = await openCommandLine(makeFolder(), { INTENT_GATE_URL: stack.base_url, INTENT_GATE_TOKEN: stack.admin_token });
 
 const intentAt = (name: string, at: number, more: Partial<IntentInput> = {}): IntentInput =>
   intentOf(`${name}.example:act-${String(at).padStart(3, '0')}:v1`, {

@@ -1,9 +1,10 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import type { StackDescription } from '../../../bin/local/stack-file.ts';
 
 export interface Outcome {
   code: number | null;
@@ -70,7 +71,23 @@ export async function openCommandLine(folder: string, environment: Record<string
   /** A script for bash in which `npx intent-gate` runs this program. */
   const runScript = (script: string) =>
     runProcess('bash', ['-euo', 'pipefail', '-c', `npx() { shift; "${process.execPath}" "${program}" "$@"; }\n${script}`], '');
-  return { run, runAlone, runScript, home };
+  /** The output of a command. @throws if it does not end with 0 */
+  const succeed = async (...words: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await run(words);
+    if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    return stdout;
+  };
+  const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...words, '--json'));
+  return { run, runAlone, runScript, succeed, succeedJson, home };
 }
 
 export type CommandLine = Awaited<ReturnType<typeof openCommandLine>>;
+
+/** The command line in a folder from which a local stack was started, signed in there. */
+export async function openSignedIn(folder: string, stack: StackDescription, environment?: Record<string, string>): Promise<CommandLine> {
+  await mkdir(join(folder, '.local'));
+  await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
+  const commandLine = await openCommandLine(folder, environment);
+  await commandLine.succeed('login', '--local');
+  return commandLine;
+}

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { close, listen } from '../../../bin/local/http.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { installPythonClient } from '../../support/python.ts';
-import { type Outcome, openCommandLine } from './command-line.ts';
+import { openCommandLine } from './command-line.ts';
 
 /** What would clear the screen, hide what follows, turn it round, or be seen by models only. */
 const attack = '\u001b[2J\u001b[8m\u009b8m\u007f\u202e\u2066\u200f\u061c\u2028\u{e0041}';
@@ -80,10 +80,7 @@ const makePolicy = (url: string) => ({
   ],
 });
 
-let url: string;
 let isRefusing = false;
-let folder: string;
-let run: (words: readonly string[], input?: string) => Promise<Outcome>;
 
 function answerTo(path: string): object {
   const policy = makePolicy(url);
@@ -148,19 +145,13 @@ const document = {
   },
 };
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  folder = await mkdtemp(join(tmpdir(), 'cli-hostile-'));
-  ({ run } = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'token', FORCE_COLOR: '0' }));
-  await writeFile(join(folder, 'api.json'), JSON.stringify(document));
-  await writeFile(join(folder, 'broken.yaml'), `a: [${attack}\nb: }`);
-  await writeFile(join(folder, 'policy.json'), JSON.stringify(makePolicy('{base_url}')));
-});
-afterAll(async () => {
-  await new Promise((resolve) => server.close(resolve));
-  await rm(folder, { recursive: true, force: true });
-});
+const url: string = `http://127.0.0.1:${await listen(server)}`;
+afterAll(() => close(server));
+const folder = makeFolder();
+const { run } = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'token', FORCE_COLOR: '0' });
+await writeFile(join(folder, 'api.json'), JSON.stringify(document));
+await writeFile(join(folder, 'broken.yaml'), `a: [${attack}\nb: }`);
+await writeFile(join(folder, 'policy.json'), JSON.stringify(makePolicy('{base_url}')));
 
 const commands: [string, string[]][] = [
   ['import of a document', ['import', 'api.json', '--dry-run', '--verbose', '--namespace', 'x.example']],

@@ -1,27 +1,19 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { renewTokens, signIn } from '../../../bin/cli/cognito.ts';
 import { close, listen } from '../../../bin/local/http.ts';
-import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
+import { startIdentity } from '../../../bin/local/identity.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openCommandLine } from './command-line.ts';
 
-let folder: string;
-let identity: RunningIdentity;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cli-login-'));
-  identity = await startIdentity(folder, [], []);
-});
-afterAll(async () => {
-  await identity.stop();
-  await rm(folder, { recursive: true });
-});
+const folder = makeFolder();
+const identity = await startIdentity(folder, [], []);
+afterAll(() => identity.stop());
 
 const asks = {
   newPassword: () => Promise.reject(new Error('not asked for')),

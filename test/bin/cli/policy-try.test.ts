@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { newUlid } from '../../../functions/core/ulid.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openCommandLine } from './command-line.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'policy-try-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const folder = makeFolder();
 const { run } = await openCommandLine(folder);
 
 const refund = 'payments.example:refund:v1';

@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { makeFolder } from '../../support/folder.ts';
 import { intentOf, serviceNamed } from '../../support/records.ts';
 import { openCommandLine } from './command-line.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'policy-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const folder = makeFolder();
 const { run } = await openCommandLine(folder);
 
 const sample = (name: string) => resolve('samples/policies', `${name}.json`);

@@ -1,51 +1,30 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { chooseBaseUrl } from '../../../bin/cli/context.ts';
 import { close, listen } from '../../../bin/local/http.ts';
-import { startStack } from '../../../bin/local/stack.ts';
 import { maxChangedIntents } from '../../../schemas/intent.ts';
+import { startApi } from '../../e2e/api.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { intentOf } from '../../support/records.ts';
-import { type CommandLine, type Outcome, openCommandLine } from './command-line.ts';
+import { type CommandLine, type Outcome, openCommandLine, openSignedIn } from './command-line.ts';
 
-const stack = await startStack({ port: 0, quiet: true });
-let folder: string;
-let home: string;
-let run: CommandLine['run'];
-let runAlone: CommandLine['runAlone'];
-/** an agent of its own: what it accepts, no other test has accepted */
-let someone: CommandLine;
-/** with a token that the gate does not accept */
-let stranger: CommandLine;
+const { stack } = await startApi({ demo: true, context: { agentIds: 'shared' } });
+const folder = makeFolder();
 const secret = 'canary-s3cr3t';
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cli-stack-'));
-  await mkdir(join(folder, '.local'));
-  await writeFile(join(folder, '.local', 'stack.json'), JSON.stringify(stack));
-  ({ run, runAlone, home } = await openCommandLine(folder, { TOKEN: `Bearer ${secret}`, NEW: `Bearer ${secret} new` }));
-  someone = await openCommandLine(folder);
-  stranger = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'x.y.z' });
-  expect((await run(['login', '--local'])).code).toBe(0);
-}, 60_000);
-afterAll(async () => {
-  await stack.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+const environment = { TOKEN: `Bearer ${secret}`, NEW: `Bearer ${secret} new` };
+const { run, runAlone, succeed, succeedJson, home } = await openSignedIn(folder, stack, environment);
+/** an agent of its own: what it accepts, no other test has accepted */
+const someone = await openCommandLine(folder);
+/** with a token that the gate does not accept */
+const stranger = await openCommandLine(folder, { INTENT_GATE_TOKEN: 'x.y.z' });
 
 const documents = fileURLToPath(new URL('../../registry/import/documents/', import.meta.url));
 
-async function succeed(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await run(words);
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${code}: ${stderr}${stdout}`);
-  return stdout;
-}
-const succeedJson = async (...words: string[]) => JSON.parse(await succeed(...words, '--json'));
 const createService = (name: string, address: string, description: string, ...more: string[]) =>
   succeedJson('services', 'create', '--name', name, '--address', address, '--description', description, ...more);
 /** Writes JSON or text to a file in the folder. @returns its path */

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { close, listen } from '../../../bin/local/http.ts';
 import type { StatsNumbers } from '../../../schemas/stats.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openCommandLine } from './command-line.ts';
 
 const service_id = '01M85BA8ACA6JFVXZ7BHD03GE5';
@@ -31,12 +29,8 @@ const server = createServer(({ url = '', headers }, response) => {
   response.end(JSON.stringify(answer ?? { error: { code: 'NOT_FOUND', message: 'No.', details: {} } }));
 });
 const url = `http://127.0.0.1:${await listen(server)}`;
-const folder = await mkdtemp(join(tmpdir(), 'cli-top-'));
-const { run } = await openCommandLine(folder, { INTENT_GATE_URL: url, INTENT_GATE_TOKEN: 'token' });
-afterAll(async () => {
-  await close(server);
-  await rm(folder, { recursive: true });
-});
+const { run } = await openCommandLine(makeFolder(), { INTENT_GATE_URL: url, INTENT_GATE_TOKEN: 'token' });
+afterAll(() => close(server));
 beforeEach(() => {
   asked.length = 0;
   answers = { [`/api/services/${service_id}`]: service };

@@ -1,20 +1,15 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { close, listen } from '../../../bin/local/http.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { openCommandLine } from '../cli/command-line.ts';
 
 const run = promisify(execFile);
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'deploy-command-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = makeFolder();
 
 const usage = 'npm run deploy -- [<stage>] [options of cdk deploy]    for example: npm run deploy -- test\n';
 
@@ -41,12 +36,11 @@ test('npm run deploy examines the account first, and deploys nothing that would 
     return response.end(
       '<ListAllMyBucketsResult><Buckets><Bucket><Name>cdk-hnb659fds-assets-1-eu-west-1</Name></Bucket></Buckets></ListAllMyBucketsResult>',
     );
-  }).listen(0, '127.0.0.1');
-  await once(account, 'listening');
+  });
   const env = {
     PATH: process.env.PATH,
     HOME: folder,
-    AWS_ENDPOINT_URL: `http://127.0.0.1:${(account.address() as AddressInfo).port}`,
+    AWS_ENDPOINT_URL: `http://127.0.0.1:${await listen(account)}`,
     AWS_REGION: 'eu-west-1',
     AWS_ACCESS_KEY_ID: 'a',
     AWS_SECRET_ACCESS_KEY: 'b',
@@ -64,8 +58,7 @@ Nothing was deployed. Correct the above, then run the command again.
 `,
     });
   } finally {
-    account.closeAllConnections();
-    account.close();
+    await close(account);
   }
   expect(asked.sort()).toEqual(['/', '/2016-08-19/account-settings', '/account', 'DescribeStacks']);
 });

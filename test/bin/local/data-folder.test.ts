@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { openDataFolder, StartError } from '../../../bin/local/data-folder.ts';
 import { findOther, keepDescribed, readDescription, type StackDescription } from '../../../bin/local/stack-file.ts';
+import { makeFolder } from '../../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'data-folder-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = makeFolder();
 
 test('a folder is for one stack at a time', () => {
   const path = join(folder, 'kept');

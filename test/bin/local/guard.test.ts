@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { startIdentity } from '../../../bin/local/identity.ts';
@@ -10,8 +7,9 @@ import { startKms } from '../../../bin/local/kms.ts';
 import { startS3 } from '../../../bin/local/s3.ts';
 import { startSecrets } from '../../../bin/local/secrets.ts';
 import { startDynamo } from '../../../bin/local/table.ts';
+import { makeFolder } from '../../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'guard-'));
+const folder = makeFolder();
 const invoked: string[] = [];
 
 const kms = await startKms();
@@ -43,10 +41,7 @@ const services = {
   },
 };
 
-afterAll(async () => {
-  await Promise.all(Object.values(services).map(({ running }) => running.stop()));
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => Promise.all(Object.values(services).map(({ running }) => running.stop())));
 
 interface Sent {
   endpoint: string;

@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CognitoIdentityProvider } from '@aws-sdk/client-cognito-identity-provider';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -8,9 +7,10 @@ import { CognitoJwtVerifier } from 'aws-jwt-verify';
 import type { JwkWithKid } from 'aws-jwt-verify/jwk';
 import { type RunningIdentity, startIdentity } from '../../../bin/local/identity.ts';
 import { readRights } from '../../../functions/core/admin/verify-admin.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { readForm } from '../../support/sign-in.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'identity-'));
+const folder = makeFolder();
 const gate = 'http://127.0.0.1:1';
 const start = () => startIdentity(folder, [`${gate}/oauth/signed-in`], [`${gate}/console`, 'http://localhost:1/console']);
 let identity: RunningIdentity;
@@ -32,7 +32,6 @@ beforeAll(async () => {
 afterAll(async () => {
   client.destroy();
   await identity.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const fetchKeys = async (url: string) => (await (await fetch(url)).json()) as { keys: JwkWithKid[] };

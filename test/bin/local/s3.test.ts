@@ -1,13 +1,13 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RunningS3, startS3 } from '../../../bin/local/s3.ts';
+import { makeFolder } from '../../support/folder.ts';
 
-const folder = join(mkdtempSync(join(tmpdir(), 's3-')), 'objects');
+const folder = join(makeFolder(), 'objects');
 let s3: RunningS3;
 let client: S3Client;
 
@@ -24,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   client.destroy();
   await s3.stop();
-  rmSync(join(folder, '..'), { recursive: true });
 });
 
 const at = (Key: string) => ({ Bucket: 'kept', Key });

@@ -1,12 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CreateSecretCommand, GetSecretValueCommand, PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunningService } from '../../../bin/local/json-service.ts';
 import { startSecrets } from '../../../bin/local/secrets.ts';
+import { makeFolder } from '../../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+const folder = makeFolder();
 const file = join(folder, 'secrets.json');
 let service: RunningService;
 let client: SecretsManagerClient;
@@ -26,10 +26,7 @@ const stop = async () => {
 };
 
 beforeAll(start);
-afterAll(async () => {
-  await stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(stop);
 
 const read = async (SecretId: string, VersionId?: string) =>
   (await client.send(new GetSecretValueCommand({ SecretId, VersionId }))).SecretString;

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -10,14 +9,13 @@ import { openDataFolder, StartError } from '../../../bin/local/data-folder.ts';
 import { close, listen } from '../../../bin/local/http.ts';
 import { type StackOptions, startStack } from '../../../bin/local/stack.ts';
 import type { StackDescription } from '../../../bin/local/stack-file.ts';
+import { makeFolder } from '../../support/folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'start-'));
+const folder = makeFolder();
 const stackFile = join(folder, '.local', 'stack.json');
 const children: ChildProcess[] = [];
-
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** `npm start` in a working folder of its own, so that it does not meet a stack that a person runs here. */

@@ -1,11 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { digestCode, digestSources, localContext, markUsed, synthesize } from '../../../bin/local/synthesis.ts';
+import { makeFolder } from '../../support/folder.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'synthesis-'));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = makeFolder();
 
 const write = (path: string, content: string) => {
   mkdirSync(join(root, path, '..'), { recursive: true });
