@@ -15,9 +15,9 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { type FeedProgress, openFeedState } from '../../functions/core/search/opensearch/feed-state.ts';
 import { type Key, keys } from '../../functions/core/table/keys.ts';
 import type { Item, Table } from '../../functions/core/table/table.ts';
-import type { Caller, End, Scenario } from './explore.ts';
+import type { End, Scenario } from './explore.ts';
 import type { MemoryTable } from './memory-table.ts';
-import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
+import { alike, answerOf, codeOf, codesOf, errorsOf, firstOf, requireCodes, valuesOf } from './outcomes.ts';
 import { requireWholeLog } from './registry-scenarios.ts';
 
 const presented = (thumbprint = 'key', agentId = 'agent'): Presented => ({ agentId, thumbprint, nowMs: Date.now() });
@@ -31,17 +31,13 @@ async function issue(table: Table, { agentId, thumbprint, hasProof = false, must
   return (await agents.bind(request, seen))?.generation;
 }
 
-/** Where in the order of what took effect a caller's first operation of this kind stands: a transaction is named by how many items it writes. */
-const firstOf = ({ log }: End, caller: number, label: string) =>
-  log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
-
 const records = <T extends Item = Item>(table: MemoryTable, prefix: string) =>
   table.items().filter(({ pk }) => pk.startsWith(prefix)) as (T & Key)[];
 
 /** Everything that is promised of agents, whatever has happened: every scenario ends with this. */
-async function requireSound({ table, outcomes, isUndisturbed }: End): Promise<void> {
-  const possible = ['CONFLICT', ...(isUndisturbed ? [] : ['SERVICE_UNAVAILABLE'])];
-  for (const code of codesOf(outcomes)) assert.ok(possible.includes(code), code);
+async function requireSound(end: End): Promise<void> {
+  const { table, isUndisturbed } = end;
+  requireCodes(end, 'CONFLICT', ...(isUndisturbed ? [] : ['SERVICE_UNAVAILABLE']));
   await requireWholeLog(table);
   for (const item of [...records(table, 'AGENT#'), ...records(table, 'KEY#')]) {
     if (item.block !== undefined || item.blocked_by !== undefined)
@@ -91,11 +87,7 @@ const among = (
   prepare: async (table) => {
     await before(table);
     return {
-      callers: callers.map(
-        (act) =>
-          async ({ table: own }: Caller) =>
-            act(own),
-      ),
+      callers: alike(callers.length, async (caller, at) => callers[at]?.(caller.table)),
       check: async (end) => {
         await requireSound(end);
         await check(end);
@@ -385,7 +377,7 @@ export const agentScenarios: Scenario[] = [
     prepare: async () => {
       let working = 0;
       return {
-        callers: times(2, () => async ({ table, act }: Caller) => {
+        callers: alike(2, async ({ table, act }) => {
           const run = await openFeedState(table, 'collection').begin();
           if (!run) return 'busy';
           assert.equal(++working, 1, 'two runs are at work');
@@ -394,9 +386,7 @@ export const agentScenarios: Scenario[] = [
           await run.end();
           return 'ran';
         }),
-        check: ({ outcomes }) => {
-          for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
-        },
+        check: ({ outcomes }) => void codesOf(outcomes),
       };
     },
   },
@@ -406,18 +396,15 @@ export const agentScenarios: Scenario[] = [
     budget: { faults: 1 },
     prepare: async (before) => {
       await openFeedState(before, 'collection').begin();
-      const run =
-        (startMs: number) =>
-        async ({ table }: Caller) => {
+      return {
+        callers: alike(2, async ({ table }, at) => {
+          const startMs = Date.now() + (at + 1) * 400_000;
           const begun = await openFeedState(table, 'collection', () => startMs).begin();
           await begun?.save({ seen: { seq: startMs, digest: null } });
           return begun?.number;
-        };
-      return {
-        callers: [1, 2].map((at) => run(Date.now() + at * 400_000)),
+        }),
         check: async ({ outcomes, table }) => {
-          for (const outcome of outcomes)
-            if (outcome !== 'crashed' && 'error' in outcome && !/another run feeds/.test(String(outcome.error))) codeOf(outcome.error);
+          for (const error of errorsOf(outcomes)) if (!/another run feeds/.test(String(error))) codeOf(error);
           const item = await table.get<{ run_number: number; progress?: FeedProgress }>(keys.feed('collection'));
           const numbers = valuesOf(outcomes) as (number | undefined)[];
           const at = outcomes.findIndex((outcome) => answerOf(outcome) === Math.max(...numbers.map((one) => one ?? 0)));

@@ -12,7 +12,6 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
-import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { keys } from '../../functions/core/table/keys.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
@@ -20,9 +19,9 @@ import { answerFrom, openExecuteOver } from '../support/actions.ts';
 import { approvalTemplate } from '../support/deferred.ts';
 import { invoke } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import type { Caller, End, Failure, Scenario } from './explore.ts';
+import type { Caller, Cast, End, Scenario } from './explore.ts';
 import { openMemoryTable } from './memory-table.ts';
-import { answerOf, codesOf, times } from './outcomes.ts';
+import { alike, answerOf, firstOf, lastOf, relayFails, requireCodes, times } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';
@@ -32,9 +31,6 @@ const urlOf = (version: number) => `https://up.example/${version}`;
 const intentVersion = (version: number) =>
   intentOf(uid, { endpoint: { url: urlOf(version), method: 'POST', content_type: 'application/json' } });
 const policyOf = () => openPolicy(approvalTemplate());
-
-const relayFails = (variant: Failure): Error =>
-  new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
 
 /** Asks for a call that a person has to approve. @returns the id of its execution */
 async function ask(table: Table, claims: PatClaims, key: string): Promise<{ status: number; id: string; text: string }> {
@@ -122,10 +118,7 @@ const waiting = (name: string, promise: string, { callers, budget, check }: Sett
       callers: Object.values(callers).map((play) => (caller: Caller) => play(caller, id, (url) => sent.push(url))),
       check: async (end) => {
         assert.ok(sent.length <= 1, `the call was made ${sent.length} times`);
-        assert.ok(
-          codesOf(end.outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
-          codesOf(end.outcomes).join(),
-        );
+        requireCodes(end, 'CONFLICT', 'SERVICE_UNAVAILABLE');
         await check(end, sent, id);
       },
     };
@@ -158,14 +151,9 @@ const approveAndWork: Setting['callers'][string] = async (caller, id, sent) => {
   return decision;
 };
 
-const atIndex = ({ log }: End, caller: number, label: string) =>
-  log.findIndex((one) => one.caller === caller && one.label.startsWith(label));
-const lastIndex = ({ log }: End, caller: number, label: string) =>
-  log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
-
 interface Crowd {
   /** @param ids - of the calls that wait */
-  callers: (claims: PatClaims, ids: readonly string[]) => ((caller: Caller) => Promise<unknown>)[];
+  callers: (claims: PatClaims, ids: readonly string[]) => Cast['callers'];
   check(end: End): void;
 }
 
@@ -188,10 +176,7 @@ const holding = (name: string, promise: string, count: number, { callers, check 
   },
 });
 
-const asking =
-  (claims: PatClaims, key: string) =>
-  async ({ table }: Caller): Promise<number> =>
-    (await ask(table, claims, key)).status;
+const askedBy = async ({ table }: Caller, claims: PatClaims, key: string): Promise<number> => (await ask(table, claims, key)).status;
 
 export const approvalScenarios: Scenario[] = [
   waiting('waiting call approved, its worker started three times', 'an approval permits one call, which is made once', {
@@ -234,11 +219,11 @@ export const approvalScenarios: Scenario[] = [
     budget: { faults: 1, crashes: 1 },
     check: (end, sent) => {
       if (answerOf(end.outcomes[1]) === undefined || sent.length === 0) return;
-      assert.ok(lastIndex(end, 0, 'get AGENT#') < atIndex(end, 1, 'transact'), 'a call was made for an agent who had been read as blocked');
+      assert.ok(lastOf(end, 0, 'get AGENT#') < firstOf(end, 1, 'transact'), 'a call was made for an agent who had been read as blocked');
     },
   }),
   holding('waiting calls when one place is left', 'at most 20 calls of a holder wait', 19, {
-    callers: (claims) => times(3, (at) => asking(claims, `new-${at}`)),
+    callers: (claims) => alike(3, (caller, at) => askedBy(caller, claims, `new-${at}`)),
     check: ({ outcomes, isUndisturbed }) => {
       const accepted = outcomes.filter((outcome) => answerOf(outcome) === 202).length;
       assert.ok(accepted <= 1, `${accepted} calls were accepted for one place`);
@@ -249,16 +234,13 @@ export const approvalScenarios: Scenario[] = [
     callers: (claims, [first = '']) => [
       async (caller) => {
         await decide(caller.table, first, 'deny');
-        return times(2, (at) => at).reduce(
-          (before, at) => before.then(() => asking(claims, `new-${at}`)(caller).catch(() => 0)),
-          Promise.resolve(0),
-        );
+        for (const key of ['new-0', 'new-1']) await askedBy(caller, claims, key).catch(() => 0);
       },
     ],
     check: () => {},
   }),
   holding('one call asked for three times, which waits', 'a key stands for one call', 0, {
-    callers: (claims) => times(3, () => asking(claims, 'one')),
+    callers: (claims) => alike(3, (caller) => askedBy(caller, claims, 'one')),
     check: ({ table, outcomes, isUndisturbed }) => {
       const executions = table.items().filter(({ pk }) => String(pk).startsWith('EXECUTION#'));
       assert.ok(executions.length <= 1, `${executions.length} calls wait under one key`);

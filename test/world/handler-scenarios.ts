@@ -28,7 +28,7 @@ import { eventOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { type Caller, type End, type Failure, type Scenario, usualStartMs } from './explore.ts';
 import { openMemoryTable } from './memory-table.ts';
-import { answerOf, times, valuesOf } from './outcomes.ts';
+import { alike, answerOf, errorsOf, firstOf, lastOf, relayFails, times, valuesOf } from './outcomes.ts';
 
 const uid = 'a.example:b:v1';
 const baseUrl = 'https://api.example/test';
@@ -89,9 +89,6 @@ function openKms(act: Caller['act']): Pick<Kms, 'sign' | 'getPublicKey'> {
 const kmsSecret = Buffer.from(kmsKey.privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
 
 const signDigest = (digest: Uint8Array): Uint8Array => p256.sign(digest, kmsSecret, { prehash: false, format: 'der' });
-
-const relayFails = (variant: Failure): Error =>
-  new CallFailed(variant === 'dropped' ? 'unreachable' : variant === 'lost' ? 'broken_answer' : 'deadline');
 
 /** A rate of the policy in force; or its own with a price of 1 EUR for each call, of a budget of 2 EUR. */
 type Terms = number | 'priced';
@@ -211,10 +208,6 @@ interface Setting {
   beside?: (table: Table, serviceId: string) => Promise<unknown>;
 }
 
-/** Where in the order of what took effect the last operation of this kind of a caller stands. */
-const lastOf = ({ log }: End, caller: number, label: string) =>
-  log.findLastIndex((one) => one.caller === caller && one.label.startsWith(label));
-
 const isFailure = (code: string | undefined) =>
   code === 'SERVICE_UNAVAILABLE' || code === 'GATEWAY_TIMEOUT' || code === 'INTENT_EXECUTION_FAILED';
 
@@ -243,14 +236,13 @@ const executing = (
       made.calls++;
     };
     const executed = { intent_uid: uid, parameters: { code: 'FR' } };
-    const callers = times(
-      count,
-      (at) => (caller: Caller) => post(openExecute(caller, rate, call, upstreams[at]), '/api/intents/execute', executed, headersOf(at)),
+    const callers = alike(count, (caller, at) =>
+      post(openExecute(caller, rate, call, upstreams[at]), '/api/intents/execute', executed, headersOf(at)),
     );
     return {
       callers: [...callers, ...(beside ? [async ({ table: own }: Caller) => (await beside(own, serviceId)) ?? 'done'] : [])],
       check: async (end) => {
-        for (const outcome of end.outcomes.slice(0, count)) if (outcome !== 'crashed' && 'error' in outcome) throw outcome.error;
+        for (const error of errorsOf(end.outcomes.slice(0, count))) throw error;
         await check(end, made, valuesOf(end.outcomes.slice(0, count)) as Answer[]);
       },
     };
@@ -262,7 +254,7 @@ const stoppedBy =
   (count: number, read: string) =>
   (end: End): void => {
     if (answerOf(end.outcomes[count]) === undefined) return;
-    const stoppedAt = end.log.findIndex(({ caller, label }) => caller === count && label.startsWith('transact'));
+    const stoppedAt = firstOf(end, count, 'transact');
     for (let caller = 0; caller < count; caller++) {
       const isCalled = lastOf(end, caller, 'upstream') >= 0;
       if (isCalled) assert.ok(lastOf(end, caller, read) < stoppedAt, 'a call was made for somebody who had read that it must not be');
@@ -351,43 +343,41 @@ const proven = executing(
   },
 );
 
-const stopped: Scenario[] = [
-  executing(
-    'execution through the handler beside a revocation',
-    'I1: no call after a revocation was read',
-    { count: 2, beside: (table) => openAgents(table).revoke(operator, { agentId: 'agent' }) },
-    { faults: 1, crashes: 1 },
-    stoppedBy(2, 'get AGENT#'),
-  ),
-  executing(
-    'execution through the handler beside a block',
-    'I1: no call after a block was read',
-    { count: 1, beside: (table) => openAgents(table).block(operator, { agentId: 'agent' }, 'why') },
-    { faults: 1, crashes: 1 },
-    stoppedBy(1, 'get AGENT#'),
-  ),
-  executing(
-    'execution through the handler beside the delete of its intent',
-    'I1: no call of an intent that was read as deleted',
-    { count: 2, beside: (table) => openIntents(table).remove(uid, always) },
-    { faults: 1 },
-    stoppedBy(2, 'get INTENT#'),
-  ),
-  executing(
-    'execution through the handler beside the delete of its service',
-    'I1: no call of a service that was read as deleted',
-    { count: 2, beside: (table, serviceId) => openServices(table).remove(serviceId, always) },
-    { faults: 1 },
-    stoppedBy(2, 'get SERVICE#'),
-  ),
-  executing(
-    'execution through the handler beside a pause of its service',
-    'I1: no call of a service that was read as paused',
-    { count: 2, beside: (table, serviceId) => openServices(table).replace(serviceId, pausedService, always) },
-    { faults: 1 },
-    stoppedBy(2, 'get SERVICE#'),
-  ),
+/** What stops calls, what was done to it, how many execute, and where each of them reads of it. */
+const stops: [what: string, done: string, count: number, read: string, beside: NonNullable<Setting['beside']>, crashes?: 1][] = [
+  ['a revocation', 'after a revocation was read', 2, 'get AGENT#', (table) => openAgents(table).revoke(operator, { agentId: 'agent' }), 1],
+  ['a block', 'after a block was read', 1, 'get AGENT#', (table) => openAgents(table).block(operator, { agentId: 'agent' }, 'why'), 1],
+  [
+    'the delete of its intent',
+    'of an intent that was read as deleted',
+    2,
+    'get INTENT#',
+    (table) => openIntents(table).remove(uid, always),
+  ],
+  [
+    'the delete of its service',
+    'of a service that was read as deleted',
+    2,
+    'get SERVICE#',
+    (table, serviceId) => openServices(table).remove(serviceId, always),
+  ],
+  [
+    'a pause of its service',
+    'of a service that was read as paused',
+    2,
+    'get SERVICE#',
+    (table, serviceId) => openServices(table).replace(serviceId, pausedService, always),
+  ],
 ];
+const stopped: Scenario[] = stops.map(([what, done, count, read, beside, crashes]) =>
+  executing(
+    `execution through the handler beside ${what}`,
+    `I1: no call ${done}`,
+    { count, beside },
+    { faults: 1, ...(crashes && { crashes }) },
+    stoppedBy(count, read),
+  ),
+);
 
 /** Requests for PATs through the shipped handler. */
 const issuing = (
@@ -404,7 +394,7 @@ const issuing = (
   prepare: async () => ({
     callers: asked.map((request) => (caller: Caller) => issue(openIssue(caller, { issues }), request)),
     check: async (end) => {
-      for (const outcome of end.outcomes) if (outcome !== 'crashed' && 'error' in outcome) throw outcome.error;
+      for (const error of errorsOf(end.outcomes)) throw error;
       const answers = valuesOf(end.outcomes) as Answer[];
       // I1: whoever has a PAT has one that is good
       for (const { status, body } of answers) if (status === 200) await requireGood(end, String(body['proto-pat']));

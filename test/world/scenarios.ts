@@ -17,7 +17,7 @@ import { agentScenarios } from './agent-scenarios.ts';
 import { approvalScenarios } from './approval-scenarios.ts';
 import type { Caller, Scenario } from './explore.ts';
 import { handlerScenarios } from './handler-scenarios.ts';
-import { answerOf, codeOf, codesOf, times, valuesOf } from './outcomes.ts';
+import { alike, answerOf, codesOf, requireCodes, valuesOf } from './outcomes.ts';
 import { registryScenarios } from './registry-scenarios.ts';
 import { searchScenarios } from './search-scenarios.ts';
 import { signInScenarios } from './sign-in-scenarios.ts';
@@ -44,15 +44,15 @@ const limited = (
     // some minutes ago, so that the first to come begins a bucket
     for (let call = 0; call < earlier; call++) await openRateLimiter(before, () => Date.now() - 300_000).consume(request);
     return {
-      callers: times(callers, () => async ({ table, act }: Caller) => {
+      callers: alike(callers, async ({ table, act }) => {
         const { isWithinLimits } = await openRateLimiter(table).consume(request);
         if (isWithinLimits) await act('upstream', () => made++);
         return isWithinLimits;
       }),
-      check: ({ outcomes, isUndisturbed }) => {
+      check: (end) => {
         assert.ok(made <= rate, `${made} calls were made, ${rate} are allowed`);
-        if (isUndisturbed) assert.equal(made, Math.min(rate, callers), 'a call was refused though the rate allowed it');
-        assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+        if (end.isUndisturbed) assert.equal(made, Math.min(rate, callers), 'a call was refused though the rate allowed it');
+        requireCodes(end, 'SERVICE_UNAVAILABLE');
       },
     };
   },
@@ -74,7 +74,7 @@ export const scenarios: Scenario[] = [
       const dear = { id: 'dear', name: 'dear', rate: 7, period: 86_400, cost: 3 };
       await openRateLimiter(before).consume({ owner: 'key', counter: 'execute', charges: [all, dear] });
       return {
-        callers: times(3, (at) => async ({ table, act }: Caller) => {
+        callers: alike(3, async ({ table, act }, at) => {
           const isDear = at < 2;
           const { isWithinLimits } = await openRateLimiter(table).consume({
             owner: 'key',
@@ -87,10 +87,10 @@ export const scenarios: Scenario[] = [
             if (isDear) made.dear++;
           });
         }),
-        check: ({ outcomes, isUndisturbed }) => {
+        check: (end) => {
           assert.ok(made.all <= 2 && made.dear <= 1, `${made.all} calls were made, ${made.dear} of the dear ones`);
-          if (isUndisturbed) assert.equal(made.all, 2, 'a call was refused though both limits allowed it');
-          assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+          if (end.isUndisturbed) assert.equal(made.all, 2, 'a call was refused though both limits allowed it');
+          requireCodes(end, 'SERVICE_UNAVAILABLE');
         },
       };
     },
@@ -103,7 +103,7 @@ export const scenarios: Scenario[] = [
     prepare: async () => {
       let made = 0;
       return {
-        callers: times(3, () => async ({ table, act }: Caller) => {
+        callers: alike(3, async ({ table, act }) => {
           const executionId = newUlid();
           const keyed = { account: 'key', key: 'once', executionId, fingerprint: 'same', nowMs: Date.now() };
           const response = await once(openIdempotentCalls(table), { ...unchecked, keyed }, () =>
@@ -111,14 +111,11 @@ export const scenarios: Scenario[] = [
           );
           return response.body;
         }),
-        check: ({ outcomes, isUndisturbed }) => {
+        check: (end) => {
           assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
-          if (isUndisturbed) assert.equal(made, 1);
-          for (const body of valuesOf(outcomes)) assert.deepEqual(body, { call: 1 });
-          assert.ok(
-            codesOf(outcomes).every((code) => ['CONFLICT', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT'].includes(code)),
-            codesOf(outcomes).join(),
-          );
+          if (end.isUndisturbed) assert.equal(made, 1);
+          for (const body of valuesOf(end.outcomes)) assert.deepEqual(body, { call: 1 });
+          requireCodes(end, 'CONFLICT', 'SERVICE_UNAVAILABLE', 'GATEWAY_TIMEOUT');
         },
       };
     },
@@ -146,18 +143,10 @@ export const scenarios: Scenario[] = [
         made++;
       };
       return {
-        callers: times(
-          3,
-          (at) =>
-            async ({ table, act }: Caller) =>
-              request(at, table, async () => act('upstream', call), at === 0),
-        ),
-        check: async ({ outcomes, table, isUndisturbed }) => {
-          const codes = codesOf(outcomes);
-          assert.ok(
-            codes.every((code) => ['TOO_MANY_REQUESTS', 'CONFLICT', 'SERVICE_UNAVAILABLE'].includes(code)),
-            codes.join(),
-          );
+        callers: alike(3, ({ table, act }, at) => request(at, table, async () => act('upstream', call), at === 0)),
+        check: async (end) => {
+          const { table, isUndisturbed } = end;
+          requireCodes(end, 'TOO_MANY_REQUESTS', 'CONFLICT', 'SERVICE_UNAVAILABLE');
           if (isUndisturbed) await request(9, table, async () => call(), false);
           assert.ok(made <= 1, `the upstream was called ${made} times under one key`);
           if (isUndisturbed) assert.equal(made, 1, 'a refusal kept the key');
@@ -171,7 +160,7 @@ export const scenarios: Scenario[] = [
     promise: 'an agent_id belongs to one key, whatever the order',
     budget: { faults: 1, crashes: 1 },
     prepare: async () => ({
-      callers: times(3, (at) => async ({ table }: Caller) => {
+      callers: alike(3, async ({ table }, at) => {
         const agents = openAgents(table);
         const thumbprint = `key-${at % 2}`;
         const presented = { agentId: 'agent', thumbprint, nowMs: Date.now() };
@@ -194,12 +183,7 @@ export const scenarios: Scenario[] = [
     promise: 'a jti is taken once',
     budget: { faults: 1, crashes: 1 },
     prepare: async () => ({
-      callers: times(
-        3,
-        () =>
-          async ({ table }: Caller) =>
-            openUsedJtis(table).consume('signer', 'jti', Date.now() / 1000 + 300),
-      ),
+      callers: alike(3, ({ table }) => openUsedJtis(table).consume('signer', 'jti', Date.now() / 1000 + 300)),
       check: ({ outcomes, isUndisturbed }) => {
         const taken = valuesOf(outcomes).filter(Boolean).length;
         assert.ok(taken <= 1, `the jti was taken ${taken} times`);
@@ -246,7 +230,7 @@ export const scenarios: Scenario[] = [
           },
         ],
         check: async ({ outcomes, table: end, log }) => {
-          for (const outcome of outcomes) if (outcome !== 'crashed' && 'error' in outcome) codeOf(outcome.error);
+          codesOf(outcomes);
           const [revoked, blocked, issued] = outcomes;
           const last = await openAgents(end).recordsOf('agent', 'key');
           if (answerOf(revoked)) assert.ok(isRevoked(last.agent, { gen }));
@@ -272,12 +256,7 @@ export const scenarios: Scenario[] = [
       return {
         callers: [
           async ({ table }: Caller) => openIdempotentCalls(table).abandon(call),
-          ...times(
-            2,
-            (at) =>
-              async ({ table }: Caller) =>
-                openIdempotentCalls(table).finish(call, ok({ end: at + 1 })),
-          ),
+          ...alike(2, ({ table }, at) => openIdempotentCalls(table).finish(call, ok({ end: at + 1 }))),
         ],
         check: async ({ table, log }) => {
           const held = await openIdempotentCalls(table).find(call);
@@ -319,12 +298,7 @@ export const scenarios: Scenario[] = [
       const windowIn = async (table: Caller['table']) => (await openCounterItems(table).find(keys.limit('key', 'execute')))?.windows['1'];
       const first = await windowIn(before);
       return {
-        callers: times(
-          2,
-          () =>
-            async ({ table }: Caller) =>
-              (await openRateLimiter(table).consume(request)).isWithinLimits,
-        ),
+        callers: alike(2, async ({ table }) => (await openRateLimiter(table).consume(request)).isWithinLimits),
         check: async ({ outcomes, table }) => {
           // one that was given up after it was counted is not made, and stays counted
           const counted = valuesOf(outcomes).filter(Boolean).length + codesOf(outcomes).length;
@@ -368,7 +342,7 @@ export const scenarios: Scenario[] = [
       const request = countCalls('key', 'execute', { rate: 2, period: 1 });
       let made = 0;
       return {
-        callers: times(3, () => async ({ table, act }: Caller) => {
+        callers: alike(3, async ({ table, act }) => {
           let passedMs = 0;
           const now = () => Date.now() + passedMs;
           const limits = openRateLimiter(table, now);
@@ -380,8 +354,8 @@ export const scenarios: Scenario[] = [
           assert.ok(now() <= callableUntilMs(buckets['1'] ?? 0, 1), 'a call is made that ceases to count too soon');
           return act('upstream', () => ++made);
         }),
-        check: async ({ table, outcomes, isUndisturbed }) => {
-          const item = await openCounterItems(table).find(keys.limit('key', 'execute'));
+        check: async (end) => {
+          const item = await openCounterItems(end.table).find(keys.limit('key', 'execute'));
           const { total, counts, bucket } = item?.windows['1'] ?? emptyWindow(0);
           assert.equal(
             counts.reduce((sum, count) => sum + count, 0),
@@ -390,8 +364,8 @@ export const scenarios: Scenario[] = [
           );
           assert.ok(made === 0 || made <= (counts[slotOf(bucket)] ?? 0), 'a call is made that is not counted where it was made');
           assert.ok(made <= 2 && made <= total, `${made} calls were made, ${total} are counted, 2 are allowed`);
-          if (isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
-          assert.ok(codesOf(outcomes).every((code) => code === 'SERVICE_UNAVAILABLE'));
+          if (end.isUndisturbed) assert.deepEqual([made, total], [2, 2], 'a call was refused though the rate allowed it');
+          requireCodes(end, 'SERVICE_UNAVAILABLE');
         },
       };
     },

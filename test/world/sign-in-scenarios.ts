@@ -3,7 +3,7 @@ import { openRefreshTokens } from '../../functions/core/activity/refresh-tokens.
 import { openSignIns } from '../../functions/core/activity/sign-ins.ts';
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import type { Caller, Scenario } from './explore.ts';
-import { codesOf, times, valuesOf } from './outcomes.ts';
+import { alike, requireCodes, valuesOf } from './outcomes.ts';
 
 const person = { subject: 'person', userName: 'user' };
 
@@ -25,9 +25,7 @@ const oneAtATime: Scenario = {
         };
         await openSignIns(table).oneAtATime(person, startMs + laterMs, read);
       }),
-      check: ({ outcomes }) => {
-        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
-      },
+      check: (end) => requireCodes(end, 'SERVICE_UNAVAILABLE'),
     };
   },
 };
@@ -42,13 +40,13 @@ const exchanged: Scenario = {
     const nowMs = Date.now();
     const family = 'f'.repeat(43);
     return {
-      callers: times(2, () => async ({ table }: Caller) => {
+      callers: alike(2, async ({ table }) => {
         const tokens = openRefreshTokens(table);
         if (await openUsedJtis(table).consume('code', 'id', nowMs / 1_000 + 60)) return tokens.start(family, grant, nowMs, 3_600);
         return tokens.endForGood(family, nowMs);
       }),
       check: async ({ outcomes, table, isFaultless }) => {
-        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+        requireCodes({ outcomes }, 'SERVICE_UNAVAILABLE');
         const issued = valuesOf(outcomes).filter((value) => value !== undefined);
         assert.ok(issued.length <= 1, 'a code was exchanged twice');
         if (!isFaultless) return;
@@ -77,7 +75,7 @@ const alone: Scenario = {
         async ({ table }: Caller) => openSignIns(table).oneAtATime(person, Date.now(), async () => 'read'),
       ],
       check: ({ outcomes, isUndisturbed }) => {
-        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+        requireCodes({ outcomes }, 'SERVICE_UNAVAILABLE');
         const done = valuesOf(outcomes).filter((value) => value !== undefined);
         if (isUndisturbed) assert.equal(done.length, 3, 'a write that was delivered twice was taken for another');
       },
@@ -92,13 +90,13 @@ const renewed: Scenario = {
   prepare: async (before) => {
     const token = String(await openRefreshTokens(before).start('f'.repeat(43), grant, Date.now(), 3_600));
     return {
-      callers: times(3, () => async ({ table }: Caller) => {
+      callers: alike(3, async ({ table }) => {
         const tokens = openRefreshTokens(table);
         const found = await tokens.findOrEnd(token, Date.now());
         return found && (await tokens.rotate(found));
       }),
       check: async ({ outcomes, table, isFaultless }) => {
-        for (const code of codesOf(outcomes)) assert.equal(code, 'SERVICE_UNAVAILABLE');
+        requireCodes({ outcomes }, 'SERVICE_UNAVAILABLE');
         const next = valuesOf(outcomes).filter((value) => value !== undefined);
         assert.ok(next.length <= 1, 'a refresh token was replaced twice');
         if (!isFaultless) return;
