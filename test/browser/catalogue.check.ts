@@ -196,19 +196,6 @@ given('the catalogue', () => {
     expect([await order.getByLabel('article').inputValue(), await order.getByLabel('amount').inputValue()]).toEqual(['mine', '1']);
   });
 
-  test('shows why a service refused a call, in its own words', async () => {
-    const page = await open(intentAt('world.example:get-current-time:v1'));
-    await page.getByLabel('time_zone').first().fill('Tokyo');
-    await run(page);
-    await page.getByRole('button', { name: 'Accept' }).click();
-    await page.getByRole('alert').getByRole('blockquote').getByText('must be an IANA time zone').waitFor();
-    await page
-      .getByRole('alert')
-      .getByRole('link', { name: /^What \w+ means/ })
-      .waitFor();
-    await expectAccessible(page);
-  });
-
   test('says of an intent that is not there what helps on this page', async () => {
     const page = await open(intentAt('world.example:none:v1'));
     const failure = page.getByRole('alert').first();

@@ -101,10 +101,9 @@ given('tasks in the console', () => {
         await click(link('Tell what time it is in a place'));
         await page.getByLabel('time_zone').first().fill('Tokyo');
         await click(button('Run'));
-        await page
-          .getByRole('alert')
-          .getByText(/^time_zone must be an IANA time zone/)
-          .waitFor();
+        const failure = page.getByRole('alert');
+        await failure.getByRole('blockquote').getByText('must be an IANA time zone').waitFor();
+        await failure.getByRole('link', { name: /^What \w+ means/ }).waitFor();
         await page.getByText('Correct the parameters, then run it again.').waitFor();
       },
     ],

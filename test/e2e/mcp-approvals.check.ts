@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Client, type ClientCapabilities, StreamableHTTPClientTransport, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
+import { type Client, type ClientCapabilities, UrlElicitationRequiredError } from '@modelcontextprotocol/client';
 import { createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
+import { connectMcp, revisions } from '../support/mcp-client.ts';
 import { bodyOf } from './api.ts';
 import { startRefunds, uid } from './refunds.ts';
 
@@ -21,12 +22,8 @@ const fetchHere: typeof fetch = async (...given) => {
   return Object.assign(response, { json: async () => JSON.parse(await response.text()) });
 };
 
-async function connect(revision: string, capabilities: ClientCapabilities = {}, requestInit: RequestInit = { headers }): Promise<Client> {
-  const mode = revision === '2026-07-28' ? { pin: revision } : 'legacy';
-  const client = new Client(clientInfo, { capabilities, versionNegotiation: { mode } });
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit, fetch: fetchHere }));
-  return client;
-}
+const connect = (revision: string, capabilities: ClientCapabilities = {}, sent: Record<string, string> = headers): Promise<Client> =>
+  connectMcp(api.stack.base_url, revision, { capabilities, headers: sent, fetch: fetchHere });
 
 const refund = (amount: number, more: object = {}) => ({
   name: 'execute_intent',
@@ -63,7 +60,7 @@ const openTasks = (client: Client, revision: string) =>
     }),
   } as Parameters<typeof createTaskSessionFromClient>[1]);
 
-describe.each(['2025-11-25', '2026-07-28'])('a client of revision %s', (revision) => {
+describe.each(revisions)('a client of revision %s', (revision) => {
   test.each([
     ['approve', 'completed', [{ amount: 600 }]],
     ['deny', revision === '2025-11-25' ? 'failed' : 'completed', []],

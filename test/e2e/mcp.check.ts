@@ -1,22 +1,17 @@
 import { createPublicKey, createSign, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { version } from '../../lib/version.ts';
 import { briefPage, fullIntent } from '../../schemas/intent.ts';
+import { connectMcp, revisions } from '../support/mcp-client.ts';
 import { startApi } from './api.ts';
 
 const logged: string[] = [];
 const api = await startApi({ demo: true, context: { signIn: false }, onLog: (line) => logged.push(line) });
 const url = `${api.stack.base_url}/mcp`;
 
-const revisions = ['2025-11-25', '2026-07-28'];
-
-async function connect(revision: string, headers: Record<string, string> = {}): Promise<Client> {
-  const mode = revision === '2026-07-28' ? { pin: revision } : 'legacy';
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
-  return client;
-}
+const connect = (revision: string, headers: Record<string, string> = {}): Promise<Client> =>
+  connectMcp(api.stack.base_url, revision, { headers });
 
 /** The result of a tool: its structured content and its text. */
 async function callTool(client: Client, name: string, args: Record<string, unknown> = {}) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { connect } from '../../client/connect.ts';
+import { connectMcp, revisions } from '../support/mcp-client.ts';
 import { intentOf } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { bodyOf, startApi } from './api.ts';
@@ -60,16 +60,9 @@ describe('an execution', () => {
   });
 });
 
-describe.each(['2025-11-25', '2026-07-28'])('a tool call of MCP revision %s', (revision) => {
+describe.each(revisions)('a tool call of MCP revision %s', (revision) => {
   async function callTool(meta: Record<string, unknown>, headers: Record<string, string> = {}, name = 'execute_intent', args = {}) {
-    const client = new Client(
-      { name: 'test', version: '1' },
-      { versionNegotiation: { mode: revision === '2026-07-28' ? { pin: revision } : 'legacy' } },
-    );
-    const url = new URL(`${api.stack.base_url}/mcp`);
-    await client.connect(
-      new StreamableHTTPClientTransport(url, { requestInit: { headers: { Authorization: `Bearer ${pat}`, ...headers } } }),
-    );
+    const client = await connectMcp(api.stack.base_url, revision, { headers: { Authorization: `Bearer ${pat}`, ...headers } });
     logged.length = 0;
     const { isError } = await client.callTool({ name, arguments: args, _meta: meta });
     await client.close();

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { close, listen } from '../../bin/local/http.ts';
 
 /** What a model would do that is asked for the time in Tokyo: look for an operation, execute it, say what came of it. */
 const script = [
@@ -22,17 +21,8 @@ export async function startModel() {
     const turn = (await json(request)) as Turn;
     const answer = request.url?.endsWith('/responses') ? answerResponses(turn) : answerChat(turn);
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    stop: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  });
+  return { url: `http://127.0.0.1:${await listen(server)}/v1`, stop: () => close(server) };
 }
 
 const write = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { listen } from '../../bin/local/http.ts';
 import { seededRandom } from './random.ts';
 
 /** How often each fault occurs: probabilities of 0 to 1, tried in this order; at most one occurs for each request. */
@@ -61,7 +62,7 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     new Promise<Answer>((resolve, reject) => {
       const outgoing = send(new URL(path, target), { method, headers, agent }, async (incoming) => {
         try {
-          resolve({ status: incoming.statusCode ?? 502, headers: incoming.headers, body: await readAll(incoming) });
+          resolve({ status: incoming.statusCode ?? 502, headers: incoming.headers, body: await buffer(incoming) });
         } catch (error) {
           reject(error);
         }
@@ -76,7 +77,7 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     const fault = draw();
     if (fault !== 'none') counts[fault]++;
     try {
-      const body = await readAll(incoming);
+      const body = await buffer(incoming);
       if (fault === 'dropBefore') return incoming.socket.destroy();
       if (fault === 'late') incoming.socket.destroy();
       if (fault === 'delay' || fault === 'late') await new Promise((resolve) => setTimeout(resolve, delayMs));
@@ -94,7 +95,7 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     const passed = pass(incoming, response).finally(() => passing.delete(passed));
     passing.add(passed);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${await listen(server)}`;
   const stop = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -102,13 +103,6 @@ export async function startFaultyProxy(target: string, faults: Faults, seed = 1,
     await Promise.all(passing);
     agent.destroy();
   };
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const proxy: FaultyProxy = { endpoint, faults, next: [], counts, stop };
   return proxy;
-}
-
-async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

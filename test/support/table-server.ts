@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
+import { close, listen } from '../../bin/local/http.ts';
 import { serveTables } from '../../bin/local/transactions.ts';
 
 /** A request as the SDK hands it to what sends it. */
@@ -14,7 +14,7 @@ interface Sent {
 /** Starts a table engine (dynalite, in memory) on a loopback port of its own. */
 export async function startTableServer() {
   const server = serveTables({});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await listen(server);
   const operations: string[] = [];
   server.on('request', ({ headers }) => operations.push(String(headers['x-amz-target']).split('.').at(-1) ?? ''));
   let isStopped = false;
@@ -46,14 +46,12 @@ export async function startTableServer() {
     });
 
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${port}`,
     operations,
     handle,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        isStopped = true;
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
+    stop: () => {
+      isStopped = true;
+      return close(server);
+    },
   };
 }

@@ -1,8 +1,9 @@
-import { CreateTableCommand, DescribeTableCommand, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DescribeTableCommand, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { LeanDynamoDBClient } from '../../functions/core/table/dynamodb-client.ts';
 import type { TableName } from '../../functions/core/table/keys.ts';
 import { openTable, type Table } from '../../functions/core/table/table.ts';
+import { createTable } from './copy-table.ts';
 
 export interface TestTable {
   table: Table;
@@ -35,22 +36,7 @@ export async function startTable(): Promise<TestTable> {
     requestHandler: { handle } as unknown as NonNullable<DynamoDBClientConfig['requestHandler']>,
   });
   const tableNames = { registry: 'test-registry', activity: 'test-activity' };
-  for (const name of Object.values(tableNames)) {
-    await raw.send(
-      new CreateTableCommand({
-        TableName: name,
-        BillingMode: 'PAY_PER_REQUEST',
-        AttributeDefinitions: [
-          { AttributeName: 'pk', AttributeType: 'S' },
-          { AttributeName: 'sk', AttributeType: 'S' },
-        ],
-        KeySchema: [
-          { AttributeName: 'pk', KeyType: 'HASH' },
-          { AttributeName: 'sk', KeyType: 'RANGE' },
-        ],
-      }),
-    );
-  }
+  for (const name of Object.values(tableNames)) await createTable(raw, name);
   const isActive = async (TableName: string) => (await raw.send(new DescribeTableCommand({ TableName }))).Table?.TableStatus === 'ACTIVE';
   for (const name of Object.values(tableNames)) while (!(await isActive(name)));
   const readUnits: number[] = [];

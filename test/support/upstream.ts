@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 export interface Upstream {
   port: number;
@@ -54,10 +55,8 @@ export async function startUpstream(
 ): Promise<Upstream & { seen: SeenRequest[] }> {
   const seen: SeenRequest[] = [];
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
     const { method = '', url = '', headers } = request;
-    const entry = { method, url, headers, body: Buffer.concat(chunks).toString() };
+    const entry = { method, url, headers, body: await text(request) };
     seen.push(entry);
     answer(entry, response);
   };

@@ -1,12 +1,22 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { examineAdopted, signersOf } from '../../../bin/doctor/adopted.ts';
+import { close, listen } from '../../../bin/local/http.ts';
 
 /** What AWS answers, by operation; a stand-in, because no local table knows time to live, recovery or key policies. */
 let answers: Record<string, object>;
-let server: Server;
+const server = createServer(async (request, response) => {
+  await json(request);
+  const answer = answers[String(request.headers['x-amz-target']).split('.').at(-1) ?? ''];
+  response.writeHead(answer ? 200 : 400, { 'Content-Type': 'application/x-amz-json-1.1' });
+  response.end(JSON.stringify(answer ?? { __type: 'ResourceNotFoundException', message: 'none' }));
+});
+process.env.AWS_ENDPOINT_URL = `http://127.0.0.1:${await listen(server)}`;
+afterAll(() => {
+  delete process.env.AWS_ENDPOINT_URL;
+  return close(server);
+});
 
 const arn = 'arn:aws:kms:eu-west-1:123456789012:key/mrk-1';
 const adopt = { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_Abc', signingKeys: { first: arn } };
@@ -36,21 +46,6 @@ const complete = () => ({
   GetKeyPolicy: { Policy: policyOf(role) },
 });
 
-beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    await json(request);
-    const answer = answers[String(request.headers['x-amz-target']).split('.').at(-1) ?? ''];
-    response.writeHead(answer ? 200 : 400, { 'Content-Type': 'application/x-amz-json-1.1' });
-    response.end(JSON.stringify(answer ?? { __type: 'ResourceNotFoundException', message: 'none' }));
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  process.env.AWS_ENDPOINT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  delete process.env.AWS_ENDPOINT_URL;
-  server.closeAllConnections();
-  server.close();
-});
 beforeEach(() => {
   answers = complete();
 });
