@@ -269,14 +269,14 @@ test('the limit of a service holds over all agents, whatever keys they make, and
   const uid = `limited-${count}.example:do:v1`;
   await gate.intents.create(service_id, intentOf(uid, { endpoint: endpointAt(), input_parameters: numbers }));
   const template = policyOf([permit(intents, budget(1, 100))]);
-  const runAs = (pat: string, intentUid = uid) => execute(gate.openExecute({ template }), pat, intentUid, {});
+  const runAs = (pat: string, intentUid = uid, connect = async () => {}) =>
+    execute(gate.openExecute({ template, connect }), pat, intentUid, {});
   expect((await runAs(await obtainPat(gate, await newAgent(), template))).headers).toMatchObject({
     'RateLimit-Policy': `"execute";q=100;w=95042, "service:${service_id}";q=2;w=3962`,
     RateLimit: expect.stringMatching(`^"service:${service_id}";r=1;t=\\d+, "execute";r=99;t=\\d+$`),
   });
-  expect((await runAs(await obtainPat(gate, await newAgent(), template))).status).toBe(200);
-  const third = await obtainPat(gate, await newAgent(), template);
-  const { status, body, headers } = await runAs(third);
+  const [second, third] = [await obtainPat(gate, await newAgent(), template), await obtainPat(gate, await newAgent(), template)];
+  const { status, body, headers } = await runAs(third, uid, async () => expect((await runAs(second)).status).toBe(200));
   expect([status, body.error.details]).toMatchObject([429, { reason: 'service_limit', limit: { rate: 2, period: 3_600 } }]);
   expect(headers.RateLimit).toMatch(`"service:${service_id}";r=0;t=${headers['Retry-After']}`);
   expect(upstream.seen).toHaveLength(2);

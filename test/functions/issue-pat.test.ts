@@ -7,7 +7,6 @@ import { openPolicyArchive } from '../../functions/core/activity/policy-archive.
 import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { openKms } from '../../functions/core/kms.ts';
-import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
 import { openSigningKeys, type SigningKeys } from '../../functions/core/pat/signing-keys.ts';
@@ -17,10 +16,11 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction as createGetJwks } from '../../functions/get-jwks.ts';
 import { createAction as createGetPolicy } from '../../functions/get-policy.ts';
-import { createAction, type Settings } from '../../functions/issue-pat.ts';
+import type { Settings } from '../../functions/issue-pat.ts';
 import { errorBody } from '../../schemas/error-body.ts';
 import { keyPatClaims } from '../../schemas/pat.ts';
 import { type Policy, policyWords } from '../../schemas/policy.ts';
+import { openIssueOver } from '../support/actions.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { judgePat } from '../support/second-verifier.ts';
@@ -60,27 +60,13 @@ interface Options extends Partial<Settings> {
 
 /** One instance of the function. */
 function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...settings }: Options = {}) {
-  const archive = openPolicyArchive(store.table);
-  const usedJtis = openUsedJtis(store.table);
-  const handler = createAction({
+  const handler = openIssueOver(store.table, {
+    template,
+    signingKeys,
     directories: { verify: () => Promise.reject(new Error('no directory')) },
     findPolicy: find,
-    agents: openAgents(store.table),
-    archive,
-    refusals: openPolicyRefusals(archive),
-    usedJtis,
-    proofs: openProofs(usedJtis, isProofRequired),
-    limits: openRateLimiter(store.table),
-    signingKeys,
-    settings: {
-      protocol: 'proto',
-      patLifeSeconds: 3600,
-      issueLimitPerHour: 60,
-      isFreshRequired: false,
-      isApprovalRequired: false,
-      isSharingAllowed: false,
-      ...settings,
-    },
+    proofs: openProofs(openUsedJtis(store.table), isProofRequired),
+    settings,
   });
   return (body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
     invoke(handler, 'POST /api/pat/issue', { headers: { 'Content-Type': 'application/json', ...headers }, body });

@@ -539,6 +539,8 @@ describe('a credential is refused', () => {
     [{ ...input, origins: [] }, '/origins', 'must name an origin'],
     [at('http://api.example.com'), '/origins/0', https],
     [at('https://api.example.com/'), '/origins/0', path],
+    [at('https://api.example.com?x'), '/origins/0', path],
+    [at('https://api.example.com#x'), '/origins/0', path],
     [at('https://api.example.com\\@evil.example'), '/origins/0', path],
     [at('https://user@api.example.com'), '/origins/0', 'must not contain user information'],
     [at('https://api.example.com:444'), '/origins/0', 'must use port 443 or 8443'],

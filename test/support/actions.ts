@@ -53,7 +53,8 @@ export const openExecuteOver = (
 /** A new instance of `issue-pat`. */
 export function openIssueOver(
   table: Table,
-  given: Pick<IssueDeps, 'signingKeys' | 'directories'> & { template: PolicyTemplate; settings?: Partial<IssueDeps['settings']> },
+  given: Pick<IssueDeps, 'signingKeys' | 'directories'> &
+    Partial<Pick<IssueDeps, 'findPolicy' | 'proofs'>> & { template: PolicyTemplate; settings?: Partial<IssueDeps['settings']> },
 ): Action {
   const { template, settings, ...parts } = given;
   const [archive, usedJtis] = [openPolicyArchive(table), openUsedJtis(table)];
