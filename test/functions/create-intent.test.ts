@@ -1,21 +1,19 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction } from '../../functions/create-intent.ts';
 import { createAction as createUpdate } from '../../functions/update-intent.ts';
 import { savedIntent } from '../../schemas/intent.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
-import { egress, type Headers, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
+import { egress, refusals, startRegistry, unknownServiceIds } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 
 const { service_id: serviceId } = await registry.createService();
 
-const create = (body: unknown, service_id = serviceId, headers: Headers = {}, rules: EgressRules = egress) =>
-  invoke(byAdmin(createAction({ ...registry, egress: rules })), 'POST /api/services/{service_id}/intents', {
+const create = (body: unknown, service_id = serviceId) =>
+  invoke(byAdmin(createAction({ ...registry, egress })), 'POST /api/services/{service_id}/intents', {
     path: { service_id },
-    headers,
     body,
   });
 
@@ -32,20 +30,6 @@ test('creates an intent with all its members, and answers with its address', asy
   const found = await registry.intents.find(uid);
   expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: serviceId, rev: expect.any(Number) });
   expect(found?.service.service_id).toBe(serviceId);
-});
-
-test('takes an address of a private network only at an origin of privateOrigins', async () => {
-  const rules = { ...egress, privateOrigins: ['https://10.0.3.7:8443'] };
-  const at = (uid: string, url: string) => create({ ...intentOf(uid), endpoint: url }, serviceId, {}, rules);
-  expect((await at('tides.example:private:v1', 'https://10.0.3.7:8443/next')).status).toBe(201);
-  const problem = 'must name its host by a full public domain name, not by an address or a local name';
-  for (const url of ['https://10.0.3.7/next', 'https://169.254.169.254/']) {
-    expect(refusalOf(await at('tides.example:private:v2', url))).toMatchObject({
-      status: 400,
-      code: 'INVALID_PARAMETER',
-      details: { issues: [{ path: '/endpoint/url', problem }] },
-    });
-  }
 });
 
 describe("inputs under the names of what the service's calls carry", () => {

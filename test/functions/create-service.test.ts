@@ -3,12 +3,12 @@ import { createAction } from '../../functions/create-service.ts';
 import { savedService } from '../../schemas/service.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
-import { type Headers, refusals, startRegistry } from '../support/registry.ts';
+import { refusals, startRegistry } from '../support/registry.ts';
 
 const registry = await startRegistry();
 afterAll(() => registry.stop());
 
-const create = (body: unknown, headers: Headers = {}) => invoke(byAdmin(createAction(registry)), 'POST /api/services', { headers, body });
+const create = (body: unknown) => invoke(byAdmin(createAction(registry)), 'POST /api/services', { body });
 
 test('registers a service with all its members, and answers with its address', async () => {
   const input = {
