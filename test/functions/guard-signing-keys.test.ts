@@ -155,20 +155,6 @@ describe('the creation of a stack', () => {
   });
 });
 
-test('a refused deployment is rolled back: by a deletion, or by the change back', async () => {
-  const created = await answerTo({ ...update([], ['first']), RequestType: 'Create' });
-  const refused = await answerTo(update(['first'], ['2027']));
-  expect(refused.PhysicalResourceId).not.toBe(created.PhysicalResourceId);
-  const { PhysicalResourceId } = refused;
-  expect(await answerTo({ ...update(['first'], ['2027']), RequestType: 'Delete', PhysicalResourceId })).toEqual({
-    Status: 'SUCCESS',
-    ...ids,
-    PhysicalResourceId,
-  });
-  const back = { ...update(['2027'], ['first']), PhysicalResourceId: created.PhysicalResourceId };
-  expect(await answerTo(back)).toEqual({ Status: 'SUCCESS', ...ids, PhysicalResourceId: created.PhysicalResourceId });
-});
-
 describe('every deployment that goes ahead can be rolled back', () => {
   type Keys = { names: string[]; voidPats?: true; adopt?: Record<string, string> };
   const propertiesOf = ({ names, voidPats, adopt }: Keys) => ({
@@ -201,6 +187,7 @@ describe('every deployment that goes ahead can be rolled back', () => {
     if (now.voidPats) expect(forward.Status).toBe('SUCCESS');
     // After a refusal, CloudFormation deletes the new resource and keeps the old one.
     const standing = forward.Status === 'SUCCESS' ? forward.PhysicalResourceId : before;
+    if (forward.Status !== 'SUCCESS') expect(forward.PhysicalResourceId).not.toBe(before);
     expect(await answerTo(change(now, then, standing))).toMatchObject({ Status: 'SUCCESS' });
   });
 

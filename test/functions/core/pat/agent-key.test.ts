@@ -80,6 +80,8 @@ describe('readAgentKey', () => {
     ['a point off the curve', json({ y: p256.jwk.x }), forms],
     ['an x of 31 bytes', json({ x: shorter(p256.jwk.x) }), forms],
     ['an x of 33 bytes', json({ x: longer(p256.jwk.x) }), forms],
+    ['an x in another alphabet', json({ x: '!'.repeat(43) }), forms],
+    ['an x that is a number', json({ x: 7 }), forms],
     ['P-256 coordinates as P-384', json({ crv: 'P-384' }), forms],
     ['P-521', other(generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey), forms],
     ['Ed448', other(generateKeyPairSync('ed448').publicKey), forms],
