@@ -75,17 +75,6 @@ test('relays the answer, with a receipt and what is left of the limit', async ()
   expect(sent).not.toHaveProperty('authorization');
 });
 
-test('costs one read and one write of the table and none of KMS once warm', async () => {
-  await register();
-  await run();
-  gate.database.operations.length = 0;
-  gate.kms.operations.length = 0;
-  await run();
-  // the first call of a new part of the window replaces the counter
-  expect(gate.database.operations).toEqual(['BatchGetItem', expect.stringMatching(/^(Update|Put)Item$/)]);
-  expect(gate.kms.operations).toEqual([]);
-});
-
 describe('with If-Match, executes only what its caller has read:', () => {
   test('covers all members that agents can read', () => {
     const others = ['intent_uid', 'version', 'deprecated', 'draft', 'strict'];

@@ -173,18 +173,6 @@ describe('POST /api/pat/issue', () => {
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
   });
 
-  test('costs one read, one update for the agent and the limit, and one signature', async () => {
-    const agent = await makeAgent();
-    const ask = openGate();
-    await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
-    store.operations.length = kms.operations.length = 0;
-    await ask(await requestOf(agent, { agent_id: agent.thumbprint }));
-    expect({ table: store.operations, kms: kms.operations }).toEqual({
-      table: ['BatchGetItem', 'UpdateItem', 'UpdateItem'],
-      kms: ['Sign'],
-    });
-  });
-
   test('grants what the policy says, bills if that is configured, and uses the protocol name of the deployment', async () => {
     const paid: Policy = {
       ...template,

@@ -100,13 +100,6 @@ describe('an answer', () => {
   });
 });
 
-test('a search sends one query to the table if nothing has changed', async () => {
-  await ask();
-  registry.operations.length = 0;
-  await ask();
-  expect(registry.operations).toEqual(['Query']);
-});
-
 describe('a request', () => {
   test('for brief hits gets what a choice takes, and the catalogue also service, method and tags', async () => {
     const { service_id } = await services.create(serviceNamed('Brief'));

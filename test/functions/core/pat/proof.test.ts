@@ -117,6 +117,7 @@ describe('a proof', () => {
     ['a method in small letters', () => make({ htm: 'post' }), target],
     ['another scheme', () => make({ htu: url.replace('https', 'http') }), target],
     ['another path', () => make({ htu: `${address}/api/pat/issue` }), target],
+    ['no address', () => make({ htu: path }), target],
     ['another host', () => make({ htu: url.replace('api.example', 'fake.example') }), target],
     ['no ath', () => make({ ath: undefined }), ath],
     ['the ath of another PAT', () => make({ ath: createHash('sha256').update('other').digest('base64url') }), ath],

@@ -2,7 +2,6 @@ import { afterAll, beforeEach, expect, test } from '@jest/globals';
 import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../../../functions/core/registry/intents.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
-import { keys } from '../../../../functions/core/table/keys.ts';
 import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable } from '../../../support/table.ts';
 
@@ -37,14 +36,6 @@ test('what was created is found whole, with its service', async () => {
     input_parameters: [{ name: 'x', type: 'any', default: { big: 1e300, small: 5e-324, zero: 0, nested: [[[{}]]], none: null } }],
   });
   expect(found?.service).toMatchObject({ service_id: serviceId, service_name: `Service ${slug}` });
-});
-
-test('an intent and its service take one round trip once the service is known', async () => {
-  await intents.create(serviceId, intentOf(uid()));
-  await intents.find(uid());
-  database.operations.length = 0;
-  await intents.findWith(uid(), [keys.agent('Somebody')]);
-  expect(database.operations).toEqual(['BatchGetItem']);
 });
 
 test.each(['', 'a:b:c', `${'a'.repeat(300)}:b:v1`])('nothing is found for %p', async (text) => {
