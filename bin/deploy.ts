@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { describe, diagnose, isReady } from './doctor/examine.ts';
 import { inspect } from './doctor/inspect.ts';
-import { readPairs } from './options.ts';
 import { outputsFile } from './outputs.ts';
 
 const usage = 'npm run deploy -- [<stage>] [options of cdk deploy]    for example: npm run deploy -- test';
@@ -27,7 +26,8 @@ function readWords(words: string[]): { context: Record<string, string>; profile:
     strict: false,
     allowPositionals: true,
   });
-  return { context: readPairs(values.context ?? []), profile: typeof values.profile === 'string' ? values.profile : undefined };
+  const pairs = (values.context ?? []).map((text) => [...String(text).split(/=(.*)/s), ''].slice(0, 2));
+  return { context: Object.fromEntries(pairs), profile: typeof values.profile === 'string' ? values.profile : undefined };
 }
 
 const cdk = fileURLToPath(new URL('../node_modules/aws-cdk/bin/cdk', import.meta.url));

@@ -1,44 +1,32 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { StartError } from './local/data-folder.ts';
 import { readHost } from './local/guard.ts';
 import { showAnswered, showLog, showStart, showWarnings } from './local/show.ts';
 import { startStack } from './local/stack.ts';
 import { findOther, keepDescribed, stackFile } from './local/stack-file.ts';
-import { readOptions } from './options.ts';
+import { settingOption } from './options.ts';
 
-const usage = `npm start -- [--port NUMBER] [--host ADDRESS] [--allow-host NAME ...] [--data DIR] [--policy FILE] [-c NAME=VALUE ...]
-
-Starts the whole gate on this machine.
-  --port NUMBER  port to listen on; default: the variable PORT, else 8080; 0 picks a free port
-  --host ADDRESS address to listen on; default: the variable HOST, else 127.0.0.1
-  --allow-host NAME
-                 another host name to accept, for example host.docker.internal; repeatable
-  --data DIR     folder that keeps data, keys and users; default: nothing is kept
-  --policy FILE  usage policy; default: bin/local/policy.json, the shipped policy with one more prohibition
-  -c, --context NAME=VALUE
-                 a setting, as for "cdk deploy": -c protocol=uim; repeatable. Settings in cdk.json apply here too
-Set DYNAMODB_ENDPOINT to use another DynamoDB instead of the local one.`;
-
-const options = {
-  port: { type: 'string' },
-  host: { type: 'string' },
-  data: { type: 'string' },
-  policy: { type: 'string' },
-  'allow-host': { type: 'string', multiple: true },
-  context: { type: 'string', short: 'c', multiple: true },
-} as const;
-
-function requireHost(text: string): void {
-  if (readHost(text)) return;
-  throw new StartError(`--allow-host must be a host name with an optional port, for example --allow-host host.docker.internal.\n${usage}`);
+function readPort(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new StartError('The port must be a number from 0 to 65535.');
+  return Number(text);
 }
 
-function readSetting(text: string): [name: string, value: string] {
-  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) throw new StartError(`-c must be NAME=VALUE, for example -c protocol=uim.\n${usage}`);
-  return [name, value];
+function addHost(text: string, others: string[] = []): string[] {
+  if (!readHost(text)) throw new InvalidArgumentError('It must be a host name with an optional port, for example host.docker.internal.');
+  return [...others, text];
 }
+
+const program = new Command('npm start --')
+  .description('Start the whole gate on this machine. With the variable DYNAMODB_ENDPOINT, it uses that DynamoDB instead of its own')
+  .option('--port <number>', 'port to listen on; default: the variable PORT, else 8080; 0 picks a free port', readPort)
+  .option('--host <address>', 'address to listen on; default: the variable HOST, else 127.0.0.1')
+  .option('--allow-host <name>', 'another host name to accept, for example host.docker.internal; repeatable', addHost)
+  .option('--data <folder>', 'folder that keeps data, keys and users; default: nothing is kept')
+  .option('--policy <file>', 'usage policy; default: bin/local/policy.json, the shipped policy with one more prohibition')
+  .addOption(settingOption)
+  .showHelpAfterError();
 
 /** @throws StartError for unknown settings, which the app would ignore */
 async function requireSettings(names: readonly string[]): Promise<void> {
@@ -46,11 +34,6 @@ async function requireSettings(names: readonly string[]): Promise<void> {
   const { describeUnknown } = await import('../lib/settings.ts');
   const mistake = describeUnknown(names);
   if (mistake !== undefined) throw new StartError(mistake);
-}
-
-function readPort(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new StartError('The port must be a number from 0 to 65535.');
-  return Number(text);
 }
 
 /** Waits for Ctrl-C, another signal, or the exit of npm, whose signals do not get past the shell in between. */
@@ -77,10 +60,8 @@ function requireWritable(): void {
 
 async function run(): Promise<void> {
   const { PORT, HOST } = process.env;
-  const given = readOptions(options, usage);
-  const { port = PORT || '8080', host = HOST, 'allow-host': allowHosts = [], data, policy, context: settings = [] } = given;
-  const context = Object.fromEntries(settings.map(readSetting));
-  for (const name of allowHosts) requireHost(name);
+  const { port = readPort(PORT || '8080'), host = HOST, allowHost: allowHosts = [], ...given } = program.parse().opts();
+  const { data, policy, context } = given;
   await requireSettings(Object.keys(context));
   requireWritable();
   const giveUp = new AbortController();
@@ -88,7 +69,7 @@ async function run(): Promise<void> {
   void ended.then(() => giveUp.abort());
   let isReady = false;
   const { definitionOf, kmsOperations, signIn, stop, ...description } = await startStack({
-    port: readPort(port),
+    port,
     signal: giveUp.signal,
     onAnswered: (answered) => isReady && showAnswered(answered),
     onLog: showLog,

@@ -1,23 +1,12 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 
-/** Parses values of options such as `-c name=value`. */
-export const readPairs = (texts: readonly (string | boolean)[]): Record<string, string> =>
-  Object.fromEntries(texts.map((text) => [...String(text).split(/=(.*)/s), ''].slice(0, 2)));
-
-type Options = NonNullable<ParseArgsConfig['options']>;
-
-/** Parses the options. With `--help`, prints the usage and exits. On an error, prints both and exits with 1. */
-export function readOptions<const T extends Options>(options: T, usage: string) {
-  if (process.argv.some((word) => word === '--help' || word === '-h')) {
-    console.log(usage);
-    return process.exit();
-  }
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    // keep only the first sentence; the rest does not apply here
-    const [problem] = (error as Error).message.split(/[.\n]/);
-    console.error(`${problem}.\n\n${usage}`);
-    return process.exit(1);
-  }
+/** Adds a pair such as `name=value` to those of earlier options. */
+export function addPair(text: string, others: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be <name>=<value>, for example protocol=uim.');
+  return { ...others, [name]: value };
 }
+
+export const settingOption = new Option('-c, --context <name=value>', 'a setting, as for "cdk deploy"; repeatable')
+  .argParser(addPair)
+  .default({} as Record<string, string>, 'those in cdk.json');

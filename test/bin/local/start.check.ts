@@ -73,7 +73,7 @@ describe('refuses in one sentence', () => {
     await close(server);
   });
 
-  const usage = 'npm start -- [--port NUMBER]';
+  const usage = 'Usage: npm start -- [options]';
   test.each([
     ['bin/local.ts', ['-c', 'nope=1'], 'nope is not a setting. docs/reference.md lists all settings.\n'],
     [
@@ -81,12 +81,17 @@ describe('refuses in one sentence', () => {
       ['-c', 'patlifeSeconds=60'],
       'patlifeSeconds is not a setting. Did you mean patLifeSeconds? docs/reference.md lists all settings.\n',
     ],
-    ['bin/local.ts', ['-c', 'protocol'], `-c must be NAME=VALUE, for example -c protocol=uim.\n${usage}`],
+    [
+      'bin/local.ts',
+      ['-c', 'protocol'],
+      `error: option '-c, --context <name=value>' argument 'protocol' is invalid. It must be <name>=<value>, for example protocol=uim.\n\n${usage}`,
+    ],
+    ['bin/local.ts', ['--allow-host', 'a b'], "error: option '--allow-host <name>' argument 'a b' is invalid. It must be a host name"],
     ['bin/local.ts', ['--port', '99999'], 'The port must be a number from 0 to 65535.\n'],
-    ['bin/local.ts', ['--prot', '8300'], `Unknown option '--prot'.\n\n${usage}`],
-    ['bin/local.ts', ['--data'], `Option '--data <value>' argument missing.\n\n${usage}`],
-    ['bin/doctor.ts', ['--stage', 'live'], "Unknown option '--stage'.\n\nnpm run doctor -- "],
-    ['tools/cost.ts', ['--settings'], "Unknown option '--settings'.\n\nnpm run cost -- "],
+    ['bin/local.ts', ['--prot', '8300'], `error: unknown option '--prot'\n(Did you mean --port?)\n\n${usage}`],
+    ['bin/local.ts', ['--data'], `error: option '--data <folder>' argument missing\n\n${usage}`],
+    ['bin/doctor.ts', ['--stage', 'live'], "error: unknown option '--stage'\n\nUsage: npm run doctor -- "],
+    ['tools/cost.ts', ['--settings'], "error: unknown option '--settings'\n\nUsage: npm run cost -- "],
   ])('%s %j', async (program, args, expected) => {
     const child = start(args, {}, program);
     const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
@@ -96,7 +101,7 @@ describe('refuses in one sentence', () => {
 
   test.each([
     ['bin/local.ts', '--help', usage],
-    ['bin/doctor.ts', '-h', 'npm run doctor -- '],
+    ['bin/doctor.ts', '-h', 'Usage: npm run doctor -- '],
   ])('%s %s', async (program, word, expected) => {
     const child = start([word], {}, program);
     const [output, complaint, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
