@@ -153,8 +153,6 @@ export interface BackgroundFunction {
   logLines?: { message: string; of: readonly string[] };
   /** runs so often that traces and platform log lines would cost more than its work */
   isQuiet?: true;
-  /** CloudFormation runs it before it changes other functions; it can stop the deployment */
-  guardsDeployment?: true;
   needs: Needs;
   timeoutSeconds: number;
   memoryMb: number;
@@ -167,7 +165,6 @@ const always: readonly BackgroundFunction[] = [
   {
     name: 'guard-signing-keys',
     summary: 'Refuse a deployment that would fail in this account, or invalidate every PAT by mistake',
-    guardsDeployment: true,
     needs: { accountLimits: true },
     timeoutSeconds: 10,
     memoryMb: 256,

@@ -183,12 +183,9 @@ export class Gate extends Construct {
       if (row.logLines) passLogLines(made, row.logLines, functions);
       if (row.afterDeployment) this.run(made, 'AfterDeployment', row.summary, { eventPattern: this.deployed });
     }
-    for (const { name, guardsDeployment } of this.rows.background) {
-      const guard = functions.get(name);
-      if (!guardsDeployment || !guard) continue;
-      const approval = this.requestApproval(guard);
-      for (const one of [...functions.values(), ...data]) if (one !== guard) one.node.addDependency(approval);
-    }
+    const guard = functions.get('guard-signing-keys');
+    const approval = guard && this.requestApproval(guard);
+    for (const one of [...functions.values(), ...data]) if (approval && one !== guard) one.node.addDependency(approval);
     return functions;
   }
 

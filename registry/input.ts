@@ -7,10 +7,8 @@ import type { Issue } from '../schemas/errors.ts';
 import { usageFailure } from './failure.ts';
 import { decodeText, readDocument } from './import/document.ts';
 
-export async function readText(file: string): Promise<string> {
-  if (file === '-') return decodeText(await buffer(process.stdin));
-  return decodeText(readBytes(file));
-}
+/** The text of a file; - for stdin. */
+export const readText = async (file: string): Promise<string> => decodeText(file === '-' ? await buffer(process.stdin) : readBytes(file));
 
 export function readBytes(file: string): Uint8Array {
   try {

@@ -88,3 +88,11 @@ export function readJsonOrText(written: string): unknown {
     return written;
   }
 }
+
+const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** Parses a duration such as `90m`, `12h`, `7d` or `4w` to milliseconds; undefined if it is none. */
+export function readDurationMs(text: string): number | undefined {
+  const [, count, unit = ''] = /^([0-9]{1,5})([mhdw])$/.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * (unitMs[unit] ?? 0);
+}

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { usageFailure } from '../../registry/failure.ts';
+import { readText } from '../../registry/input.ts';
 import { type RecordedExecution, recordedExecution } from '../../schemas/executions.ts';
 
 /** An `executed` log line with the time when it was written. */
@@ -32,9 +31,9 @@ function parse(text: string): unknown {
  * @returns malformed - number of `executed` lines that cannot be parsed
  * @throws CliFailure if the file cannot be read
  */
-export function readLogFile(file: string): { executions: RecordedExecution[]; malformed: number } {
+export async function readLogFile(file: string): Promise<{ executions: RecordedExecution[]; malformed: number }> {
   const found = new Map<string, RecordedExecution>();
-  const text = read(file);
+  const text = await readText(file);
   let malformed = 0;
   for (const line of linesIn(parse(text) ?? text.split('\n'))) {
     const { success, data } = logLine.safeParse(line);
@@ -42,12 +41,4 @@ export function readLogFile(file: string): { executions: RecordedExecution[]; ma
     else malformed++;
   }
   return { executions: [...found.values()], malformed };
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch {
-    throw usageFailure(`The file ${file} cannot be read.`);
-  }
 }

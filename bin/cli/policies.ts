@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { addressIn } from '../../client/policy.ts';
 import { type CompiledPolicy, compilePolicy } from '../../functions/core/policy/compile.ts';
 import { PolicyError, type Rule } from '../../functions/core/policy/reading.ts';
@@ -6,6 +5,8 @@ import { parsePolicyTemplate } from '../../functions/core/policy/template.ts';
 import { findUnknownNames, type KnownNames } from '../../functions/core/policy/unknown-names.ts';
 import { readAnswer } from '../../registry/api.ts';
 import { CliFailure, usageFailure } from '../../registry/failure.ts';
+import { decodeText } from '../../registry/import/document.ts';
+import { readBytes } from '../../registry/input.ts';
 import type { Issue } from '../../schemas/errors.ts';
 import { type Policy, placeholder, policy as policySchema } from '../../schemas/policy.ts';
 import type { CliContext } from './context.ts';
@@ -40,10 +41,9 @@ export function compile(policy: Policy, address: string, file = 'in force'): Com
 
 export function readFile<T>(file: string, use: (template: ReturnType<typeof parsePolicyTemplate>) => T): T {
   try {
-    return use(parsePolicyTemplate(readFileSync(file, 'utf8')));
+    return use(parsePolicyTemplate(decodeText(readBytes(file))));
   } catch (error) {
     if (error instanceof PolicyError) throw usageFailure(`The file ${file} does not contain a valid policy:`, error.issues);
-    if (error instanceof Error && 'code' in error) throw usageFailure(`The file ${file} cannot be read.`);
     throw error;
   }
 }

@@ -10,6 +10,7 @@ export type Integration =
 
 export interface Resource {
   path: string;
+  pattern: RegExp;
   /** by method; `ANY` for all others */
   methods: Map<string, Integration>;
 }
@@ -59,6 +60,7 @@ export function readApi(template: Template) {
   const resources = Object.entries(api.Body.paths).map(
     ([path, methods]): Resource => ({
       path,
+      pattern: patternOf(path),
       methods: new Map(Object.entries(methods).map(([method, integration]) => [nameOf(method), integration])),
     }),
   );
@@ -93,24 +95,19 @@ export interface Match<T extends Pick<Resource, 'path'> = Resource> {
   pathParameters: Record<string, string>;
 }
 
-const patterns = new Map<string, RegExp>();
-
-function patternOf(path: string): RegExp {
-  const known = patterns.get(path);
-  if (known) return known;
+/** A pattern with the path's variables as groups. As in API Gateway, a slash at the end makes no difference. */
+export function patternOf(path: string): RegExp {
   const source = path.replace(/\{(\w+)(\+?)\}|\W/g, (literal, name, rest) => {
     if (!name) return `\\${literal}`;
     return rest ? '.*' : `(?<${name}>[^/]+)`;
   });
-  const pattern = new RegExp(path === '/' ? '^/$' : `^${source}/?$`);
-  patterns.set(path, pattern);
-  return pattern;
+  return new RegExp(path === '/' ? '^/$' : `^${source}/?$`);
 }
 
-/** As in API Gateway, a slash at the end makes no difference. A static segment wins over a variable, and both over `{proxy+}`, which matches the rest. */
+/** As in API Gateway, a static segment wins over a variable, and both over `{proxy+}`, which matches the rest. */
 export function findResource(resources: readonly Resource[], path: string): Match | undefined {
   for (const resource of resources) {
-    const match = patternOf(resource.path).exec(path);
+    const match = resource.pattern.exec(path);
     if (match) return { resource, pathParameters: { ...match.groups } };
   }
   return undefined;

@@ -1,3 +1,4 @@
+import { concurrently } from '../concurrently.ts';
 import { CliFailure } from '../failure.ts';
 import { DocumentError, decodeText, readDocument } from './document.ts';
 import { type Home, homeOf, isNode, locate, lookUp, type Node, type Note, node, pathOf, text, unreadMember } from './node.ts';
@@ -23,6 +24,8 @@ export interface Library {
   nameOf(path: string): string;
 }
 
+const readsAtOnce = 8;
+
 /** Whether a file may be part of a document: JSON or YAML, neither hidden nor in a hidden folder. */
 export const isPartName = (path: string): boolean => /\.(json|ya?ml)$/i.test(path) && !/(^|[\\/])\./.test(path);
 
@@ -33,12 +36,12 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
   const left = new Set<string>();
   const files: string[] = [];
   const read = new Map<string, Home>();
-  const addresses = new Map<Home | undefined, string>();
+  const origins = new Map<Home | undefined, string>();
   const findFrom = (from: string) => (file: string) => read.get(library.find(file, from) ?? '');
   const add = (address: string, file: Home) => {
     files.push(nameOf(address));
     read.set(address, file);
-    addresses.set(file, address);
+    origins.set(file, address);
   };
 
   async function readPart(path: string): Promise<Home> {
@@ -56,16 +59,18 @@ export async function joinFiles(text: string, library: Library): Promise<Loaded>
   const seen = new Set<unknown>();
   for (let wave = [main.root]; wave.length > 0; ) {
     const references = wave.flatMap((value) => [...referencesIn(value, seen, notes)]);
-    const parts = new Map<string, Promise<Home>>();
+    const addresses = new Set<string>();
     for (const reference of references) {
       const file = fileOf(reference);
-      const from = addresses.get(homeOf(reference));
+      const from = origins.get(homeOf(reference));
       if (file === '' || from === undefined) continue;
       const address = library.find(file, from);
       if (address === undefined) left.add(file);
-      else if (!read.has(address) && !parts.has(address)) parts.set(address, readPart(address));
+      else if (!read.has(address)) addresses.add(address);
     }
-    for (const [address, part] of parts) add(address, await part);
+    const parts = new Map<string, Home>();
+    await concurrently(addresses, readsAtOnce, async (address) => void parts.set(address, await readPart(address)));
+    for (const address of addresses) add(address, parts.get(address) ?? main);
     // next, search only the targets of references
     wave = references.map((reference) => lookUp(reference, String(reference.$ref))).filter(isNode);
   }

@@ -7,8 +7,6 @@ import { decodeText } from './document.ts';
 import { openFetcher } from './fetch-document.ts';
 import { findDocuments, isPartName, joinFiles, type Loaded } from './join-files.ts';
 
-const fetchesAtOnce = 8;
-
 const maxFetches = 5_000;
 
 const maxFiles = 10_000;
@@ -72,16 +70,10 @@ async function chooseDocument(folder: string): Promise<string> {
 export async function loadAddress(address: string, rules: EgressRules, parts?: string): Promise<Loaded> {
   const fetcher = openFetcher(rules);
   const folder = parts === undefined ? undefined : new URL('.', parts).href;
-  const queues = Array.from({ length: fetchesAtOnce }, () => Promise.resolve());
   let count = 0;
   const read = async (path: string): Promise<Uint8Array> => {
     if (++count > maxFetches) throw new CliFailure('failure', `more than ${maxFetches} files are not fetched`);
-    const fetched = (queues[count % fetchesAtOnce] ?? Promise.resolve()).then(() => fetcher.fetch(path));
-    queues[count % fetchesAtOnce] = fetched.then(
-      () => {},
-      () => {},
-    );
-    return fetched;
+    return fetcher.fetch(path);
   };
   try {
     return await joinFiles(decodeText(await fetcher.fetch(address)), {

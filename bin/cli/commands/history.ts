@@ -5,20 +5,16 @@ import { openChainCheck } from '../../../registry/log-chain.ts';
 import { readPages } from '../../../registry/read.ts';
 import { type ChangedRecord, compareVersions, findObstacle, readChange, undoChange } from '../../../registry/undo.ts';
 import { changePage, type LogEntry, type LoggedChange, type LogHead } from '../../../schemas/changes.ts';
-import { openContext } from '../context.ts';
+import { openContext, readDurationMs } from '../context.ts';
 import { printJson, type Terminal } from '../terminal.ts';
 import { showDifferences } from './changes.ts';
 
-const unitsMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-
 /** Parses a duration before now, such as `7d`, or a date with an optional time. */
 function readMoment(text: string, nowMs: number): string {
-  const [, count, unit = ''] = /^([0-9]{1,4})([mhdw])$/.exec(text) ?? [];
-  const timeMs = count === undefined ? Date.parse(text) : nowMs - Number(count) * (unitsMs[unit] ?? 0);
+  const durationMs = readDurationMs(text);
   // Date.parse reads even a bare number
-  const isMoment = count !== undefined || /^\d{4}-/.test(text);
-  if (!isMoment || Number.isNaN(timeMs))
-    throw usageFailure('--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.');
+  const timeMs = durationMs === undefined ? Date.parse(/^\d{4}-/.test(text) ? text : '') : nowMs - durationMs;
+  if (Number.isNaN(timeMs)) throw usageFailure('--since takes a duration such as 30m, 12h, 7d or 4w, or a date such as 2027-03-01.');
   return new Date(timeMs).toISOString();
 }
 

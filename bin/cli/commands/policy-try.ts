@@ -6,18 +6,15 @@ import { readExecutions } from '../../../registry/read.ts';
 import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { type PolicyTrial, type RecordedExecution, recordedDays } from '../../../schemas/executions.ts';
 import { placeholder } from '../../../schemas/policy.ts';
-import { type CliContext, openContext } from '../context.ts';
+import { type CliContext, openContext, readDurationMs } from '../context.ts';
 import { readLogFile } from '../log-lines.ts';
 import { readNames } from '../names.ts';
 import { checkNames, compile, readInForce, readTemplate, refuseUnknown } from '../policies.ts';
 import { plural } from '../terminal.ts';
 
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 function readSince(text: string): number {
-  const [, count = '', unit = 'd'] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
-  if (!(ms > 0) || ms > recordedDays * unitMs.d)
+  const ms = readDurationMs(text);
+  if (!ms || ms > recordedDays * 86_400_000)
     throw usageFailure(`--since takes a time such as 90m, 12h or 7d, of at most ${recordedDays}d.`);
   return ms;
 }
@@ -38,7 +35,7 @@ export function addPolicyTry(policy: CommandUnknownOpts): void {
       const trial = readTrial(template, address);
       const names = await readNames(context, registry, trial.rules);
       const unknown = checkNames(context, trial.rules, names);
-      const executions = log === undefined ? await readExecutions(context.api, sinceMs) : readLogged(context, log, sinceMs);
+      const executions = log === undefined ? await readExecutions(context.api, sinceMs) : await readLogged(context, log, sinceMs);
       const starts = executions.map(({ started_at = '' }) => Date.parse(started_at));
       const firstMs = starts.reduce((first, one) => Math.min(first, one), untilMs);
       const lastMs = starts.reduce((last, one) => Math.max(last, one), firstMs);
@@ -63,8 +60,8 @@ export function addPolicyTry(policy: CommandUnknownOpts): void {
     });
 }
 
-function readLogged({ terminal }: CliContext, file: string, sinceMs: number): RecordedExecution[] {
-  const { executions, malformed } = readLogFile(file);
+async function readLogged({ terminal }: CliContext, file: string, sinceMs: number): Promise<RecordedExecution[]> {
+  const { executions, malformed } = await readLogFile(file);
   if (malformed > 0) terminal.remark(`${malformed} lines "executed" of ${file} are invalid and were skipped.`);
   return executions.filter(({ started_at = '' }) => Date.parse(started_at) >= sinceMs);
 }

@@ -1,16 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { toPrintable } from '../../../client/printable.ts';
 import { type ReceiptFile, verifyReceipt } from '../../../client/receipts.ts';
 import { CliFailure } from '../../../registry/failure.ts';
+import { readText } from '../../../registry/input.ts';
 import { completeReceipt, parseReceipt } from '../../../registry/receipts.ts';
 import { openContext } from '../context.ts';
-
-async function readText(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new CliFailure('usage', `The file ${path} cannot be read.`, { cause });
-  });
-}
 
 const readReceipt = async (path: string): Promise<ReceiptFile> => parseReceipt(await readText(path), path);
 

@@ -34,31 +34,25 @@ export const readParameters = (parameters: readonly Parameter[]): Shape => ({
     name: parameter.name,
     description: parameter.description,
     isRequired: parameter.required === true && parameter.default === undefined,
-    shape: readSchema(schemaOf(parameter)),
+    shape: readParameter(parameter),
   })),
 });
 
-/** The parameter's scalar `enum` if any, else its nested schema, which is more precise than the parameter itself. */
-function schemaOf(parameter: Parameter): object {
+/** Prefers the parameter's scalar `enum`, then its nested schema, which is more precise than the parameter itself. */
+function readParameter(parameter: Parameter): Shape {
   const { enum: choices, schema } = parameter;
-  if (schema === undefined || !choices?.every(isScalar)) return schema ?? parameter;
-  return { enum: choices, nullable: [schema.type].flat().includes('null') };
+  if (schema === undefined || !choices?.every(isScalar)) return readSchema(schema ?? parameter);
+  const values = readSchema({ enum: choices });
+  return [schema.type].flat().includes('null') ? union([values, { kind: 'null' }]) : values;
 }
 
-/** Falls back to `any` where types cannot express the schema. */
+/** Reads the keywords that the gate checks. Falls back to `any` where types cannot express the schema. */
 export function readSchema(schema: unknown, depth = 0): Shape {
   if (!isSchema(schema) || depth > maxDepth) return any;
-  const shape = readKind(schema, depth);
-  return schema.nullable === true ? union([shape, { kind: 'null' }]) : shape;
-}
-
-function readKind(schema: Schema, depth: number): Shape {
-  const { type, enum: choices = schema.const === undefined ? undefined : [schema.const] } = schema;
+  const { type, enum: choices, anyOf: branches } = schema;
   if (Array.isArray(choices))
     return choices.length > 0 && choices.every(isScalar) ? { kind: 'literals', values: [...new Set(choices)] } : any;
-  if (Array.isArray(type)) return union(type.map((one) => readKind({ ...schema, type: one, anyOf: undefined, oneOf: undefined }, depth)));
-  if (Array.isArray(schema.allOf) && schema.allOf.length > 0) return readAllOf(schema, schema.allOf, depth);
-  const branches = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(type)) return union(type.map((one) => readSchema({ ...schema, type: one, anyOf: undefined }, depth)));
   // types cannot express alternatives combined with the schema's own type or properties
   if (Array.isArray(branches) && type === undefined && !isSchema(schema.properties)) {
     return union(branches.map((branch) => readSchema(branch, depth + 1)));
@@ -80,19 +74,6 @@ function readObject({ properties, required, additionalProperties: others }: Sche
   }));
   if (isSchema(others) && members.length === 0) return { kind: 'object', members, rest: readSchema(others, depth + 1) };
   return { kind: 'object', members, rest: members.length === 0 || others === true || isSchema(others) ? any : undefined };
-}
-
-/** Merges `allOf`: the members of all objects. */
-function readAllOf(schema: Schema, parts: unknown[], depth: number): Shape {
-  const shapes = [...parts, { ...schema, allOf: undefined }]
-    .map((part) => readSchema(part, depth + 1))
-    .filter(({ kind }) => kind !== 'any');
-  const [only, ...more] = shapes;
-  if (only && more.length === 0) return only;
-  const objects = shapes.flatMap((shape) => (shape.kind === 'object' ? [shape] : []));
-  if (objects.length === 0 || objects.length < shapes.length) return any;
-  const members = new Map(objects.flatMap((object) => object.members.map((member) => [member.name, member])));
-  return { kind: 'object', members: [...members.values()], rest: objects.some(({ rest }) => rest) ? any : undefined };
 }
 
 function union(shapes: Shape[]): Shape {

@@ -14,10 +14,8 @@ describe('what a schema says to types', () => {
   test.each<[string, unknown, Shape]>([
     ['a type', { type: 'integer', minimum: 1 }, { kind: 'integer' }],
     ['several types', { type: ['string', 'null'] }, { kind: 'union', of: [string, nothing] }],
-    ['nullable', { type: 'string', nullable: true }, { kind: 'union', of: [string, nothing] }],
     ['an enum', { type: 'string', enum: ['a', 'b', 'a', null] }, { kind: 'literals', values: ['a', 'b', null] }],
     ['an enum of objects', { enum: [{ a: 1 }] }, any],
-    ['a constant', { const: 7 }, { kind: 'literals', values: [7] }],
     ['a list', { type: 'array', items: { type: 'string' } }, { kind: 'list', of: string }],
     ['a list of anything', { type: 'array' }, { kind: 'list', of: any }],
     [
@@ -27,15 +25,10 @@ describe('what a schema says to types', () => {
     ],
     ['a map', { type: 'object', additionalProperties: { type: 'string' } }, { kind: 'object', members: [], rest: string }],
     ['any object', { type: 'object' }, { kind: 'object', members: [], rest: any }],
-    ['alternatives', { oneOf: [{ type: 'string' }, { type: 'null' }] }, { kind: 'union', of: [string, nothing] }],
+    ['alternatives', { anyOf: [{ type: 'string' }, { type: 'null' }] }, { kind: 'union', of: [string, nothing] }],
     ['alternatives of which one is anything', { anyOf: [{ type: 'string' }, {}] }, any],
     ['alternatives beside a type', { type: 'string', anyOf: [{ minLength: 1 }] }, string],
-    [
-      'all of several objects',
-      { allOf: [{ properties: { a: { type: 'string' } } }, { properties: { b: {} } }], properties: { c: {} } },
-      { kind: 'object', members: [member('a', string), member('b', any), member('c', any)], rest: undefined },
-    ],
-    ['all of one', { allOf: [{ type: 'string' }], description: 'x' }, string],
+    ['a keyword that the gate ignores', { allOf: [{ type: 'string' }] }, any],
     ['no schema', 'string', any],
     ['a type that does not exist', { type: 'date' }, any],
   ])('%s', (_, schema, shape) => {

@@ -90,7 +90,7 @@ test('rules that are assigned to agents are tried on theirs, and a domain that w
 
 test.each([
   [[resolve('README.md')], /README\.md does not contain a valid policy/],
-  [[noRefunds, '--log', 'nowhere.log'], /The file nowhere\.log cannot be read\./],
+  [[noRefunds, '--log', 'nowhere.log'], /The file nowhere\.log does not exist\./],
   [[noRefunds, '--since', '40d'], /--since takes a time such as 90m, 12h or 7d, of at most 31d\./],
 ])('%j is a mistake', async (args, stderr) => {
   expect(await run(['policy', 'try', ...args])).toMatchObject({ code: 3, stderr: expect.stringMatching(stderr) });

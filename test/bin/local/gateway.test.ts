@@ -4,7 +4,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { gunzipSync, inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import type { ApiDefinition, Integration, Resource, StaticAnswer } from '../../../bin/local/api-definition.ts';
+import { type ApiDefinition, type Integration, patternOf, type Resource, type StaticAnswer } from '../../../bin/local/api-definition.ts';
 import { type Answered, type RunningGateway, startGateway } from '../../../bin/local/gateway.ts';
 import { LambdaFailure, LambdaThrottled, LambdaTimeout } from '../../../bin/local/lambda.ts';
 
@@ -25,6 +25,7 @@ const refusal: Integration = {
 };
 const item: Resource = {
   path: '/items/{uid}',
+  pattern: patternOf('/items/{uid}'),
   methods: new Map<string, Integration>([
     ['POST', lambda],
     ['ANY', refusal],
