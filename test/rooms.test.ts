@@ -20,6 +20,7 @@ const ground = [
   'api-error',
   'aws-client',
   'aws-signature',
+  'batches',
   'bucket',
   'edit-distance',
   'environment',

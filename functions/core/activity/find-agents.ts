@@ -81,8 +81,8 @@ export interface AgentPage {
 export async function list(table: Table, state: AgentState, after: string | undefined, count: number, nowMs: number): Promise<AgentPage> {
   if (state === 'pending') return listWaiting(table, after, count, nowMs);
   const { pk } = keys.agentListed(state, '');
-  const range = after === undefined ? {} : ({ range: ['>', keys.agentListed(state, after).sk] } as const);
-  const { items, lastKey } = await table.query<{ agent_id: string }>(pk, { ...range, limit: count });
+  const range = after === undefined ? undefined : (['>', keys.agentListed(state, after).sk] as const);
+  const { items, lastKey } = await table.query<{ agent_id: string }>(pk, { range, limit: count });
   const found = await table.getAll<AgentItem>(items.map(({ agent_id }) => keys.agent(agent_id)));
   // a listed agent may have expired, or have changed since the list was read
   const agents = found.filter((agent) => agent !== undefined && stateOf(agent) === state) as AgentItem[];

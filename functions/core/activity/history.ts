@@ -49,8 +49,8 @@ export function openHistory(table: Pick<Table, 'query'>) {
         if (executions.length >= count || visited === maxPartitions) return { executions, next: write(cursor) };
         const { pk } = keys.executed(cursor.hourMs, cursor.shard, '');
         const limit = count - executions.length;
-        const range = cursor.sk === undefined ? {} : ({ range: ['>', cursor.sk] } as const);
-        const { items, lastKey } = await table.query<Stored>(pk, { ...range, limit });
+        const range = cursor.sk === undefined ? undefined : (['>', cursor.sk] as const);
+        const { items, lastKey } = await table.query<Stored>(pk, { range, limit });
         executions.push(...items.filter(({ at }) => at >= fromMs && at < toMs).map(toRecorded));
         const isLast = cursor.shard === shards.length - 1;
         if (lastKey) cursor = { ...cursor, sk: lastKey.sk };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { recordedDays } from '../../../schemas/executions.ts';
 import type { StatsDimension } from '../../../schemas/stats.ts';
+import { runInBatches } from '../batches.ts';
 import { type Key, keys } from '../table/keys.ts';
 import { pagesOf, readPartitions } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
@@ -10,8 +11,7 @@ import { addUpBy, type Counted, countOne, dimensionNames, type Level, levels, sl
 /** Marks the totals of a slot as out of date. */
 type Mark = Key & Item & { slot: number; version: string };
 
-/** Number of parallel writes. */
-const batchSize = 25;
+const parallelWrites = 25;
 
 /** Partitions per hour: a single one would be too slow for a busy gate. */
 export const shards = [0, 1, 2, 3, 4, 5, 6, 7] as const;
@@ -33,9 +33,7 @@ const shardOf = ({ execution_id }: Executed): number => (execution_id.codePointA
  * No total is ever incremented, so that every step can be repeated. A slot only gains executions: totals with fewer are older and replace nothing.
  */
 export function openUsage(table: Table, now: () => number = Date.now) {
-  const forEach = async <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => {
-    for (let at = 0; at < all.length; at += batchSize) await Promise.all(all.slice(at, at + batchSize).map(write));
-  };
+  const forEach = <T>(all: readonly T[], write: (one: T) => Promise<unknown>): Promise<void> => runInBatches(all, parallelWrites, write);
   /** The items of one slot of a partition: their keys begin with the key of an item without an id. */
   const readSlot = async <T extends Item>({ pk, sk }: Key): Promise<T[]> =>
     (await Array.fromAsync(pagesOf<T>(table, pk, { range: ['begins', sk] }))).flat();

@@ -33,10 +33,9 @@ export const isWaiting = (wait: WaitingItem | undefined, queue: QueueItem | unde
 
 /** A page of waiting agents, and the queue. It may hold fewer than `limit` although more follow. */
 async function readQueue(table: Table, pk: string, after: string | undefined, limit: number, nowMs: number) {
-  const range = after === undefined ? {} : ({ range: ['>', after] } as const);
   const [queue, { items, lastKey }] = await Promise.all([
     table.get<QueueItem>(keys.waitingAgents()),
-    table.query<WaitingItem>(pk, { ...range, limit }),
+    table.query<WaitingItem>(pk, { range: after === undefined ? undefined : ['>', after], limit }),
   ]);
   return { queue, agents: items.filter((wait) => isWaiting(wait, queue, nowMs)), lastKey };
 }

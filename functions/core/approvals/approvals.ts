@@ -2,6 +2,7 @@ import type { Approval, Decided } from '../../../schemas/deferred.ts';
 import type { Admin } from '../admin/admin.ts';
 import { mayChange, nameOf } from '../admin/admin.ts';
 import { ApiError } from '../api-error.ts';
+import { batchesOf } from '../batches.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-call-store.ts';
 import { freeSlots, listQueue } from '../execution/queue-slots.ts';
@@ -36,8 +37,8 @@ export function openApprovals(table: Table) {
         ({ execution_id, namespace }) => execution_id > after && mayChange(by, namespace),
       );
       const found: CallToApprove[] = [];
-      for (let at = 0; at < waiting.length; at += readAtOnce) {
-        const calls = await Promise.all(waiting.slice(at, at + readAtOnce).map(({ execution_id }) => deferred.find(execution_id)));
+      for (const batch of batchesOf(waiting, readAtOnce)) {
+        const calls = await Promise.all(batch.map(({ execution_id }) => deferred.find(execution_id)));
         for (const call of calls) {
           const read = call?.item.state === 'waiting' ? toApproval(call) : undefined;
           if (read) found.push(read);

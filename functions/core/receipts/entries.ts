@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { keys } from '../table/keys.ts';
 import type { Item } from '../table/table.ts';
 
@@ -11,7 +11,7 @@ export interface Entry {
 
 export const toEntry = (executionId: string, receipt: string): Entry => ({
   executionId,
-  digest: createHash('sha256').update(receipt).digest('base64url'),
+  digest: hash('sha256', receipt, 'base64url'),
 });
 
 /** The entry as text in the log. */

@@ -1,5 +1,7 @@
+import { runInBatches } from '../batches.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys, newReceiptPartitions } from '../table/keys.ts';
+import { getMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type NewReceiptItem, spellEntry } from './entries.ts';
 import { signCheckpoint, type Verifier } from './note.ts';
@@ -57,10 +59,6 @@ export interface SequencerParts {
  * head; publish the checkpoint and delete the waiting receipts. Each step can be repeated after a crash, or by several sequencers concurrently.
  */
 export function openSequencer({ table, store, verifier, sign, publicKeys, now }: SequencerParts) {
-  const inBatches = async <T>(all: readonly T[], run: (one: T) => Promise<unknown>): Promise<void> => {
-    for (let at = 0; at < all.length; at += parallel) await Promise.all(all.slice(at, at + parallel).map(run));
-  };
-
   /** Creates an empty log. */
   async function begin(log: Verifier): Promise<void> {
     const { root } = await extendLog(store.read, 0, []);
@@ -80,21 +78,22 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     const limit = Math.floor(maxEntries / shards.length);
     const pages = await Promise.all(shards.map((pk) => table.query<NewReceiptItem>(pk, { limit })));
     const waiting = pages.flatMap(({ items }) => items.map(({ sk, digest }) => ({ executionId: String(sk), digest })));
-    const fresh: string[] = [];
-    for (let at = 0; at < waiting.length; at += 100) {
-      const some = waiting.slice(at, at + 100);
-      const logged = await table.getAll(some.map(({ executionId }) => keys.loggedReceipt(executionId, origin)));
-      const [known, unknown] = [some.filter((_, index) => logged[index]), some.filter((_, index) => !logged[index])];
-      await inBatches(known, ({ executionId }) => table.delete(keys.newReceipt(executionId)));
-      fresh.push(...unknown.map(spellEntry));
-    }
-    return fresh.sort();
+    const logged = await getMany(
+      table,
+      waiting.map(({ executionId }) => keys.loggedReceipt(executionId, origin)),
+    );
+    const known = waiting.filter((_, at) => logged[at]);
+    await runInBatches(known, parallel, ({ executionId }) => table.delete(keys.newReceipt(executionId)));
+    return waiting
+      .filter((_, at) => !logged[at])
+      .map(spellEntry)
+      .sort();
   }
 
   /** Writes the tiles, then advances the head. */
   async function integrate(log: Verifier, { size, entries = [] }: HeadItem): Promise<void> {
     const { objects, root } = await extendLog(store.read, size, entries);
-    await inBatches([...objects], ([path, content]) => store.write(path, content));
+    await runInBatches([...objects], parallel, ([path, content]) => store.write(path, content));
     const moved = size + entries.length;
     const checkpoint = await signCheckpoint(log, moved, root, sign);
     await table.update(keys.receiptLog(log.origin), { set: { size: moved, checkpoint }, when: isAt(size, size), isQuiet: true });
@@ -104,7 +103,7 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     await publish(checkpoint);
     const expires_at = Math.ceil(now() / 1_000) + provableSeconds;
     const ids = entries.map((entry, at) => ({ id: idOf(entry), index: from + at }));
-    await inBatches(ids, async ({ id, index }) => {
+    await runInBatches(ids, parallel, async ({ id, index }) => {
       await table.put({ ...keys.loggedReceipt(id, log.origin), index, expires_at } satisfies LoggedItem);
       await table.delete(keys.newReceipt(id));
     });

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { generateKeyPairSync, hash, sign } from 'node:crypto';
 import { certificateType, type ReceiptClaims, receiptType } from '../../../schemas/receipt.ts';
 import { beyondInvocation } from '../invocation.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
@@ -12,10 +12,7 @@ const reserveSeconds = 3_600;
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** The RFC 7638 thumbprint of an Ed25519 key (RFC 8037 appendix A.3). */
-export const thumbprintOfX = (x: string): string =>
-  createHash('sha256')
-    .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
-    .digest('base64url');
+export const thumbprintOfX = (x: string): string => hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
 
 /** Opens a signer of receipts with an instance's own key, which a KMS key certifies. */
 export function openReceiptSigner(certifier: EvidenceKey, now: () => number) {

@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { batchesOf } from '../batches.ts';
 
 /** Number of entries in a full bundle, and of hashes in a full tile (C2SP tlog-tiles). */
 const width = 256;
 
-const sha256 = (...parts: (string | Uint8Array)[]): Buffer =>
-  parts.reduce<ReturnType<typeof createHash>>((hash, part) => hash.update(part), createHash('sha256')).digest();
+const sha256 = (...parts: Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer');
 
 /** Merkle tree hashes of RFC 6962 section 2.1. */
-export const leafHash = (entry: string): Buffer => sha256(Uint8Array.of(0), entry);
+export const leafHash = (entry: string): Buffer => sha256(Uint8Array.of(0), Buffer.from(entry));
 const nodeHash = (left: Buffer, right: Buffer): Buffer => sha256(Uint8Array.of(1), left, right);
 
 /** The root of a tree over leaf hashes, or over roots of complete subtrees of equal size, of which only the last may be smaller. */
@@ -20,13 +20,10 @@ export function rootOf(hashes: readonly Buffer[]): Buffer {
 }
 
 /** `x001/x234/067` for 1,234,067 */
-const spell = (index: number): string => {
-  const groups =
-    String(index)
-      .padStart(Math.ceil(String(index).length / 3) * 3, '0')
-      .match(/.{3}/g) ?? [];
-  return groups.map((group, at) => (at < groups.length - 1 ? `x${group}` : group)).join('/');
-};
+const spell = (index: number): string =>
+  String(index)
+    .padStart(Math.ceil(String(index).length / 3) * 3, '0')
+    .replace(/...(?=.)/g, 'x$&/');
 
 /** The path of a tile, or of a bundle of entries, that contains `count` of up to 256 elements. */
 export const tilePath = (level: number | 'entries', index: number, count = width): string =>
@@ -84,9 +81,8 @@ export async function extendLog(
     const index = Math.floor(countAt(level, size) / width);
     const all = [...(await readTile(read, size, level, index)), ...hashes];
     hashes = [];
-    for (let at = 0; at < all.length; at += width) {
-      const tile = all.slice(at, at + width);
-      objects.set(tilePath(level, index + at / width, tile.length), Buffer.concat(tile));
+    for (const [at, tile] of [...batchesOf(all, width)].entries()) {
+      objects.set(tilePath(level, index + at, tile.length), Buffer.concat(tile));
       if (tile.length === width) hashes.push(rootOf(tile));
     }
   }

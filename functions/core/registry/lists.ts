@@ -1,5 +1,6 @@
 import type { IntentInput, IntentOfList } from '../../../schemas/intent.ts';
 import { ApiError } from '../api-error.ts';
+import { batchesOf } from '../batches.ts';
 import { type Key, keys, partitions } from '../table/keys.ts';
 import { firstOf, pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
@@ -80,8 +81,8 @@ async function take(table: Table, lists: string[], walk: Walk, skipped: number, 
 
 export const pages = (table: Table, list: string, { after, isBackward }: Walk = {}, limit?: number): AsyncGenerator<ListItem[]> =>
   pagesOf<ListItem>(table, partitions.listEntry.prefix + list, {
-    ...(after !== undefined && { range: ['>', after] }),
-    ...(isBackward && { isBackward }),
+    range: after === undefined ? undefined : ['>', after],
+    isBackward,
     limit,
   });
 
@@ -98,10 +99,10 @@ const removedAtOnce = 25;
  */
 export async function removeLeftovers(table: Table, serviceId: string, untilMs = Number.POSITIVE_INFINITY): Promise<void> {
   for await (const entries of allPages(table, serviceId)) {
-    for (let start = 0; start < entries.length; start += removedAtOnce) {
+    for (const batch of batchesOf(entries, removedAtOnce)) {
       if (Date.now() >= untilMs) return;
       await Promise.all(
-        entries.slice(start, start + removedAtOnce).map(async ({ pk, sk, intent_uid, rev }) => {
+        batch.map(async ({ pk, sk, intent_uid, rev }) => {
           await table.delete(keys.intent(intent_uid), { when: [['=', 'rev', rev]] });
           await table.delete({ pk, sk }, { when: [['=', 'rev', rev]] });
         }),

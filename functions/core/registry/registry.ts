@@ -33,8 +33,8 @@ export function openRegistry(table: Table) {
 
   /** Services in the order of their names, starting at a name. */
   async function* servicesFrom(name: string | undefined): AsyncGenerator<{ name: string; serviceId: string }> {
-    const range = name === undefined ? {} : ({ range: ['>=', name] } as const);
-    for await (const items of pagesOf<Key & Item & { service_id: string }>(table, partitions.serviceName.prefix, range))
+    const range = name === undefined ? undefined : (['>=', name] as const);
+    for await (const items of pagesOf<Key & Item & { service_id: string }>(table, partitions.serviceName.prefix, { range }))
       for (const { sk, service_id } of items) yield { name: sk, serviceId: service_id };
   }
 

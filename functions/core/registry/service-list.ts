@@ -47,4 +47,4 @@ export async function findServices(table: Table, serviceIds: readonly string[]):
 }
 
 const readNames = (table: Table, after: string | undefined, count: number): Promise<NameItem[]> =>
-  firstOf(pagesOf(table, partitions.serviceName.prefix, { ...(after !== undefined && { range: ['>', after] }), limit: count }), count);
+  firstOf(pagesOf(table, partitions.serviceName.prefix, { range: after === undefined ? undefined : ['>', after], limit: count }), count);

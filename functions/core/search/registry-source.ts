@@ -1,4 +1,5 @@
 import type { LogEntry } from '../../../schemas/changes.ts';
+import { batchesOf } from '../batches.ts';
 import { digestOf, type Head } from '../registry/log.ts';
 import type { RecordName } from '../registry/records.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -54,7 +55,7 @@ export async function* followLog(
   for await (const entries of source.entriesAfter(seq)) {
     if (seq === position.seq && entries[0]?.previous !== position.digest) throw new LogMismatch();
     for (const entry of entries) if (entry.seq !== ++seq) throw new LogMismatch();
-    for (let start = 0; start < entries.length; start += pageSize) yield toPage(entries.slice(start, start + pageSize));
+    for (const page of batchesOf(entries, pageSize)) yield toPage(page);
   }
   if (head.seq < position.seq || head.seq > seq || (head.seq === position.seq && head.digest !== position.digest)) throw new LogMismatch();
 }

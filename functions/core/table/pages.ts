@@ -1,3 +1,4 @@
+import { batchesOf } from '../batches.ts';
 import type { Key } from './keys.ts';
 import type { Item, Query, Table } from './table.ts';
 
@@ -29,6 +30,6 @@ const batchSize = 100;
 
 export async function getMany<T extends Item>(table: Pick<Table, 'getAll'>, keys: readonly Key[]): Promise<(T | undefined)[]> {
   const found: (T | undefined)[] = [];
-  for (let at = 0; at < keys.length; at += batchSize) found.push(...(await table.getAll<T>(keys.slice(at, at + batchSize))));
+  for (const batch of batchesOf(keys, batchSize)) found.push(...(await table.getAll<T>(batch)));
   return found;
 }

@@ -29,8 +29,8 @@ export type Item = Record<string, unknown>;
 /** A query of one partition, in the byte order of `sk`. */
 export interface Query {
   /** restricts `sk` by a prefix or a comparison */
-  range?: readonly ['<' | '<=' | '>' | '>=' | 'begins', string];
-  isBackward?: boolean;
+  range?: readonly ['<' | '<=' | '>' | '>=' | 'begins', string] | undefined;
+  isBackward?: boolean | undefined;
   limit?: number | undefined;
   start?: Key | undefined;
 }

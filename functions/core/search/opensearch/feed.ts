@@ -1,3 +1,4 @@
+import { batchesOf } from '../../batches.ts';
 import type { IntentRecord, RecordName, ServiceRecord } from '../../registry/records.ts';
 import { followLog, LogMismatch, type LogPage, type RegistrySource } from '../registry-source.ts';
 import { type Entry, toOpenSearchDocument } from './documents.ts';
@@ -55,8 +56,7 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
   }
 
   async function feedIntents(uids: string[], write: Write): Promise<void> {
-    for (let start = 0; start < uids.length; start += batchSize) {
-      const some = uids.slice(start, start + batchSize);
+    for (const some of batchesOf(uids, batchSize)) {
       const intents = (await source.readRecords(named('intent', some))) as (IntentRecord | undefined)[];
       await writeIntents(
         some.map((uid, at) => [uid, intents[at]]),

@@ -1,3 +1,4 @@
+import { batchesOf } from '../../batches.ts';
 import { beyondInvocation } from '../../invocation.ts';
 import type { RecordName } from '../../registry/records.ts';
 import { followLog, type LogPosition, type RegistrySource } from '../registry-source.ts';
@@ -19,8 +20,7 @@ export async function applyNow(
   index: FollowingIndex['index'],
   names: readonly RecordName[],
 ): Promise<void> {
-  for (let start = 0; start < names.length; start += batchSize) {
-    const batch = names.slice(start, start + batchSize);
+  for (const batch of batchesOf(names, batchSize)) {
     const records = await source.readRecords(batch);
     const isGone = (_: RecordName, at: number) => records[at] === undefined;
     index.apply(

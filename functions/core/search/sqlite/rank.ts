@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { SearchQuery } from '../../../../schemas/search.ts';
-import { combine, type Features, type RankingWeights } from '../ranking-weights.ts';
+import { combine, type RankingWeights } from '../ranking-weights.ts';
 import { nameKey, wordsOf } from '../text.ts';
 import { wordVectors } from '../word-vectors.ts';
 import type { Embeddings } from './embeddings.ts';
@@ -37,10 +37,6 @@ interface Candidate extends Entry {
   uid: string;
 }
 
-interface RankedEntry extends Candidate {
-  features: Features;
-}
-
 /** Number of best entries by BM25 that are reranked by all features. */
 const maxReranked = 200;
 
@@ -50,8 +46,10 @@ const maxNamed = 200;
 /** Limits of entries that a question finds by similarity alone. Questions with fewer words are keywords, which must match literally. */
 const bySimilarity = { max: 20, minCosine: 0.25, minWords: 4 };
 
+export const conditionsOf = (filters: Filter[]): string[] => filters.map(({ ids }) => `id IN (${ids})`);
+
 const sql = {
-  matching: (filters: Filter[]) => `SELECT id FROM intent WHERE ${filters.map(({ ids }) => `id IN (${ids})`).join(' AND ')}`,
+  matching: (filters: Filter[]) => `SELECT id FROM intent WHERE ${conditionsOf(filters).join(' AND ')}`,
   named: 'SELECT id FROM intent WHERE name_key = ?',
   name: "SELECT record ->> 'intent_name' AS name FROM definition WHERE id = ?",
 };
@@ -105,7 +103,13 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     return new Map(first.map((id) => [id, readName.get(id)?.name === spelling ? 2 : 1]));
   }
 
-  function rankBest(question: string, found: Scores, isWanted: (id: number) => boolean, named: Iterable<number>) {
+  function rankBest(
+    question: string,
+    found: Scores,
+    isWanted: (id: number) => boolean,
+    named: Iterable<number>,
+    weights: RankingWeights | undefined,
+  ) {
     const best = topOf(found, maxReranked);
     const maxScore = best[0]?.score ?? 1;
     const embedded = embedQuestion(question);
@@ -124,9 +128,9 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
       return (whole + Math.max(...embedded.sentences.map((sentence) => embeddings.cosine(id, sentence)))) / 2;
     };
     const candidates: Candidate[] = [...best, ...others.map((id) => ({ id, uid: uidOf(id), score: 0 }))];
-    const ranked = candidates.map((candidate): RankedEntry => {
-      const { id, score } = candidate;
-      return { ...candidate, features: { bm25: score / maxScore, similarity: similarityOf(id), ...compare(terms, id) } };
+    const ranked = candidates.map(({ id, uid, score }): Candidate => {
+      const features = { bm25: score / maxScore, similarity: similarityOf(id), ...compare(terms, id) };
+      return { id, uid, score: combine(features, weights) };
     });
     return { ranked, others, maxScore };
   }
@@ -141,13 +145,12 @@ export function prepareRanking(database: DatabaseSync, { postings, embeddings, o
     const isWanted = openFilter(filters, uid !== undefined);
     const found = postings.score(words, isWanted);
     const named = matchNames(question, found, isWanted);
-    const { ranked, others, maxScore } = rankBest(question, found, isWanted, named.keys());
+    const { ranked, others, maxScore } = rankBest(question, found, isWanted, named.keys(), weights);
     const total = found.ids.length + others.filter((id) => !found.has(id)).length;
 
     const sorted = ranked
       .map((entry) => ({
         ...entry,
-        score: combine(entry.features, weights),
         isForbidden: isForbidden?.(entry.id, entry.uid) ?? false,
         nameMatch: named.get(entry.id) ?? 0,
       }))

@@ -6,7 +6,7 @@ import type { IntentRecord } from '../../registry/records.ts';
 import { listedTags, questionWords, respell } from '../query.ts';
 import type { Hit, SearchOptions, SearchResult } from '../search-engine.ts';
 import { tokenize } from '../text.ts';
-import { type Filter, type InMemory, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
+import { conditionsOf, type Filter, type InMemory, prepareRanking, type Ranking, type RankingOptions } from './rank.ts';
 
 const sql = {
   hit: `SELECT record, digest, service.name AS service_name FROM intent JOIN definition USING (id) JOIN service ON service.id = service_id
@@ -47,8 +47,7 @@ function filtersOf(query: SearchQuery): Filter[] | undefined {
 }
 
 function list(database: DatabaseSync, filters: Filter[], { uid, after, page, page_size }: SearchQuery): Ranking {
-  const listed = uid === undefined ? ['id > 0'] : [];
-  const conditions = [...listed, ...filters.map(({ ids }) => `id IN (${ids})`)].join(' AND ');
+  const conditions = [...(uid === undefined ? ['id > 0'] : []), ...conditionsOf(filters)].join(' AND ');
   const values = filters.map(({ value }) => value);
   const total = Number(database.prepare(sql.count(conditions)).get(...values)?.total);
   const offset = after === undefined ? (page - 1) * page_size : 0;
