@@ -10,7 +10,7 @@ import type { SearchEngine } from './core/search/search-engine.ts';
 import { engine } from './search-intents.ts';
 
 export interface Deps {
-  engine: Pick<SearchEngine, 'search'>;
+  engine: SearchEngine;
   signingKeys: Pick<SigningKeys, 'current'>;
   protocol: string;
   isSignInOffered: boolean;

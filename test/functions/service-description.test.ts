@@ -2,7 +2,6 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
-import type { SearchEngine } from '../../functions/core/search/search-engine.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction as createOwn } from '../../functions/get-own-description.ts';
 import { createAction } from '../../functions/get-service-description.ts';
@@ -82,7 +81,7 @@ describe('the description of a service', () => {
 
 describe('the description of the gate', () => {
   let registry: Registry;
-  let engine: SearchEngine;
+  let engine: ReturnType<typeof openSqliteEngine>;
   const registered = ['b.example:two:v1', 'a.example:three:v1', 'a.example:one:v1'].map((uid) => intentOf(uid, { tags: ['sea'] }));
   const shown = (['a.example:one:v1', 'a.example:three:v1', 'b.example:two:v1'] as const).map((uid) =>
     toIntentDetails(intentOf(uid, { tags: ['sea'] }), uid.startsWith('a') ? 'A' : 'B'),

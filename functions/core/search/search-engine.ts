@@ -22,5 +22,4 @@ export interface SearchOptions {
 
 export interface SearchEngine {
   search(query: SearchQuery, options?: SearchOptions): Promise<SearchResult>;
-  close(): Promise<void>;
 }

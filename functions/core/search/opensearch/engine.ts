@@ -123,8 +123,6 @@ export function openOpenSearchEngine({ endpoint, region = process.env.AWS_REGION
         if (refused.length > 0) throw new Error(`OpenSearch refused ${refused.length} documents: ${refused.slice(0, 3).join('; ')}`);
       }
     },
-
-    close: async () => {},
   };
 }
 

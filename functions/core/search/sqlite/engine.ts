@@ -22,7 +22,7 @@ interface OpenIndex extends FollowingIndex {
 }
 
 /** Opens an engine whose first search loads the newest snapshot, or builds an index from the registry. */
-export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine {
+export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotStore): SearchEngine & { close(): Promise<void> } {
   const file = temporaryIndexFile();
   let opened: OpenIndex | undefined;
 
