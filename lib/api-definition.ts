@@ -39,13 +39,11 @@ interface Invocation {
  * @param invocationOf - how to invoke the function of the named endpoint
  */
 export function defineApi(routes: readonly Route[], invocationOf: (name: string) => Invocation, settings: Settings) {
-  const { stage, protocol, corsOrigins, publicBaseUrl } = settings;
-  const isOpenToPages = corsOrigins.length > 0;
-  const isSecure = stage !== 'local';
+  const { stage, corsOrigins, publicBaseUrl } = settings;
   const say = (status: number, body: string, more: Record<string, string> = {}): Method =>
-    mock(status, { ...headerExpressions({}, isOpenToPages, isSecure), ...more }, { accepts: mediaTypes, body });
+    mock(status, { ...headerExpressions(settings), ...more }, { accepts: mediaTypes, body });
   const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
-    say(errorTable[answer.code].status, bodyTemplate(answer, protocol), more);
+    say(errorTable[answer.code].status, bodyTemplate(answer, settings), more);
   const answerTo = (verb: string, { name, path, mainPath, constant }: Route): Method => {
     if (constant === undefined) return invoke(invocationOf(name));
     if (path !== mainPath) return say(308, '', { Location: `'${publicBaseUrl ?? ''}${mainPath}'` });
@@ -57,7 +55,7 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
     const allowed = group.flatMap(({ method }) => answeredTo(method));
     paths[path] = {
       ...Object.fromEntries(methods),
-      ...(isOpenToPages && { options: preflight(corsOrigins, allowed) }),
+      ...(corsOrigins.length > 0 && { options: preflight(corsOrigins, allowed) }),
       // RFC 9110 section 15.5.6
       [anyMethod]: refuse(
         { code: 'METHOD_NOT_ALLOWED', message: `This path does not have that method. It has: ${allowed.join(', ')}.` },
@@ -74,7 +72,7 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
     // Receipt log tiles are binary whatever the client's Accept header says. Functions decode requests and mark binary responses.
     'x-amazon-apigateway-binary-media-types': [allTypes],
     'x-amazon-apigateway-gateway-responses': Object.fromEntries(
-      Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, protocol, isOpenToPages, isSecure)]),
+      Object.entries(gatewayAnswers).map(([type, answer]) => [type, gatewayResponse(type, answer, settings)]),
     ),
   };
 }

@@ -1,4 +1,6 @@
 import { type ErrorCode, errorTable } from '../schemas/errors.ts';
+import { localStage } from './settings/rules.ts';
+import type { Settings } from './settings.ts';
 
 export interface GatewayAnswer {
   code: ErrorCode;
@@ -60,7 +62,7 @@ export const gatewayAnswers: Record<string, GatewayAnswer> = {
 };
 
 /** The mapping template of an error body; API Gateway fills in the request id. */
-export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string): string =>
+export const bodyTemplate = ({ code, message }: GatewayAnswer, { protocol }: Settings): string =>
   JSON.stringify({
     error: {
       code,
@@ -69,33 +71,29 @@ export const bodyTemplate = ({ code, message }: GatewayAnswer, protocol: string)
     },
   });
 
-/**
- * The headers of an error, as mapping expressions.
- * @param isOpenToPages - allow all origins (CORS): the response does not depend on the caller
- * @param isSecure - whether the gateway is called over https, as everywhere except in the local stack
- */
+/** The headers of an error, as mapping expressions. Errors do not depend on the caller, so all origins may read them if any may call the API. */
 export const headerExpressions = (
-  { retryAfterSeconds }: Pick<GatewayAnswer, 'retryAfterSeconds'>,
-  isOpenToPages: boolean,
-  isSecure: boolean,
+  { corsOrigins, stage }: Settings,
+  { retryAfterSeconds }: Partial<GatewayAnswer> = {},
 ): Record<string, string> => ({
   'X-Request-Id': 'context.requestId',
   'Cache-Control': "'no-store'",
   'X-Content-Type-Options': "'nosniff'",
-  ...(isSecure && { 'Strict-Transport-Security': "'max-age=31536000'" }),
+  // the local stack is called over http
+  ...(stage !== localStage && { 'Strict-Transport-Security': "'max-age=31536000'" }),
   ...(retryAfterSeconds !== undefined && { 'Retry-After': `'${retryAfterSeconds}'` }),
-  ...(isOpenToPages && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
+  ...(corsOrigins.length > 0 && { 'Access-Control-Allow-Origin': "'*'", 'Access-Control-Expose-Headers': "'*'" }),
 });
 
 /** A gateway response. The default 4xx response keeps API Gateway's status. */
-export function gatewayResponse(type: string, answer: GatewayAnswer, protocol: string, isOpenToPages: boolean, isSecure: boolean) {
+export function gatewayResponse(type: string, answer: GatewayAnswer, settings: Settings) {
   const headers = {
-    ...headerExpressions(answer, isOpenToPages, isSecure),
+    ...headerExpressions(settings, answer),
     ...(answer.code === 'UNAUTHORIZED' && { 'WWW-Authenticate': '\'Bearer realm="intent-gate"\'' }),
   };
   return {
     ...(type !== 'DEFAULT_4XX' && { statusCode: String(answer.status ?? errorTable[answer.code].status) }),
     responseParameters: Object.fromEntries(Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, value])),
-    responseTemplates: { 'application/json': bodyTemplate(answer, protocol) },
+    responseTemplates: { 'application/json': bodyTemplate(answer, settings) },
   };
 }

@@ -13,16 +13,16 @@ export type CliContext = ReturnType<typeof openContext>;
 const ownPages = /\/(?:console|docs|mcp|openapi\.json|agents\.json|llms\.txt)(?:\/.*)?$/;
 
 /** `INTENT_GATE_URL`, else the running local stack, else the gate of the only session. */
-export function findBaseUrl(environment: NodeJS.ProcessEnv = process.env): string | undefined {
-  const [only, ...others] = listSessions(environment);
-  return environment.INTENT_GATE_URL || (readDescription()?.base_url ?? (others.length === 0 ? only : undefined));
+export function findBaseUrl(): string | undefined {
+  const [only, ...others] = listSessions();
+  return process.env.INTENT_GATE_URL || (readDescription()?.base_url ?? (others.length === 0 ? only : undefined));
 }
 
 /** `--url`, else {@link findBaseUrl}. Accepts URLs of the gate's pages. */
-export function chooseBaseUrl(given: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
-  const address = given ?? findBaseUrl(environment);
+export function chooseBaseUrl(given: string | undefined): string {
+  const address = given ?? findBaseUrl();
   if (address === undefined || address === '') {
-    const known = address === undefined ? listSessions(environment) : [];
+    const known = address === undefined ? listSessions() : [];
     const signedIn = known.length > 1 ? `You are signed in to ${known.join(' and ')}. ` : '';
     throw usageFailure(`No gate selected. ${signedIn}Give its address with --url or INTENT_GATE_URL, or start one with "npm start".`);
   }

@@ -11,15 +11,15 @@ import type { Identity, IssuedTokens } from './cognito.ts';
 export type Session = { kind: 'local'; stack_file: string } | ({ kind: 'cognito' } & Identity & IssuedTokens);
 
 /** `INTENT_GATE_HOME`, else `intent-gate` in `XDG_CONFIG_HOME` or `~/.config`. */
-export const privateFolder = (environment: NodeJS.ProcessEnv = process.env): string =>
-  environment.INTENT_GATE_HOME || join(environment.XDG_CONFIG_HOME || join(homedir(), '.config'), 'intent-gate');
+export const privateFolder = (): string =>
+  process.env.INTENT_GATE_HOME || join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'intent-gate');
 
-const sessionsFile = (environment?: NodeJS.ProcessEnv) => join(privateFolder(environment), 'sessions.json');
+const sessionsFile = () => join(privateFolder(), 'sessions.json');
 
 /** Base URLs of the gates with a session; empty if the file cannot be read. */
-export function listSessions(environment: NodeJS.ProcessEnv): string[] {
+export function listSessions(): string[] {
   try {
-    return Object.keys((readJson(sessionsFile(environment)) ?? {}) as object);
+    return Object.keys((readJson(sessionsFile()) ?? {}) as object);
   } catch {
     // reported by commands that need a token
     return [];
@@ -54,11 +54,11 @@ export async function forgetSession(baseUrl: string): Promise<boolean> {
 const marginMs = 60_000;
 
 /** `INTENT_GATE_TOKEN`, else the tokens of the session. */
-export function openTokens(baseUrl: string, environment: NodeJS.ProcessEnv = process.env): Tokens {
+export function openTokens(baseUrl: string): Tokens {
   let renewing: Promise<string> | undefined;
   return {
     async get(renew = false) {
-      if (environment.INTENT_GATE_TOKEN) return environment.INTENT_GATE_TOKEN;
+      if (process.env.INTENT_GATE_TOKEN) return process.env.INTENT_GATE_TOKEN;
       const session = (await readSessions())[baseUrl];
       if (session === undefined)
         throw new CliFailure('credentials', `You are not signed in to ${baseUrl}. Sign in with: npx intent-gate login${hintFor(baseUrl)}`);

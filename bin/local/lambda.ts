@@ -14,7 +14,7 @@ export class LambdaFailure extends Error {
   override readonly name = 'LambdaFailure';
 }
 
-/** Thrown if too many invocations are waiting, or this one has waited too long. */
+/** Thrown if an invocation has waited too long for an environment. */
 export class LambdaThrottled extends Error {
   override readonly name = 'LambdaThrottled';
 }
@@ -24,14 +24,10 @@ export interface LambdaOptions {
   maxOfOne?: number;
   /** maximum number of environments, including those that are ending. Default 32 */
   maxOfAll?: number;
-  /** maximum number of waiting invocations; further ones are refused. Default 400 */
-  maxWaiting?: number;
   /** maximum wait, in milliseconds. Default 20 seconds */
   maxWaitMs?: number;
-  /** idle time after which an environment ends if its function has another, in milliseconds. Default 15 seconds */
+  /** idle time after which an environment ends, in milliseconds. Default 5 minutes */
   idleMs?: number;
-  /** the same for a function's only environment, in milliseconds. Default 5 minutes */
-  lastIdleMs?: number;
   /** parent of the environments' temporary folders, which are deleted with them. Default: the system's */
   scratch?: string;
   /** cache of compiled code */
@@ -63,7 +59,7 @@ interface Waiting {
  * replaced, and idle ones end. Invocations are served in order of arrival.
  */
 export function openLambdas(options: LambdaOptions = {}) {
-  const { maxOfOne = 6, maxOfAll = 32, maxWaiting = 400, maxWaitMs = 20_000, idleMs = 15_000, lastIdleMs = 300_000 } = options;
+  const { maxOfOne = 6, maxOfAll = 32, maxWaitMs = 20_000, idleMs = 300_000 } = options;
   const all = new Set<Environment>();
   /** longest idle first */
   const idleSinceMs = new Map<Environment, number>();
@@ -131,11 +127,9 @@ export function openLambdas(options: LambdaOptions = {}) {
     waiting.add(entry);
     dispatch();
     if (!waiting.has(entry)) return promise;
-    const refuse = (reason: string) => {
-      if (waiting.delete(entry)) reject(new LambdaThrottled(reason));
-    };
-    if (waiting.size > maxWaiting) refuse(`${maxWaiting} invocations wait already`);
-    const timer = setTimeout(() => refuse(`no environment of ${definition.name} was free within ${maxWaitMs} ms`), maxWaitMs);
+    const timer = setTimeout(() => {
+      if (waiting.delete(entry)) reject(new LambdaThrottled(`no environment of ${definition.name} was free within ${maxWaitMs} ms`));
+    }, maxWaitMs);
     return promise.finally(() => clearTimeout(timer));
   };
 
@@ -145,12 +139,9 @@ export function openLambdas(options: LambdaOptions = {}) {
   };
 
   const sweep = () => {
-    for (const [environment, sinceMs] of idleSinceMs) {
-      const mayIdleMs = environmentsOf(environment.functionName).length > 1 ? idleMs : lastIdleMs;
-      if (performance.now() - sinceMs >= mayIdleMs) retire(environment);
-    }
+    for (const [environment, sinceMs] of idleSinceMs) if (performance.now() - sinceMs >= idleMs) retire(environment);
   };
-  const sweeping = setInterval(sweep, Math.min(idleMs, lastIdleMs, 5_000)).unref();
+  const sweeping = setInterval(sweep, Math.min(idleMs, 5_000)).unref();
 
   return {
     /**

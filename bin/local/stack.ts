@@ -44,7 +44,7 @@ export interface StackOptions {
   /** default: the variable DYNAMODB_ENDPOINT, else a DynamoDB of the stack's own */
   dynamodbEndpoint?: string;
   /** default: suitable for interactive use */
-  environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs' | 'lastIdleMs'>;
+  environments?: Pick<LambdaOptions, 'maxOfOne' | 'maxOfAll' | 'idleMs'>;
   onAnswered?(answered: Answered): void;
   /** receives each log line of the functions */
   onLog?(line: string, functionName: string): void;

@@ -14,43 +14,45 @@ interface Place {
   /** without dashes; with the suffix `-from-env`, the option takes an environment variable */
   option: string;
   kind: 'headers' | 'query';
-  isNext: boolean;
+  isNext?: true;
   what: string;
+  /** of an option for a scheme of Authorization: its secret, and how the header field contains it. Other options take names */
+  scheme?: { secret: string; write(secret: string): string };
 }
 
-/** Schemes of the Authorization header. */
-const schemes = {
-  bearer: { what: 'the token', write: (token: string) => `Bearer ${token.replace(/^Bearer +/i, '')}` },
-  basic: {
-    what: 'name:password',
-    write: (pair: string) => {
-      if (!pair.includes(':')) throw usageFailure('--basic needs a name and a password, separated by a colon.');
-      return `Basic ${Buffer.from(pair).toString('base64')}`;
+/** In the order in which values are prompted for and read from stdin. */
+const places: Place[] = [
+  {
+    option: 'bearer',
+    kind: 'headers',
+    what: 'header field Authorization with the scheme bearer',
+    scheme: { secret: 'the token', write: (token) => `Bearer ${token.replace(/^Bearer +/i, '')}` },
+  },
+  {
+    option: 'basic',
+    kind: 'headers',
+    what: 'header field Authorization with the scheme basic',
+    scheme: {
+      secret: 'name:password',
+      write(pair) {
+        if (!pair.includes(':')) throw usageFailure('--basic needs a name and a password, separated by a colon.');
+        return `Basic ${Buffer.from(pair).toString('base64')}`;
+      },
     },
   },
-} as const;
-
-const schemeNames = Object.keys(schemes) as (keyof typeof schemes)[];
-
-const places: Place[] = [
-  { option: 'header', kind: 'headers', isNext: false, what: 'header field' },
-  { option: 'query', kind: 'query', isNext: false, what: 'query parameter' },
+  { option: 'header', kind: 'headers', what: 'header field' },
+  { option: 'query', kind: 'query', what: 'query parameter' },
   { option: 'next-header', kind: 'headers', isNext: true, what: 'header field of the next credential' },
   { option: 'next-query', kind: 'query', isNext: true, what: 'query parameter of the next credential' },
 ];
 
 /** Adds options that say where to read values. Options never contain values, which shell histories and process lists would reveal. */
 function addValues<Words extends unknown[]>(command: Command<Words, OptionValues, OptionValues>) {
-  for (const scheme of schemeNames) {
-    const { what } = schemes[scheme];
-    command.addOption(
-      new Option(`--${scheme}`, `header field Authorization with the scheme ${scheme}; prompts for ${what}, or reads it from stdin`),
-    );
-    command.addOption(new Option(`--${scheme}-from-env <VARIABLE>`, `the same; reads ${what} from an environment variable`));
-  }
-  for (const { option, what } of places) {
-    command.addOption(new Option(`--${option} <name...>`, `${what}; prompts for the value, or reads it from stdin`));
-    command.addOption(new Option(`--${option}-from-env <name=VARIABLE...>`, `${what}; reads the value from an environment variable`));
+  for (const { option, what, scheme } of places) {
+    const value = scheme?.secret ?? 'the value';
+    const [names, variables] = scheme ? ['', ' <VARIABLE>'] : [' <name...>', ' <name=VARIABLE...>'];
+    command.addOption(new Option(`--${option}${names}`, `${what}; prompts for ${value}, or reads it from stdin`));
+    command.addOption(new Option(`--${option}-from-env${variables}`, `${what}; reads ${value} from an environment variable`));
   }
   return command;
 }
@@ -63,18 +65,7 @@ async function readValues(given: Given, terminal: Terminal): Promise<Partial<Cre
   const values = { headers: {}, query: {} } as Record<Place['kind'], Record<string, string>>;
   const next = { headers: {}, query: {} } as typeof values;
   const ask = terminal.isInteractive ? askPerson(terminal) : readLines();
-  for (const scheme of schemeNames) {
-    const { what, write } = schemes[scheme];
-    const variable = given[attributeOf(`${scheme}-from-env`)];
-    const value =
-      variable === undefined
-        ? given[scheme] && (await ask('Authorization', what))
-        : readVariable(String(variable), scheme, 'Authorization');
-    if (value === undefined) continue;
-    if (values.headers.Authorization !== undefined) throw usageFailure('Give either --bearer or --basic.');
-    values.headers.Authorization = write(value);
-  }
-  for (const { option, kind, isNext } of places) {
+  for (const { option, kind, isNext, scheme } of places) {
     const into = (isNext ? next : values)[kind];
     const add = (name: string, value: string) => {
       if (Object.hasOwn(into, name)) throw usageFailure(`${name} is given twice.`);
@@ -82,13 +73,16 @@ async function readValues(given: Given, terminal: Terminal): Promise<Partial<Cre
         terminal.remark(`The value of ${name} has no scheme. Most services expect "Bearer <token>", which --bearer adds.`);
       into[name] = value;
     };
+    const fromEnv = given[attributeOf(`${option}-from-env`)];
+    if (scheme && fromEnv !== undefined) add('Authorization', scheme.write(readVariable(String(fromEnv), option, 'Authorization')));
+    else if (scheme && given[option]) add('Authorization', scheme.write(await ask('Authorization', scheme.secret)));
     for (const name of listOf(given[attributeOf(option)])) {
       // the message does not repeat the name, which may be a secret
       if (!/^[\x21-\x39\x3b\x3c\x3e-\x7e]{1,100}$/.test(name))
         throw usageFailure(`--${option} takes only a name, for example --header Authorization. You are prompted for the value.`);
       add(name, await ask(name, isAuthorization(name) ? 'such as Bearer <token>' : undefined));
     }
-    for (const pair of listOf(given[attributeOf(`${option}-from-env`)])) {
+    for (const pair of listOf(fromEnv)) {
       const [, name, variable] = /^([^=\s:]+)=(\w+)$/.exec(pair) ?? [];
       if (name === undefined || variable === undefined)
         throw usageFailure(`--${option}-from-env takes a name and a variable, for example Authorization=TOKEN.`);
@@ -128,7 +122,7 @@ function readLines() {
 
 async function readCredential({ file, origin, ...given }: OptionValues & { file?: string; origin?: string[] }, terminal: Terminal) {
   const isGiven = (option: string) => (given[attributeOf(option)] ?? given[attributeOf(`${option}-from-env`)]) !== undefined;
-  const isCurrent = [...schemeNames, 'header', 'query'].some(isGiven);
+  const isCurrent = places.some(({ option, isNext }) => !isNext && isGiven(option));
   const isNext = places.some(({ option, isNext }) => isNext && isGiven(option));
   const isNamed = isCurrent || isNext;
   if (file !== undefined && isNamed) throw usageFailure('Give the values either in the file or with options, not both.');

@@ -125,13 +125,6 @@ describe('openLambdas', () => {
     expect(counts).toEqual([1, 2, 1, 1]);
   });
 
-  test('invocations beyond the queue limit are refused at once, the others are served', async () => {
-    const lambda = open(later, { maxOfOne: 1, maxWaiting: 2 });
-    const settled = await Promise.allSettled(Array.from({ length: 5 }, () => lambda.invoke({})));
-    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
-    expect(settled[4]).toMatchObject({ reason: new LambdaThrottled('2 invocations wait already') });
-  });
-
   test('what waits too long is refused, and is not run later', async () => {
     const lambda = open(
       'globalThis.runs = (globalThis.runs ?? 0) + 1; await new Promise((resolve) => setTimeout(resolve, 300)); return runs',
@@ -150,7 +143,7 @@ describe('openLambdas', () => {
   });
 
   test('an environment that is idle ends, and its temporary folder with it', async () => {
-    const lambda = open('(await import("node:fs")).writeFileSync(process.env.TMPDIR + "/left", "x"); return ++count', { lastIdleMs: 50 });
+    const lambda = open('(await import("node:fs")).writeFileSync(process.env.TMPDIR + "/left", "x"); return ++count', { idleMs: 50 });
     expect(await lambda.invoke({})).toBe(1);
     expect(readdirSync(lambda.scratch).length).toBe(1);
     while (readdirSync(lambda.scratch).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
