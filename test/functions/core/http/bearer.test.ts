@@ -41,6 +41,7 @@ describe('bearerToken', () => {
     ['DPoP if it is not accepted', 'DPoP x'],
     ['a line break', 'Bearer x\n'],
     ['two tokens', 'Bearer x y'],
+    ['two tokens and a comma', 'Bearer x, Bearer y'],
     ['two headers', ['Bearer x', 'Bearer x']],
     ['padding alone', 'Bearer =='],
   ])('refuses %s', (_, field) => {
