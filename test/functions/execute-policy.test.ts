@@ -1,16 +1,14 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
-import { openPolicy } from '../../functions/core/policy/policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import type { Constraint, PolicyPermission, Prohibition } from '../../schemas/policy.ts';
 import { watchExecuted } from '../support/executed-lines.ts';
 import { startExecuting } from '../support/executing.ts';
-import { type Agent, baseUrl, execute, type Gate, newAgent, obtainPat } from '../support/gate.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { type Agent, execute, type Gate, newAgent, obtainPat } from '../support/gate.ts';
+import { refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
-import { makeVerifier } from '../support/sign-in.ts';
 
 const { gate, upstream, serviceId, endpointAt } = await startExecuting();
 let agent: Agent;
@@ -47,7 +45,6 @@ const when = (leftOperand: string, operator: Constraint['operator'], rightOperan
   rightOperand,
 });
 const rate = (most: number, unit: string) => ({ ...when('v:rateLimit', 'lte', most), unit: `v:${unit}` });
-const countOf = (most: number) => when('v:count', 'lte', most);
 const permit = (target: string, more: Partial<PolicyPermission> = {}): PolicyPermission => ({ target, action: 'execute', ...more });
 const amount = (operator: 'lt', value: number) => when(`${intents}/${refund}/parameters/amount`, operator, value);
 const budget = (price: number, most: number) => ({
@@ -281,69 +278,4 @@ test('the limit of a service holds over all agents, whatever keys they make, and
   expect(headers.RateLimit).toMatch(`"service:${service_id}";r=0;t=${headers['Retry-After']}`);
   expect(upstream.seen).toHaveLength(2);
   expect((await runAs(third, lookup)).headers.RateLimit).toMatch('"execute";r=99;');
-});
-
-describe('people who sign in', () => {
-  const { verifier, challenge } = makeVerifier();
-
-  /** The PAT of a person with a client. */
-  async function signIn(subject: string, clientId: string, template: PolicyTemplate): Promise<string> {
-    const { reference } = openPolicy(template)(baseUrl);
-    const grant = {
-      clientId,
-      redirectUri: 'https://host.example/callback',
-      codeChallenge: challenge,
-      resource: `${baseUrl}/mcp`,
-      policy: reference,
-    };
-    const code = await gate.signIns.keepGrant({ ...grant, person: { subject, userName: 'user' } }, Date.now());
-    const form = new URLSearchParams({
-      grant_type: 'authorization_code',
-      code,
-      client_id: clientId,
-      redirect_uri: grant.redirectUri,
-      code_verifier: verifier,
-      resource: grant.resource,
-    });
-    const { body } = await invoke(gate.openToken(template), 'POST /oauth/token', {
-      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: form.toString(),
-    });
-    return body.access_token;
-  }
-
-  /** What each of these people can do with each of three clients, until it is refused. */
-  async function useUp(template: PolicyTemplate, subjects: string[]) {
-    const steps = gate.openExecute({ template });
-    const made: number[][] = [];
-    const refusals: unknown[] = [];
-    for (const subject of subjects) {
-      const byClient: number[] = [];
-      for (const client of ['a', 'b', 'c']) {
-        const pat = await signIn(subject, `https://host.example/${client}.json`, template);
-        let calls = 0;
-        let answer = await execute(steps, pat, lookup, {});
-        for (; answer.status === 200; calls++) answer = await execute(steps, pat, lookup, {});
-        byClient.push(calls);
-        refusals.push(answer.body.error.details.reason);
-      }
-      made.push(byClient);
-    }
-    return { made, reasons: [...new Set(refusals)] };
-  }
-
-  const people = () => [`first-${++count}`, `second-${count}`];
-
-  test('have a rate with each client, counted with the count of the person in one write', async () => {
-    const template = policyOf([permit(intents, { constraint: [rate(4, 'day'), countOf(10)] })]);
-    const made = [4, 4, 2];
-    expect((await useUp(template, people())).made).toEqual([made, made]);
-    const [subject = ''] = people();
-    const steps = gate.openExecute({ template });
-    const pats = await Promise.all(['a', 'b'].map((client) => signIn(subject, `https://host.example/${client}.json`, template)));
-    for (const pat of pats) await execute(steps, pat, lookup, {});
-    gate.database.operations.length = 0;
-    for (const pat of pats) expect((await execute(steps, pat, lookup, {})).status).toBe(200);
-    expect(gate.database.operations).toEqual(['BatchGetItem', 'UpdateItem', 'BatchGetItem', 'UpdateItem']);
-  });
 });

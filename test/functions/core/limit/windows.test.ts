@@ -5,6 +5,7 @@ import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limi
 import { countExecution, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
 import { type LimitDecision, openRateLimiter, type RateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, liveBuckets, longestCountMs } from '../../../../functions/core/limit/window.ts';
+import { personOf, toHolder } from '../../../../functions/core/pat/holder.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import { itemBytes } from '../../../../tools/bench/table-work.ts';
@@ -211,6 +212,23 @@ describe('a budget', () => {
     expect(there.findRefusal(request)).toBeUndefined();
     expect(await there.consume(request)).toMatchObject({ isWithinLimits: true });
   });
+});
+
+test('a person has a rate with each client and a count with all of them, counted in one write', async () => {
+  const limits = openRateLimiter(store.table, now);
+  const person = personOf(`person-${++agents}`);
+  const charges = [calls('day', 4, 86_400), calls('ever', 10, Number.POSITIVE_INFINITY)];
+  const call = async (client: string) => (await limits.consume(countExecution(toHolder(client, person), charges))).isWithinLimits;
+  expect([await call('a'), await call('b')]).toEqual([true, true]);
+  store.operations.length = 0;
+  expect([await call('a'), await call('b')]).toEqual([true, true]);
+  expect(store.operations).toEqual(['UpdateItem', 'UpdateItem']);
+  const useUp = async (client: string) => {
+    let made = 0;
+    while (await call(client)) made++;
+    return made;
+  };
+  expect([await useUp('a'), await useUp('b'), await useUp('c')]).toEqual([2, 2, 2]);
 });
 
 test('a person has windows for 200 clients beside the one that calls; more are refused until some of them are empty', async () => {
