@@ -130,35 +130,18 @@ describe('conditions', () => {
   });
 });
 
-describe('conditions on the intent', () => {
-  const on = (term: string, operator: 'eq' | 'neq', value: string) => when(`{base_url}/vocabulary/${term}`, operator, value);
-
-  test('are judged by the record as it is: method, tag and service', async () => {
-    const service_name = `Tagged ${count}`;
-    const { service_id } = await gate.services.create(serviceNamed(service_name));
-    const uid = `tagged-${count}.example:read:v1`;
-    const endpoint = endpointAt('/do', 'GET');
-    const tagged = (tag: string) => intentOf(uid, { endpoint, input_parameters: numbers, tags: [tag] });
-    await gate.intents.create(service_id, tagged('Public'));
-    const run = await under(
-      policyOf(
-        [permit(intents, { constraint: [on('service', 'eq', service_name), on('tag', 'eq', 'public')] })],
-        [{ target: intents, action: 'execute', constraint: [on('method', 'neq', 'GET')] }],
-      ),
-    );
-    expect((await run(uid)).status).toBe(200);
-    expect(refusalOf(await run(lookup)).details).toEqual({
-      reason: 'condition',
-      rule: '/prohibition/0/constraint/0',
-      words: 'You must not execute every intent if the method is not GET.',
-    });
-    await gate.intents.replace(uid, tagged('internal'), () => true);
-    expect(refusalOf(await run(uid)).details).toEqual({
-      reason: 'condition',
-      rule: '/permission/0/constraint/1',
-      words: 'You may execute every intent only if a tag of the intent is public.',
-    });
-  });
+test('conditions on the intent are judged by its record and that of its service, as they are', async () => {
+  const on = (term: string, value: string) => when(`{base_url}/vocabulary/${term}`, 'eq', value);
+  const service_name = `Tagged ${count}`;
+  const { service_id } = await gate.services.create(serviceNamed(service_name));
+  const uid = `tagged-${count}.example:read:v1`;
+  const tagged = (tag: string) => intentOf(uid, { endpoint: endpointAt('/do', 'GET'), input_parameters: numbers, tags: [tag] });
+  await gate.intents.create(service_id, tagged('Public'));
+  const constraint = [on('service', service_name), on('method', 'GET'), on('tag', 'public')];
+  const run = await under(policyOf([permit(intents, { constraint })]));
+  expect((await run(uid)).status).toBe(200);
+  await gate.intents.replace(uid, tagged('internal'), () => true);
+  expect(refusalOf(await run(uid))).toMatchObject({ status: 403, details: { reason: 'condition', rule: '/permission/0/constraint/2' } });
 });
 
 describe('a budget', () => {
