@@ -102,8 +102,10 @@ function typeOf({ types: all }: Facts, mayBeNull: boolean): NestedSchema {
   return { type: others.length === 0 ? first : [first, ...others] };
 }
 
-/** Longer enumerations are omitted; the service checks such values. */
-const maxValues = 100;
+/** Longer enumerations and patterns are omitted; the service checks such values. */
+const [maxValues, maxPatternLength] = [100, 1_000];
+
+const isUsablePattern = (pattern: string): boolean => pattern.length <= maxPatternLength && findPatternProblem(pattern) === undefined;
 
 function constraintsOf(facts: Facts, isWhole: boolean): NestedSchema {
   const constraints = nestedKeywords
@@ -112,10 +114,7 @@ function constraintsOf(facts: Facts, isWhole: boolean): NestedSchema {
   const allowed = facts.types?.has('null') && facts.enum && !facts.enum.includes(null) ? [...facts.enum, null] : facts.enum;
   return Object.fromEntries(
     constraints
-      .filter(
-        ([name, value]) =>
-          value !== undefined && name !== 'enum' && (name !== 'pattern' || findPatternProblem(String(value)) === undefined),
-      )
+      .filter(([name, value]) => value !== undefined && name !== 'enum' && (name !== 'pattern' || isUsablePattern(String(value))))
       .concat(!isWhole && allowed && allowed.length <= maxValues ? [['enum', allowed]] : []),
   );
 }

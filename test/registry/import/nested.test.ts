@@ -90,6 +90,7 @@ test.each<[string, object, string, unknown, boolean]>([
   ['a format that nobody knows', { type: 'string', format: 'colour' }, '3.1.0', 'x', true],
   ['a map of texts', { type: 'object', additionalProperties: { type: 'string' } }, '3.1.0', { a: 1 }, false],
   ['an exclusive bound of OpenAPI 3.0', { type: 'number', minimum: 0, exclusiveMinimum: true }, '3.0.3', 0, false],
+  ['a pattern too long for the registry', { type: 'string', pattern: 'a|'.repeat(501) }, '3.1.0', 'x', true],
   ['a multiple', { type: 'number', multipleOf: 5 }, '3.1.0', 7, false],
 ])('%s', (_, member, version, value, isAccepted) => {
   const { inputs } = planBody({ type: 'array', items: { type: 'object', required: ['m'], properties: { m: member } } }, {}, version);
