@@ -14,11 +14,11 @@ import {
   describeUsedKey,
   isFree,
   isOwn,
-  isTaken,
   type KeyedRequest,
   longestDeferredRunMs,
   newCall,
   outcomeMembers,
+  readKey,
   type UsedKey,
   writeWith,
 } from './idempotent-call-store.ts';
@@ -105,13 +105,6 @@ export function openDeferredCalls(table: Table) {
     ];
   };
 
-  /** Reads the state of the request's key; undefined if the key is free. */
-  async function findUsedKey(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey | undefined> {
-    const stored = await table.get<CallItem>(keys.call(request.account, request.key));
-    if (stored?.execution_id === request.executionId) return { state: 'started' };
-    return stored && isTaken(stored, request.nowMs) ? describeUsedKey(stored, request) : undefined;
-  }
-
   const leave = (call: DeferredCall): Promise<void> => freeSlots(table, queueOf(call.content), call);
 
   return {
@@ -133,13 +126,13 @@ export function openDeferredCalls(table: Table) {
         }).catch((refusal: unknown) => ({ refusal }));
         if ('refusal' in free) {
           // a concurrent request with the same key may have taken the last slot
-          const used = await findUsedKey(request);
-          if (used) return used;
+          const used = await readKey(table, request);
+          if (used.state !== 'free') return used;
           throw free.refusal;
         }
         if ((await table.transact([...writesOf(request, members, free.slots), ...free.writes])) === true) return { state: 'started' };
-        const used = await findUsedKey(request);
-        if (used) return used;
+        const used = await readKey(table, request);
+        if (used.state !== 'free') return used;
         await table.pause?.(attempt, 0);
       }
       throw unavailable('Too many calls are being queued at the same time. This one was not queued; try again after Retry-After.');
