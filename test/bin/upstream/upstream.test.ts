@@ -28,24 +28,11 @@ const samples: Record<string, [Parameters, object]> = {
   'find-countries:v1': [{ named: 'aland', limit: 1 }, { countries: [{ code: 'AX', name: 'Åland Islands' }] }],
   'get-country:v1': [
     { code: 'IR', in_language: 'de' },
-    {
-      name: 'Iran',
-      local_name: 'ایران',
-      likely_language: 'fa',
-      first_day_of_week: 'Samstag',
-      weekend: ['Freitag'],
-      time_zones: ['Asia/Tehran'],
-    },
+    { name: 'Iran', likely_language: 'fa', weekend: ['Freitag'] },
   ],
   'export-countries:v1': [{}, { countries: expect.arrayContaining([{ code: 'JP', name: 'Japan' }]) }],
-  'get-currency:v1': [
-    { code: 'JPY' },
-    { code: 'JPY', name: 'Japanese Yen', plural_name: 'Japanese yen', symbol: '¥', short_symbol: '¥', decimal_places: 0 },
-  ],
-  'get-language:v1': [
-    { tag: 'ar' },
-    { own_name: 'العربية', direction: 'right to left', plural_categories: ['zero', 'one', 'two', 'few', 'many', 'other'] },
-  ],
+  'get-currency:v1': [{ code: 'JPY' }, { name: 'Japanese Yen', symbol: '¥', decimal_places: 0 }],
+  'get-language:v1': [{ tag: 'ar' }, { own_name: 'العربية', direction: 'right to left' }],
   'list-time-zones:v1': [{ country: 'JP' }, { time_zones: [{ time_zone: 'Asia/Tokyo', utc_offset: '+09:00' }] }],
   'get-current-time:v1': [{ time_zone: 'Asia/Kathmandu' }, { utc_offset: '+05:45', zone_name: 'Nepal Time' }],
   'convert-time:v1': [
@@ -54,26 +41,10 @@ const samples: Record<string, [Parameters, object]> = {
   ],
   'convert-time:v2': [
     { local_time: '2027-01-31T20:30', from_time_zone: 'Europe/Berlin', to_time_zones: ['Asia/Tokyo'] },
-    {
-      instant: '2027-01-31T19:30:00.000Z',
-      is_ambiguous: false,
-      conversions: [
-        {
-          time_zone: 'Asia/Tokyo',
-          local_time: '2027-02-01T04:30:00',
-          utc_offset: '+09:00',
-          weekday: 'Monday',
-          zone_name: 'Japan Standard Time',
-          day_difference: 1,
-        },
-      ],
-    },
+    { is_ambiguous: false, conversions: [{ local_time: '2027-02-01T04:30:00', utc_offset: '+09:00', day_difference: 1 }] },
   ],
   'format-number:v1': [{ number: 1234567.5, locale: 'en-IN' }, { text: '12,34,567.5' }],
-  'format-number:v2': [
-    { number: 1234567.5, locale: 'en', notation: 'compact', fraction_digits: 1 },
-    { text: '1.2M', numbering_system: 'latn' },
-  ],
+  'format-number:v2': [{ number: 1234567.5, locale: 'en', notation: 'compact', fraction_digits: 1 }, { text: '1.2M' }],
   'count-text:v1': [{ text: '👩‍👩‍👧 Hello, world. Bye!' }, { characters: 20, words: 3, sentences: 2, code_points: 24, bytes: 37 }],
 };
 

@@ -102,17 +102,6 @@ describe('the estimate', () => {
     }
   });
 
-  test('of credentials is one read for each service, instance and minute at most', () => {
-    const requestsAt = (executions: number) => ((estimate(standard, executions)['Secrets Manager'] ?? 0) - 5 * 0.4) / (0.05 / 10_000);
-    expect(requestsAt(0)).toBeCloseTo(0);
-    // rarely twice in a minute
-    expect(requestsAt(1_000)).toBeGreaterThan(490);
-    expect(requestsAt(1_000)).toBeLessThanOrEqual(500);
-    // 3.6 instances at busy hours, 5 services, 43,800 minutes
-    expect(requestsAt(10_000_000)).toBeLessThan(3.6 * 5 * 43_800);
-    expect(estimate(standard, 10_000_000, { servicesWithCredential: 0 })['Secrets Manager']).toBe(0);
-  });
-
   test('of the search index grows with the registry: each record is read when it is built', () => {
     const part = 'Search index and its snapshots';
     const [few, many] = [1_000, 100_000].map((intents) => estimate(standard, 0, { intents })[part] ?? 0) as [number, number];
