@@ -252,6 +252,26 @@ describe('the bridge', () => {
     expect(bridge.sent).toEqual([]);
   });
 
+  test('a call that waited for the gate while the person decided does not ask them again', async () => {
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    let isHolding = false;
+    const bridge = await openBridge(baseUrl, baseUrl, async (...request) => {
+      if (isHolding) await held;
+      return fetch(...request);
+    });
+    await bridge.answer(initialize({}));
+    const asking = bridge.answer(call({}, 2));
+    while (bridge.sent.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    isHolding = true;
+    const waiting = bridge.answer(call({}, 3));
+    await bridge.answer(JSON.stringify({ jsonrpc: '2.0', id: bridge.sent[0]?.id, result: { action: 'decline' } }));
+    const refused = { isError: true, structuredContent: { error: { message: expect.stringContaining('does not accept') } } };
+    expect(await asking).toMatchObject({ id: 2, result: refused });
+    release();
+    expect(await waiting).toMatchObject({ id: 3, result: refused });
+    expect(bridge.sent).toHaveLength(1);
+  });
+
   test('gives up asking when the host fails to ask or goes away', async () => {
     const bridge = await openBridge();
     await bridge.answer(initialize({}));

@@ -294,13 +294,16 @@ describe('the hosts that it answers to', () => {
 
   test.each<[string, () => Sent]>([
     ['another name', () => ({ host: 'evil.example' })],
+    ['another name with its port', () => ({ host: `evil.example:${own()}` })],
     ['a name that ends like its own', () => ({ host: `evil.localhost:${own()}` })],
     ['a name that begins like its own', () => ({ host: `localhost.evil.example:${own()}` })],
     ['another address of this machine', () => ({ host: `127.0.0.2:${own()}` })],
     ['every address', () => ({ host: `0.0.0.0:${own()}` })],
     ['an IPv6 address at which it does not listen', () => ({ host: `[::1]:${own()}` })],
+    ['an IPv6 address without brackets', () => ({ host: '::1' })],
     ['user information', () => ({ host: `evil.example@127.0.0.1:${own()}` })],
     ['a path', () => ({ host: `127.0.0.1:${own()}/evil.example` })],
+    ['two hosts in one', () => ({ host: `127.0.0.1:${own()}, evil.example` })],
     ['a letter of another script', () => ({ host: `loc\u00e4lhost:${own()}` })],
     ['nothing', () => ({ host: '' })],
     ['another host in an absolute target', () => ({ path: 'http://evil.example/items/a' })],

@@ -104,6 +104,13 @@ describe('openLambdas', () => {
     expect(counts).toEqual([1, 1, 2, 1, 3, 1]);
   });
 
+  test('idle environments of other functions make room for parallel invocations of one', async () => {
+    const lambda = open(later.replace('100', '300'), { maxOfAll: 3 });
+    for (const name of ['b', 'c']) await lambda.invoke({}, name);
+    const threads = await Promise.all([1, 2, 3].map(() => lambda.invoke({}, 'a')));
+    expect(new Set(threads).size).toBeGreaterThan(1);
+  });
+
   test('an environment that cannot be started fails its invocation alone', async () => {
     const lambda = open('return 1', { maxOfAll: 1, maxOfOne: 1 });
     rmSync(lambda.scratch, { recursive: true });
