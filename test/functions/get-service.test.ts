@@ -60,7 +60,11 @@ test.each([
   const listAction = createList({ verifyAdmin, listServices: (...page) => listServices(registry.table, ...page) });
   const list = await invoke(listAction, 'GET /api/services', { query: { page_size: '100' }, headers: headers ?? {} });
   const listed = list.body.services.find((one: { service_id: string }) => one.service_id === service_id);
-  for (const shown of [(await get(service_id, headers)).body, listed]) {
+  const one = await get(service_id, headers);
+  const { rev } = (await registry.services.find(service_id)) ?? {};
+  const ofAdmins = { ETag: `"${rev}.admin"`, 'Cache-Control': 'private, no-cache', Vary: 'Authorization' };
+  expect(one.headers).toMatchObject(isShown ? ofAdmins : { ETag: `"${rev}"` });
+  for (const shown of [one.body, listed]) {
     expect(shown).toMatchObject({ service_id });
     expect(shown.credential).toEqual(isShown ? { ...known, set_at: '1970-01-01T00:00:00.000Z' } : undefined);
     if (!isShown) expect(JSON.stringify(shown)).not.toMatch(/X-Api-Key|internal|bea/);
