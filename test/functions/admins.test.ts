@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import { log } from '../../functions/core/log.ts';
 import { adminEndpoints, caseOf, changingEndpoints, startAdminEndpoints } from '../support/admin-endpoints.ts';
@@ -6,10 +6,7 @@ import { refusalOf, someAdmin } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
 
-let gate: Awaited<ReturnType<typeof startAdminEndpoints>>;
-beforeAll(async () => {
-  gate = await startAdminEndpoints();
-});
+const gate = await startAdminEndpoints();
 afterAll(() => gate.stop());
 
 /** An admin of these namespaces, or a full one. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createAction as createApprove } from '../../functions/approve-agent.ts';
 import { createAction as createBlock } from '../../functions/block-agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
@@ -16,12 +16,9 @@ import { createAction as createUnblock } from '../../functions/unblock-agent.ts'
 import { agentAddress, agentId as agentIdSchema, agent as agentSchema, agentWithUsage } from '../../schemas/agent.ts';
 import { bindAgent } from '../support/bind-agent.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
-import { startTable, type TestTable } from '../support/table.ts';
+import { startTable } from '../support/table.ts';
 
-let store: TestTable;
-beforeAll(async () => {
-  store = await startTable();
-});
+const store = await startTable();
 afterAll(() => store.stop());
 
 const firstSeen = Date.UTC(2030, 0, 1);
@@ -181,18 +178,14 @@ describe('an agent_id', () => {
   });
 });
 
-describe.each(['get', 'revoke', 'delete'] as const)('%s', (kind) => {
-  test.each([
-    ['that nobody has seen', 'nobody'],
-    ['of white space', '%20'],
-    ['with a line break', 'a%0Ab'],
-  ])('of an agent %s is 404, and makes none', async (_, name) => {
+test.each(['get', 'revoke', 'delete'] as const)('%s of an agent that nobody has seen is 404, and makes none', async (kind) => {
+  for (const name of ['nobody', '%20', 'a%0Ab']) {
     expect(refusalOf(await call(kind, name))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
       message: 'No agent with this agent_id is known. Check the agent_id, percent-encoded as UTF-8.',
       details: {},
     });
-    expect(await openAgents(store.table).find('nobody')).toBeUndefined();
-  });
+    expect(await openAgents(store.table).find(name)).toBeUndefined();
+  }
 });

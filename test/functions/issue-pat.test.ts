@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { type RunningKms, startKms } from '../../bin/local/kms.ts';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startKms } from '../../bin/local/kms.ts';
 import { isRevoked } from '../../functions/core/activity/agent.ts';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { openPolicyArchive } from '../../functions/core/activity/policy-archive.ts';
@@ -9,7 +9,7 @@ import { operator } from '../../functions/core/admin/admin.ts';
 import { openKms } from '../../functions/core/kms.ts';
 import { openPolicyRefusals } from '../../functions/core/pat/policy-refusals.ts';
 import { openProofs } from '../../functions/core/pat/proof.ts';
-import { openSigningKeys, type SigningKeys } from '../../functions/core/pat/signing-keys.ts';
+import { openSigningKeys } from '../../functions/core/pat/signing-keys.ts';
 import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { describePolicy } from '../../functions/core/policy/describe.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
@@ -24,7 +24,7 @@ import { openIssueOver } from '../support/actions.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
 import { judgePat } from '../support/second-verifier.ts';
-import { startTable, type TestTable } from '../support/table.ts';
+import { startTable } from '../support/table.ts';
 
 /** the address at which `invoke` calls the gate */
 const address = 'https://api.example/test';
@@ -33,21 +33,11 @@ const template = loadPolicyTemplate();
 const findPolicy = openPolicy(template);
 const current = findPolicy(address);
 
-let store: TestTable;
-let kms: RunningKms;
-let signingKeys: SigningKeys;
-
-beforeAll(async () => {
-  [store, kms] = await Promise.all([startTable(), startKms()]);
-  signingKeys = openSigningKeys(
-    openKms({ endpoint: kms.endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } }),
-    kms.keyIds,
-  );
-  await signingKeys.current();
-});
-afterAll(async () => {
-  await Promise.all([store.stop(), kms.stop()]);
-});
+const [store, kms] = await Promise.all([startTable(), startKms()]);
+afterAll(() => Promise.all([store.stop(), kms.stop()]));
+const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+const signingKeys = openSigningKeys(openKms({ endpoint: kms.endpoint, region: 'eu-west-1', credentials }), kms.keyIds);
+await signingKeys.current();
 beforeEach(() => {
   store.operations.length = 0;
   kms.operations.length = 0;
@@ -71,10 +61,7 @@ function openGate({ isProofRequired = false, findPolicy: find = findPolicy, ...s
   return (body: unknown, headers: Record<string, string | string[]> = {}): Promise<Answer> =>
     invoke(handler, 'POST /api/pat/issue', { headers: { 'Content-Type': 'application/json', ...headers }, body });
 }
-let issue: ReturnType<typeof openGate>;
-beforeAll(() => {
-  issue = openGate();
-});
+const issue = openGate();
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3_600;
 

@@ -91,20 +91,13 @@ describe('the description of the gate', () => {
     registry = await startRegistry();
     engine = openSqliteEngine(openRegistry(registry.table));
     const { services, intents } = registry;
-    for (const name of ['A', 'B', 'Gone']) {
-      const { service_id } = await services.create(serviceNamed(name));
-      for (const intent of registered.filter(({ intent_uid }) => intent_uid.startsWith(name.toLowerCase()))) {
-        await intents.create(service_id, intent);
-      }
-      if (name === 'A') {
-        await intents.create(service_id, intentOf('a.example:draft:v1', { draft: true }));
-        await intents.create(service_id, intentOf('a.example:old:v1', { deprecated: true }));
-      }
-      if (name === 'Gone') {
-        await intents.create(service_id, intentOf('gone.example:one:v1'));
-        await services.remove(service_id, () => true);
-      }
-    }
+    const create = async (name: string) => (await services.create(serviceNamed(name))).service_id;
+    const [a, b, gone] = [await create('A'), await create('B'), await create('Gone')];
+    for (const intent of registered) await intents.create(intent.intent_uid.startsWith('a') ? a : b, intent);
+    await intents.create(a, intentOf('a.example:draft:v1', { draft: true }));
+    await intents.create(a, intentOf('a.example:old:v1', { deprecated: true }));
+    await intents.create(gone, intentOf('gone.example:one:v1'));
+    await services.remove(gone, () => true);
   });
   afterAll(async () => {
     await engine.close();
