@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { SettingsError } from './settings.ts';
 
-/** Packages that AWS clients import and never use; `unused-sdk-parts.ts` replaces them. */
+/** Packages that AWS clients import and never use; `functions/core/unused-sdk-parts.ts` replaces them. */
 const unusedParts = [
   '@aws-sdk/core/account-id-endpoint',
   '@aws-sdk/core/client',
@@ -95,8 +95,8 @@ function build(names: readonly string[], folder: string, replaced: Record<string
     // Unlike the SDK's CommonJS, its ES modules can be tree-shaken.
     mainFields: ['module', 'main'],
     alias: {
-      ...Object.fromEntries(unusedParts.map((name) => [name, resolve('lib/unused-sdk-parts.ts')])),
-      '@aws-sdk/credential-provider-node': resolve('lib/lambda-credentials.ts'),
+      ...Object.fromEntries(unusedParts.map((name) => [name, resolve('functions/core/unused-sdk-parts.ts')])),
+      '@aws-sdk/credential-provider-node': resolve('functions/core/lambda-credentials.ts'),
       ...replaced,
     },
     banner: { js: banner },

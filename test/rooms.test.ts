@@ -32,6 +32,7 @@ const ground = [
   'json-protocol',
   'keep-success',
   'kms',
+  'lambda-credentials',
   'lean-client',
   'log',
   'pack',
@@ -39,6 +40,7 @@ const ground = [
   'signed-request',
   'trace',
   'ulid',
+  'unused-sdk-parts',
   'zod-message',
 ].map((name) => `functions/core/${name}.ts`);
 
@@ -120,7 +122,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
       'functions/core/aws-client.ts',
       'functions/core/aws-signature.ts',
       'functions/core/bucket.ts',
-      'lib/lambda-credentials.ts',
+      'functions/core/lambda-credentials.ts',
       'functions/core/json-protocol.ts',
       'functions/core/lean-client.ts',
       'functions/core/table/table.ts',

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { escapeHtml } from '../../functions/core/documents/pages.ts';
+import { page } from '../../functions/core/sign-in/pages.ts';
 import { headerLines, isCalledHere, originHost } from './guard.ts';
 import { close, listen, readBody, targetOf } from './http.ts';
 import { ServiceError } from './json-service.ts';
@@ -9,24 +10,6 @@ import type { UserPool } from './user-pool.ts';
 
 const codeLifeMs = 5 * 60 * 1_000;
 const maxBodyBytes = 16 * 1024;
-
-const style = `
-:root { color-scheme: light dark; --ink: #1d2733; --paper: #f4f6f8; --card: #fff; --line: #76828e; --accent: #1458a8; --bad: #a3161f; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e9ee; --paper: #15181a; --card: #1f2427; --line: #8593a0; --accent: #8ab8f0; --bad: #ff9d96; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-main { width: min(24rem, 100% - 2rem); padding: 1.5rem; background: var(--card); border-radius: 0.75rem; overflow-wrap: anywhere; }
-h1 { margin: 0 0 0.5rem; font-size: 1.4rem; }
-label { display: block; margin-top: 1rem; font-weight: 600; }
-input { width: 100%; margin-top: 0.25rem; padding: 0.6rem; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: 0.375rem; }
-button { width: 100%; margin-top: 1.5rem; padding: 0.7rem; font: inherit; font-weight: 600; color: var(--card); background: var(--accent); border: 0; border-radius: 0.375rem; cursor: pointer; }
-[role="alert"] { color: var(--bad); font-weight: 600; }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-`;
-
-const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
 /** An authorization request (RFC 6749 section 4.1.1) with PKCE (RFC 7636). */
 const authorization = z.object({
@@ -159,49 +142,17 @@ function refusing(work: () => Answer): Answer {
   }
 }
 
-/** The sign-in form. Its policy allows redirects only to the client. */
+/** The sign-in form, which may redirect only to the client. */
 function form(request: Authorization, complaint?: string): Answer {
   const hidden = Object.entries(request).map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
-  const security = [
-    "default-src 'none'",
-    `style-src ${styleSource}`,
-    'img-src data:',
-    "base-uri 'none'",
-    // browsers also apply form-action to redirects of the response
-    `form-action 'self' ${new URL(request.redirect_uri).origin}`,
-    "frame-ancestors 'none'",
-  ];
-  const body = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sign in - local user pool</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<main>
-<h1>Sign in</h1>
-<p>This is the user pool of a gate on this machine. What npm start printed has the names and passwords.</p>
+  const content = `<p>This is the user pool of a gate on this machine. What npm start printed has the names and passwords.</p>
 ${complaint === undefined ? '' : `<p role="alert">${escapeHtml(complaint)}</p>`}
 <form method="post" action="/oauth2/authorize">
 ${hidden.join('\n')}
-<label for="username">User name</label>
-<input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required>
+<label>User name <input name="username" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
+<label>Password <input name="password" type="password" autocomplete="current-password" required></label>
 <button type="submit">Sign in</button>
-</form>
-</main>
-</body>
-</html>
-`;
-  const headers = {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': security.join('; '),
-    // with no-referrer, browsers would submit the form with "Origin: null"
-    'Referrer-Policy': 'same-origin',
-  };
-  return { status: 200, headers, body };
+</form>`;
+  const { status, headers, text } = page('Sign in', content, { formTarget: new URL(request.redirect_uri).origin });
+  return { status, headers: headers ?? {}, body: text ?? '' };
 }

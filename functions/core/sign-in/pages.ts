@@ -33,19 +33,13 @@ button[value="decline"] { background: transparent; color: var(--accent); }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: 0.5rem; } }
 `;
 
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
+const styleSource = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
-function page(
+/** @param options.formTarget - origin to which a form's response may redirect: browsers apply `form-action` to it, too */
+export function page(
   title: string,
   content: string,
-  { status = 200, headers = {} }: Partial<Pick<ApiResponse, 'status' | 'headers'>> = {},
+  { status = 200, headers = {}, formTarget = '' }: Partial<Pick<ApiResponse, 'status' | 'headers'>> & { formTarget?: string } = {},
 ): ApiResponse {
   const text = `<!doctype html>
 <html lang="en">
@@ -69,7 +63,14 @@ ${content}
     text,
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': contentSecurityPolicy,
+      'Content-Security-Policy': [
+        "default-src 'none'",
+        `style-src ${styleSource}`,
+        'img-src data:',
+        "base-uri 'none'",
+        `form-action 'self' ${formTarget}`.trim(),
+        "frame-ancestors 'none'",
+      ].join('; '),
       'X-Frame-Options': 'DENY',
       // with no-referrer, browsers would send the form with "Origin: null"
       'Referrer-Policy': 'same-origin',
