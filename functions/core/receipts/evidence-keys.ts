@@ -1,26 +1,19 @@
 import { createPublicKey, verify } from 'node:crypto';
+import { keepSuccess } from '../keep-success.ts';
 import { type Kms, reachKeys } from '../kms.ts';
 
 /** Opens an Ed25519 key in KMS, whose public key is read once. @param id - key id or ARN */
 export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string) {
-  let reading: ReturnType<typeof readKey> | undefined;
-  async function readKey() {
+  const read = keepSuccess(async () => {
     const { publicKey } = await reachKeys('The keys that sign receipts', () => kms.getPublicKey(id));
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     const { x } = key.export({ format: 'jwk' });
     if (key.asymmetricKeyType !== 'ed25519' || x === undefined) throw new TypeError('an evidence key is not of ECC_NIST_EDWARDS25519');
     return { key, x, publicKey: Buffer.from(x, 'base64url') };
-  }
-  const read = async (): ReturnType<typeof readKey> => {
-    reading ??= readKey();
-    return reading.catch((error: unknown) => {
-      reading = undefined;
-      throw error;
-    });
-  };
+  }, Date.now);
   return {
-    /** The public key: `x` of its JWK (RFC 8037), and its 32 raw bytes. */
-    read: async (): Promise<{ x: string; publicKey: Buffer }> => read(),
+    /** The public key; `x` is that of its JWK (RFC 8037), `publicKey` its 32 raw bytes. */
+    read,
 
     /**
      * @returns the signature, 64 bytes, verified against the public key
