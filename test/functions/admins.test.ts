@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { Admin } from '../../functions/core/admin/admin.ts';
 import { log } from '../../functions/core/log.ts';
+import type { Endpoint } from '../../lib/endpoints.ts';
 import { adminEndpoints, caseOf, changingEndpoints, startAdminEndpoints } from '../support/admin-endpoints.ts';
-import { refusalOf, someAdmin } from '../support/invoke.ts';
+import { type Call, refusalOf, someAdmin } from '../support/invoke.ts';
 import { serviceNamed } from '../support/records.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
 
@@ -118,4 +119,33 @@ describe('what admins may change', () => {
       details: { reason: 'namespace', namespaces: ['pay'] },
     });
   });
+});
+
+const longThumbprint: Call = { query: { key_thumbprint: 'a'.repeat(101) } };
+test.each<[Endpoint['name'], Call]>([
+  ['list-executions', {}],
+  ['get-policy-trial', { query: { period: 'year' } }],
+  ['list-approvals', { query: { page_size: '0' } }],
+  ['list-changes', { query: { page_size: '0' } }],
+  ['get-stats', { query: { period: 'year' } }],
+  ['list-agents', { query: { state: 'asleep' } }],
+  // who is removed has to be named
+  ['clear-waiting-agents', {}],
+  ...(['get-agent', 'revoke-agent', 'unblock-agent', 'delete-agent'] as const).map((name): [Endpoint['name'], Call] => [
+    name,
+    longThumbprint,
+  ]),
+  ['decide-approval', { body: { decision: 'maybe' } }],
+  ['approve-agent', { body: { key_thumbprint: 1 } }],
+  ['block-agent', { body: {} }],
+])('%s refuses %j', async (name, call) => {
+  const endpoint = adminEndpoints.find((one) => one.name === name) as Endpoint;
+  const prepared = await caseOf(endpoint).prepare(gate.world, undefined);
+  const before = await headSeq();
+  expect(refusalOf(await gate.call(endpoint, { ...prepared, query: {}, ...call }))).toMatchObject({
+    status: 400,
+    code: 'INVALID_PARAMETER',
+    message: 'The request is not valid. Correct every problem in details.issues, then send it again.',
+  });
+  expect(await headSeq()).toBe(before);
 });
