@@ -128,7 +128,7 @@ describe('npm run cost', () => {
   });
 
   test.each([
-    [['-c', 'taracing=false'], '-c taracing: is not a setting. docs/reference.md lists all settings.\n'],
+    [['-c', 'taracing=false'], 'taracing is not a setting. docs/reference.md lists all settings.\n'],
     [['--write', '-c', 'waf=true'], 'docs/cost.md is for the default settings. Use --write without -c, --assume and --json.\n'],
   ])('refuses %j', (options, complaint) => {
     const { status, stdout, stderr } = run(...options);
