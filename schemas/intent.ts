@@ -3,7 +3,7 @@ import { digestIntent, intentDigest } from './intent-digest.ts';
 import { intentUid, splitIntentUid } from './intent-uid.ts';
 import { jsonPointers } from './json-pointer.ts';
 import { pagination } from './pagination.ts';
-import { mediaType, parameter, parameterSummary, parameters, summarizeParameter } from './parameter.ts';
+import { mediaType, parameterSummary, parameters, recordedParameter, summarizeParameter } from './parameter.ts';
 import { description, name } from './text.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
@@ -188,8 +188,8 @@ export const fullIntent = intentDetails
     paused: paused.optional(),
     intent_id: intentUid,
     service_id: z.string(),
-    input_parameters: z.array(parameter),
-    output_parameters: z.array(parameter),
+    input_parameters: z.array(recordedParameter),
+    output_parameters: z.array(recordedParameter),
     endpoint,
     category: z.string().optional(),
     version: z.string(),
@@ -233,8 +233,8 @@ export const toSavedIntent = (intent: Pick<IntentInput, 'intent_uid' | 'intent_n
 export const listedIntent = savedIntent
   .extend({
     tags: z.array(z.string()),
-    method: z.enum(methods),
-    url: z.string().describe('the address that is called, with its placeholders'),
+    method: z.enum(methods).optional().describe('absent, like url, if an earlier version of the gate wrote the entry'),
+    url: z.string().optional().describe('the address that is called, with its placeholders'),
     deprecated: z.boolean().optional().describe('absent if it is not deprecated'),
     draft: z.boolean().optional().describe('absent if it is not a draft; only admins of the service see drafts'),
   })
@@ -280,13 +280,13 @@ export const briefPage = pageOf(briefIntent).meta({ id: 'BriefPage', description
 
 /** The members of an intent that a list shows. */
 export type IntentOfList = Pick<IntentInput, 'intent_uid' | 'intent_name' | 'description' | 'tags' | 'deprecated' | 'draft'> &
-  Pick<IntentEndpoint, 'method' | 'url'>;
+  Partial<Pick<IntentEndpoint, 'method' | 'url'>>;
 
 export const listIntent = (intent: IntentOfList): z.infer<typeof listedIntent> => ({
   ...toSavedIntent(intent),
   tags: intent.tags ?? [],
-  method: intent.method,
-  url: intent.url,
+  ...(intent.method && { method: intent.method }),
+  ...(intent.url !== undefined && { url: intent.url }),
   ...(intent.deprecated && { deprecated: true }),
   ...(intent.draft && { draft: true }),
 });

@@ -123,6 +123,11 @@ export const parameter = z
 
 export type Parameter = z.infer<typeof parameter>;
 
+/** A parameter in responses; earlier releases accepted more. */
+export const recordedParameter = parameter
+  .extend({ name: z.string(), description: z.string().optional() })
+  .meta({ id: 'RecordedParameter', description: 'A parameter of a registered intent, full form.' });
+
 /** The members of a parameter that constrain values, besides its type. Code that handles them is typed by this, so a new one compiles only once it is handled everywhere. */
 export type KeywordName = Exclude<
   keyof Parameter,

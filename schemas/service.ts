@@ -47,7 +47,21 @@ export const serviceUpdate = serviceInput
   })
   .meta({ id: 'ServiceUpdate', description: 'The body that replaces a service, as GET returns it.' });
 
-export const service = serviceInput.extend({ service_id: z.string() }).meta({ id: 'Service', description: 'A registered service.' });
+const recordedAddress = z.string().meta({ format: 'uri' });
+
+/** A service in responses; earlier releases accepted more. */
+export const service = serviceInput
+  .extend({
+    service_name: z.string(),
+    service_url: recordedAddress,
+    description: z.string(),
+    policy_url: recordedAddress.optional(),
+    service_logo_url: recordedAddress.optional(),
+    service_terms_of_service_url: recordedAddress.optional(),
+    service_privacy_policy_url: recordedAddress.optional(),
+    service_id: z.string(),
+  })
+  .meta({ id: 'Service', description: 'A registered service.' });
 
 export type Service = z.infer<typeof service>;
 

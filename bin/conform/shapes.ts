@@ -44,9 +44,7 @@ export const searchShape = z.looseObject({ intents: z.array(intentShape), pagina
 
 /** Endpoint 10. */
 export const listShape = z.looseObject({
-  intents: z.array(
-    listedIntent.extend({ intent_id: z.string(), intent_uid: intentUid }).partial({ tags: true, method: true, url: true }).loose(),
-  ),
+  intents: z.array(listedIntent.extend({ intent_id: z.string(), intent_uid: intentUid }).partial({ tags: true }).loose()),
   pagination: paginationShape,
 });
 

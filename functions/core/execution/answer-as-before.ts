@@ -29,7 +29,7 @@ export async function answerAsBefore(
   const { executionId } = logLine;
   const fingerprint = fingerprintOf(intent_uid, parameters);
   const used = await calls.find({ account: holder.account, executionId, key, fingerprint, nowMs });
-  if (used.state === 'free' || used.state === 'started' || used.state === 'conflict') throw refusal;
+  if (used.state === 'free' || used.state === 'conflict') throw refusal;
   await caller.proof?.use();
   const { found } = await intents.findWith(intent_uid, []);
   const answer = async () => answerUsedKey(used, request.baseUrl);

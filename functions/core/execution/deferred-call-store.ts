@@ -1,12 +1,12 @@
 import type { ApprovalContent } from '../../../schemas/deferred.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
-import { type ApiError, isUnavailable } from '../api-error.ts';
+import { type ApiError, isUnavailable, unavailable } from '../api-error.ts';
 import type { JsonValue } from '../json.ts';
 import { pack, unpack } from '../pack.ts';
 import type { Entry } from '../receipts/entries.ts';
 import type { Condition } from '../table/expression.ts';
 import { keys } from '../table/keys.ts';
-import { backOff, persist } from '../table/retry.ts';
+import { backOff } from '../table/retry.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
 import {
@@ -14,11 +14,11 @@ import {
   describeUsedKey,
   isFree,
   isOwn,
+  isTaken,
   type KeyedRequest,
   longestDeferredRunMs,
   newCall,
   outcomeMembers,
-  readKey,
   type UsedKey,
   writeWith,
 } from './idempotent-call-store.ts';
@@ -56,6 +56,9 @@ interface ExecutionItem extends Item {
   slots: Slots;
   expires_at: number;
 }
+
+/** An attempt fails only if another call takes one of its slots. */
+const maxAttempts = 8;
 
 /** The end of a call. */
 export interface Ended {
@@ -102,6 +105,13 @@ export function openDeferredCalls(table: Table) {
     ];
   };
 
+  /** Reads the state of the request's key; undefined if the key is free. */
+  async function findUsedKey(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey | undefined> {
+    const stored = await table.get<CallItem>(keys.call(request.account, request.key));
+    if (stored?.execution_id === request.executionId) return { state: 'started' };
+    return stored && isTaken(stored, request.nowMs) ? describeUsedKey(stored, request) : undefined;
+  }
+
   const leave = (call: DeferredCall): Promise<void> => freeSlots(table, queueOf(call.content), call);
 
   return {
@@ -113,7 +123,7 @@ export function openDeferredCalls(table: Table) {
     async begin(request: KeyedRequest, content: DeferredContent, untilMs: number): Promise<{ state: 'started' } | UsedKey> {
       const { account, executionId, nowMs } = request;
       const members = { state: content.shown ? 'waiting' : 'queued', until: untilMs, deferred: await pack(content) } as const;
-      const attempt = async (): Promise<{ value: { state: 'started' } | UsedKey } | undefined> => {
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
         const free = await requireSlots(table, queueOf(content), {
           account,
           executionId,
@@ -121,15 +131,18 @@ export function openDeferredCalls(table: Table) {
           untilMs: content.shown ? untilMs : untilMs + longestDeferredRunMs,
           nowMs,
         }).catch((refusal: unknown) => ({ refusal }));
-        if (!('refusal' in free) && (await table.transact([...writesOf(request, members, free.slots), ...free.writes])) === true)
-          return { value: { state: 'started' } };
-        // a concurrent request may have taken the key and, with it, the last slot
-        const used = await readKey(table, request);
-        if (used.state !== 'free') return { value: used };
-        if ('refusal' in free) throw free.refusal;
-        return undefined;
-      };
-      return persist(attempt, table.pause);
+        if ('refusal' in free) {
+          // a concurrent request with the same key may have taken the last slot
+          const used = await findUsedKey(request);
+          if (used) return used;
+          throw free.refusal;
+        }
+        if ((await table.transact([...writesOf(request, members, free.slots), ...free.writes])) === true) return { state: 'started' };
+        const used = await findUsedKey(request);
+        if (used) return used;
+        await table.pause?.(attempt, 0);
+      }
+      throw unavailable('Too many calls are being queued at the same time. This one was not queued; try again after Retry-After.');
     },
 
     /** Finds a deferred call by id; undefined if it has expired or its key has been reused. */

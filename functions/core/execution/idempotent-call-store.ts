@@ -84,6 +84,11 @@ const maxAttempts = 3;
 const maxOutcomeBytes = 400_000;
 
 export function openIdempotentCalls(table: Table) {
+  async function findItem({ account, key, nowMs }: KeyedRequest): Promise<CallItem | undefined> {
+    const item = await table.get<CallItem>(keys.call(account, key));
+    return item && isTaken(item, nowMs) ? item : undefined;
+  }
+
   return {
     /**
      * Claims the key with one write. Of any number of concurrent requests, exactly one gets `started` and may call the upstream. It must then call
@@ -93,14 +98,18 @@ export function openIdempotentCalls(table: Table) {
     async begin(request: KeyedRequest): Promise<{ state: 'started' } | UsedKey> {
       for (let attempt = 0; attempt < maxAttempts; attempt++) {
         if (await table.put(newCall(request, 'running'), { when: isFree(request.nowMs) })) return { state: 'started' };
-        const found = await readKey(table, request);
-        if (found.state !== 'free') return found;
+        const stored = await findItem(request);
+        if (stored?.execution_id === request.executionId) return { state: 'started' };
+        if (stored) return describeUsedKey(stored, request);
       }
       throw unavailable('Too many concurrent requests use this Idempotency-Key. Try again after Retry-After.');
     },
 
     /** Reads the state of the key. Call it before `begin` to avoid a write that would fail. */
-    find: (request: KeyedRequest) => readKey(table, request),
+    async find(request: KeyedRequest): Promise<{ state: 'free' } | UsedKey> {
+      const stored = await findItem(request);
+      return stored ? describeUsedKey(stored, request) : { state: 'free' };
+    },
 
     /**
      * Stores the outcome for the rest of the 24 hours and the receipt until it is in the log, both or neither.
@@ -138,16 +147,8 @@ export const newCall = ({ account, key, executionId, fingerprint, nowMs }: Keyed
   expires_at: Math.ceil(nowMs / 1000) + lifeSeconds,
 });
 
-/** Reads the state of a request's key. It is `started` if this very request has claimed it, but the response to its write was lost. */
-export async function readKey(
-  table: Pick<Table, 'get'>,
-  request: KeyedRequest,
-): Promise<{ state: 'free' } | { state: 'started' } | UsedKey> {
-  const stored = await table.get<CallItem>(keys.call(request.account, request.key));
-  if (stored?.execution_id === request.executionId) return { state: 'started' };
-  const isTaken = stored && stored.expires_at > request.nowMs / 1_000 && !stored.may_repeat;
-  return isTaken ? describeUsedKey(stored, request) : { state: 'free' };
-}
+/** Whether the key of a call is taken: it has not expired, and the call may not be repeated. */
+export const isTaken = ({ expires_at, may_repeat }: CallItem, nowMs: number): boolean => expires_at > nowMs / 1_000 && !may_repeat;
 
 const askAgain = 'so it was not made. If you still want it, send it under a new Idempotency-Key.';
 const notDecided = `Nobody decided on this call in time, ${askAgain}`;

@@ -75,9 +75,8 @@ export function openSearchIndex(file: string) {
   }
 
   function addIntent(intent: IntentRecord): void {
-    const service = write.findService.get(intent.service_id);
+    const service = write.findService.get(intent.service_id) as { name: string } | undefined;
     if (!service) return;
-    const serviceName = service.name as string;
     const id = intent.deprecated ? -nextId : nextId;
     nextId++;
     const { namespace } = splitIntentUid(intent.intent_uid);
@@ -90,6 +89,10 @@ export function openSearchIndex(file: string) {
       intent.endpoint.method,
     );
     write.insertDefinition.run(id, JSON.stringify(intent), digestIntent(intent));
+    addEntry(id, intent, service.name);
+  }
+
+  function addEntry(id: bigint, intent: IntentRecord, serviceName: string): void {
     write.insertExact.run(id, ...[serviceName, intent.intent_name, intent.description].map((text) => wordsOf(text).join(' ')));
     for (const tag of new Set((intent.tags ?? []).map(foldTag))) write.insertTag.run(tag, id);
     const vector = wordVectors().embed(embeddedText(intent, serviceName));
