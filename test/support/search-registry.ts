@@ -8,14 +8,20 @@ import type { RegistrySource } from '../../functions/core/search/registry-source
  * @param pageAt - the records of a page; undefined after the last one
  */
 export function registryOf(pageAt: (page: number) => RegistryRecord[] | undefined): RegistrySource {
+  async function* readAll(cursor = '0') {
+    let page = Number(cursor);
+    for (let records = pageAt(page); records; records = pageAt(page)) yield { records, cursor: String(++page) };
+  }
   return {
-    async *readAll(cursor = '0') {
-      let page = Number(cursor);
-      for (let records = pageAt(page); records; records = pageAt(page)) yield { records, cursor: String(++page) };
-    },
+    readAll,
     head: async () => ({ seq: 0, digest: null }),
     async *entriesAfter() {},
-    readRecords: async (names) => names.map(() => undefined),
+    /** a fill reads services */
+    async readRecords(names) {
+      const all = (await Array.fromAsync(readAll())).flatMap(({ records }) => records);
+      const services = new Map(all.flatMap((record) => (record.kind === 'service' ? [[record.service_id, record]] : [])));
+      return names.map(({ id }) => services.get(id));
+    },
     uidsOf: async () => [],
   };
 }
