@@ -1,6 +1,7 @@
 import { errorTable } from '../schemas/errors.ts';
 import type { Endpoint } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
+import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
 
 /** Media types that mock methods accept; API Gateway answers any other with 415. */
@@ -44,9 +45,12 @@ export function defineApi(routes: readonly Route[], invocationOf: (name: string)
     mock(status, { ...headerExpressions(settings), ...more }, { accepts: mediaTypes, body });
   const refuse = (answer: GatewayAnswer, more?: Record<string, string>): Method =>
     say(errorTable[answer.code].status, bodyTemplate(answer, settings), more);
-  const answerTo = (verb: string, { name, path, mainPath, constant }: Route): Method => {
+  const baseUrl = publicBaseUrl ?? (stage === localStage ? '' : `/${stage}`);
+  const answerTo = (verb: string, { name, path, mainPath, constant, redirects }: Route): Method => {
+    if (redirects)
+      return say(302, redirectTemplate(baseUrl + redirects.browsers), { Location: `'${baseUrl}${redirects.programs}'`, Vary: "'Accept'" });
     if (constant === undefined) return invoke(invocationOf(name));
-    if (path !== mainPath) return say(308, '', { Location: `'${publicBaseUrl ?? ''}${mainPath}'` });
+    if (path !== mainPath) return say(308, '', { Location: `'${baseUrl}${mainPath}'` });
     return say(200, verb === 'HEAD' ? '' : constantTemplate(constant(publicBaseUrl ?? localBaseUrl)));
   };
   const paths: Record<string, Record<string, Method>> = {};
@@ -94,6 +98,12 @@ const parentsOf = (path: string): string[] => {
 const localBaseUrl = 'http://$context.domainName';
 
 const constantTemplate = (body: object): string => JSON.stringify(body).replaceAll('#', '\\u0023');
+
+/** Replaces the response's Location for clients that accept HTML. API Gateway keeps the client's spelling of header names. */
+const redirectTemplate = (address: string): string => {
+  const accepts = ['accept', 'Accept'].map((name) => `$input.params().header.get("${name}").contains("text/html")`).join(' || ');
+  return `#if(${accepts})#set($context.responseOverride.header.Location = "${address}")#end`;
+};
 
 const invoke = (invocation: Invocation): Method => ({
   responses: {},

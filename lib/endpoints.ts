@@ -137,7 +137,7 @@ export function pathsOf(
 export const endpointsWith = (settings: { signIn: boolean }): readonly Endpoint[] =>
   endpoints.filter(({ onlyWith }) => onlyWith === undefined || settings[onlyWith]);
 
-export const hasFunction = ({ constant }: Endpoint): boolean => constant === undefined;
+export const hasFunction = ({ constant, redirects }: Endpoint): boolean => constant === undefined && redirects === undefined;
 
 export interface BackgroundFunction {
   /** the name of its file in `functions/` and of its construct */

@@ -118,7 +118,9 @@ async function answerRequest(
   if (integration.kind === 'mock') {
     const [mediaType = ''] = (incoming.headers['content-type'] ?? 'application/json').split(';');
     const isTaken = integration.mediaTypes.includes(mediaType.trim().toLowerCase());
-    return isTaken ? fillAnswer(integration.answer, { requestId, domainName: admitted }) : refuse('UNSUPPORTED_MEDIA_TYPE');
+    return isTaken
+      ? fillAnswer(overrideHeader(integration.answer, incoming), { requestId, domainName: admitted })
+      : refuse('UNSUPPORTED_MEDIA_TYPE');
   }
   try {
     const result = await withTimeout(invoke(integration.functionId, toProxyEvent(request, match, body, definition.isBinary)));
@@ -154,6 +156,18 @@ function explain(answer: Answer, { status, message, reason }: Refused): Answer {
     headers: { ...answer.headers, Connection: 'close' },
     body: JSON.stringify({ error: { ...error, message, details } }),
   };
+}
+
+/** A mapping template that replaces a header of the response if a header of the request contains a text. */
+const override =
+  /^#if\(\$input\.params\(\)\.header\.get\("([\w-]+)"\)\.contains\("([^"]*)"\).*\)#set\(\$context\.responseOverride\.header\.([\w-]+) = "([^"]*)"\)#end$/;
+
+/** Applies the only directives in the templates of static responses. */
+function overrideHeader(answer: StaticAnswer, { headers }: IncomingMessage): StaticAnswer {
+  const [template, asked = '', text = '', name = '', value] = override.exec(answer.body) ?? [];
+  if (template === undefined) return answer;
+  const isReplaced = String(headers[asked]).includes(text);
+  return { ...answer, body: '', headers: { ...answer.headers, ...(isReplaced && { [name]: `'${value}'` }) } };
 }
 
 function fillAnswer(

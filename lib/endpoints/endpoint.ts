@@ -36,6 +36,8 @@ export interface EndpointRow {
   headers?: readonly ResponseHeader[];
   /** the constant response that API Gateway serves without a function; `further` paths redirect to it (308) */
   constant?: (baseUrl: string) => object;
+  /** where API Gateway redirects clients to (302) without a function: those that accept HTML, and others */
+  redirects?: { browsers: string; programs: string };
   /** other responses by status; without `answer`, they have no content */
   others?: Readonly<Record<number, OtherAnswer>>;
   needs: Needs;

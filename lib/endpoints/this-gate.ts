@@ -78,8 +78,8 @@ export const aboutThisGate = {
     description: 'Redirects clients that accept `text/html` to `/console`, others to `/openapi.json`.',
     credential: 'none',
     success: 302,
+    redirects: { browsers: '/console', programs: '/openapi.json' },
     needs: {},
-    memoryMb: 256,
     example: noExample,
   },
   'get-console': {

@@ -113,6 +113,22 @@ test('a slash at the end makes no difference, except that pages redirect', async
   expect((await api.call('POST', '/mcp/', { body: ping })).body).toMatchObject({ id: 1, result: {} });
 });
 
+test.each([
+  ['text/html,application/xhtml+xml,*/*;q=0.8', '/console'],
+  ['application/json', '/openapi.json'],
+  ['*/*', '/openapi.json'],
+])('the root redirects who accepts %s to %s', async (accept, path) => {
+  for (const method of ['GET', 'HEAD']) {
+    const answer = await fetch(`${api.stack.base_url}/`, { method, headers: { accept }, redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location'), answer.headers.get('vary'), await answer.text()]).toEqual([
+      302,
+      path,
+      'Accept',
+      '',
+    ]);
+  }
+});
+
 test('a page at another address of the stack may use MCP', async () => {
   const Origin = api.stack.base_url.replace('127.0.0.1', 'localhost');
   expect((await api.call('POST', '/mcp', { body: ping, headers: { Origin } })).status).toBe(200);

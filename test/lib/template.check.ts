@@ -302,7 +302,7 @@ describe('the API', () => {
   test('gives answers that are the same for everybody itself, without a function', () => {
     const methods = listMethods(everything);
     const answerTo = (method: string, path: string) => integrationOf(methods.get(`${method} ${path}`)).responses.default;
-    const constants = endpointsWith({ signIn: true }).filter((row) => !hasFunction(row));
+    const constants = endpointsWith({ signIn: true }).filter(({ constant }) => constant);
     expect(constants.map(({ name }) => name)).toEqual(['get-health', 'get-protected-resource', 'get-authorization-server']);
     for (const { method, path, constant } of constants) {
       const { statusCode, responseTemplates } = answerTo(method, path);
@@ -317,6 +317,26 @@ describe('the API', () => {
   });
 
   test.each([
+    ['standard', standard, '/production'],
+    ['local', local, ''],
+    ['everything', everything, 'https://api.example.com'],
+  ])('redirects from the root: %s', (_, made, baseUrl) => {
+    for (const method of ['GET', 'HEAD']) {
+      const { statusCode, responseParameters, responseTemplates } = integrationOf(listMethods(made).get(`${method} /`)).responses.default;
+      expect(statusCode).toBe('302');
+      expect(responseParameters).toMatchObject({
+        'method.response.header.Location': `'${baseUrl}/openapi.json'`,
+        'method.response.header.Vary': "'Accept'",
+      });
+      expect(responseTemplates).toEqual({
+        'application/json':
+          '#if($input.params().header.get("accept").contains("text/html") || $input.params().header.get("Accept").contains("text/html"))' +
+          `#set($context.responseOverride.header.Location = "${baseUrl}/console")#end`,
+      });
+    }
+  });
+
+  test.each([
     ['standard', standard, []],
     ['local', local, ['$context.domainName']],
   ] as const)('uses only what the local gateway fills in: %s', (_, made, more) => {
@@ -325,7 +345,8 @@ describe('the API', () => {
       ...Object.values(gatewayResponses(made)),
     ];
     expect(answers.length).toBeGreaterThan(50);
-    const variables = answers.flatMap(({ responseTemplates }) => JSON.stringify(responseTemplates).match(/[$#][\w.!({]*/g) ?? []);
+    const fixed = answers.filter(({ statusCode }) => statusCode !== '302');
+    const variables = fixed.flatMap(({ responseTemplates }) => JSON.stringify(responseTemplates).match(/[$#][\w.!({]*/g) ?? []);
     expect([...new Set(variables)].sort()).toEqual([...more, '$context.requestId']);
     const expressions = answers.flatMap(({ responseParameters }) => Object.values(responseParameters));
     expect(expressions.filter((expression) => !/^('[^']*'|context\.requestId)$/.test(expression))).toEqual([]);
