@@ -88,8 +88,6 @@ const mayImport: [room: RegExp, allowed: RegExp][] = [
   [within('console/in-browser/'), /^$/],
   [within('console/'), within('console/', 'registry/', 'client/', 'functions/core/', 'schemas/')],
   // synthesis
-  // the package for CDK apps has the pages, too
-  [within('lib/construct.ts'), within('lib/', 'console/pages.ts')],
   [within('lib/'), within('lib/', 'functions/core/', 'schemas/')],
   [within('bin/'), within('bin/', 'console/', 'lib/', 'registry/', 'client/', 'functions/core/', 'schemas/')],
   [within('tools/'), within('tools/', 'bin/', 'console/', 'lib/', 'registry/', 'client/', 'functions/', 'schemas/')],
@@ -108,9 +106,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
       'functions/core/parameters/formats.ts',
       'functions/core/aws-client.ts',
       'functions/core/idle-connections.ts',
-      'lib/settings/kinds.ts',
       'bin/',
-      'tools/',
       'tools/',
     ),
   ],
@@ -129,7 +125,7 @@ const belongsTo: [name: RegExp, room: RegExp][] = [
     ),
   ],
   [/^node:sqlite$/, within('functions/core/search/sqlite/', 'bin/', 'tools/')],
-  [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts')],
+  [/^(aws-cdk-lib|constructs|cdk-nag)(\/.*)?$/, within('lib/', 'bin/app.ts', 'bin/construct.ts')],
   [/^(@middy\/core)$/, within('functions/core/http/')],
 ];
 

@@ -19,7 +19,7 @@ bundleFunctions([...new Set(rows.map(({ name }) => name))], join(folder, 'functi
 writeFileSync(join(folder, 'assets.json'), JSON.stringify(listAssets()));
 copyFileSync('functions/core/search/word-vectors.bin', join(folder, 'word-vectors.bin'));
 buildSync({
-  entryPoints: ['lib/construct.ts'],
+  entryPoints: ['bin/construct.ts'],
   outfile: join(folder, 'index.js'),
   bundle: true,
   platform: 'node',
@@ -34,12 +34,12 @@ const manifest = {
   private: true,
   type: 'module',
   engines: { node: '>=22.12' },
-  exports: { '.': { types: './types/lib/construct.d.ts', default: './index.js' } },
+  exports: { '.': { types: './types/bin/construct.d.ts', default: './index.js' } },
   dependencies: { zod },
   peerDependencies: { 'aws-cdk-lib': `^${library}`, constructs: `^${constructs}` },
 };
 writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
-run(process.execPath, 'node_modules/typescript/bin/tsc', '-p', 'lib/tsconfig.package.json', '--outDir', join(folder, 'types'));
+run(process.execPath, 'node_modules/typescript/bin/tsc', '-p', 'bin/tsconfig.package.json', '--outDir', join(folder, 'types'));
 run('npm', 'pack', folder, '--pack-destination', target, '--silent');
 
 function run(program: string, ...words: string[]): void {

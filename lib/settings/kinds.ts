@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
 import * as z from 'zod';
-import { isOnLocalNetwork } from '../../functions/core/relay/addresses.ts';
+import { isAddress, isOnLocalNetwork } from '../../functions/core/relay/addresses.ts';
 import { isLoopbackHost, targetOf } from '../../functions/core/relay/egress.ts';
 
 /** Accepts strings from the command line (`-c name=value`) and values from cdk.json. */
@@ -29,12 +28,13 @@ export const object = <T extends z.ZodType>(schema: T) =>
       return value;
     }
   }, schema);
+
 export const isHttpsOrigin = (text: string) => URL.canParse(text) && new URL(text).protocol === 'https:' && new URL(text).origin === text;
 
 /** Whether a string is a host name or a private address in canonical spelling. */
 export function isLocalUpstream(text: string): boolean {
-  const url = URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`);
-  const isName = isIP(text) === 0 && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(text);
+  const url = URL.parse(`http://${isAddress(text) && text.includes(':') ? `[${text}]` : text}`);
+  const isName = !isAddress(text) && /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(text);
   return url !== null && targetOf(url).hostname === text && (isName || isOnLocalNetwork(text));
 }
 
@@ -47,7 +47,7 @@ export function findOriginProblem(text: string): string | undefined {
     return 'must be an origin such as https://orders.internal:8443, in lower case, without path, default port or dot after the host';
   if (isLoopbackHost(url.hostname)) return 'must not name this machine';
   const { hostname } = targetOf(url);
-  return isIP(hostname) === 0 || isOnLocalNetwork(hostname)
+  return !isAddress(hostname) || isOnLocalNetwork(hostname)
     ? undefined
     : 'must name a host, or an address of a private network that is not link-local, unspecified or of a metadata service';
 }

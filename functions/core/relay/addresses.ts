@@ -66,6 +66,9 @@ const isSpecial = matcherOf([...specialIPv4, ...specialIPv6].map(({ cidr }) => c
 const isLocal = matcherOf(localNetworks);
 const isMetadata = matcherOf(metadataNetworks);
 
+/** Whether a text is an IP address, without brackets, rather than a name. */
+export const isAddress = (text: string): boolean => isIP(text) !== 0;
+
 export type AddressKind = 'public' | 'loopback' | 'special';
 
 /**
@@ -87,7 +90,7 @@ export function isOnLocalNetwork(text: string): boolean {
 }
 
 function readAddress(text: string): Address | undefined {
-  if (isIP(text) === 0 || text.includes('%')) return undefined;
+  if (!isAddress(text) || text.includes('%')) return undefined;
   if (!text.includes(':')) return { text, family: 'ipv4' };
   const canonical = new URL(`http://[${text}]`).hostname.slice(1, -1);
   const [, ...mapped] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];

@@ -1,6 +1,5 @@
-import { isIP } from 'node:net';
 import { readEnvironment, splitList } from '../environment.ts';
-import { classifyAddress, isOnLocalNetwork } from './addresses.ts';
+import { classifyAddress, isAddress, isOnLocalNetwork } from './addresses.ts';
 
 export interface Target {
   protocol: string;
@@ -102,14 +101,14 @@ export function checkOrigin(origin: string, rules: EgressRules): string[] {
 /** Whether a host is loopback, so that http to it crosses no network. */
 export function isLoopbackHost(hostname: string): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
-  return isIP(address) === 0 ? /(^|\.)localhost$/.test(hostname) : classifyAddress(address) === 'loopback';
+  return isAddress(address) ? classifyAddress(address) === 'loopback' : /(^|\.)localhost$/.test(hostname);
 }
 
 function isCallableHost(hostname: string, isNamed: boolean, rules: EgressRules): boolean {
   const address = hostname.replace(/^\[|\]$/g, '');
-  if (isNamed && isIP(address) === 0) return true;
+  if (isNamed && !isAddress(address)) return true;
   if (address.startsWith('::ffff:')) return false;
   if (isLoopbackHost(hostname)) return rules.allowLoopback;
-  if (isIP(address) !== 0) return isNamed && isOnLocalNetwork(address);
+  if (isAddress(address)) return isNamed && isOnLocalNetwork(address);
   return hostname.length <= 253 && registeredName.test(hostname);
 }

@@ -8,14 +8,14 @@ import type { IHostedZone } from 'aws-cdk-lib/aws-route53';
 import type { Construct } from 'constructs';
 import type * as z from 'zod';
 import { buildPages } from '../console/pages.ts';
-import { Gate, type GivenParts } from './gate.ts';
-import { namesOf } from './names.ts';
-import { readPolicy, warnOfPolicy } from './policy.ts';
-import type { Build } from './prepared-files.ts';
-import type { settingsObject } from './settings/options.ts';
-import { parseSettings, type Settings, SettingsError } from './settings.ts';
+import { Gate, type GivenParts } from '../lib/gate.ts';
+import { namesOf } from '../lib/names.ts';
+import { readPolicy, warnOfPolicy } from '../lib/policy.ts';
+import type { Build } from '../lib/prepared-files.ts';
+import type { settingsObject } from '../lib/settings/options.ts';
+import { parseSettings, type Settings, SettingsError } from '../lib/settings.ts';
 
-export { EndpointFunction } from './endpoint-function.ts';
+export { EndpointFunction } from '../lib/endpoint-function.ts';
 export { type GivenParts, SettingsError };
 
 /** Settings that apply only to the project's own stack or local stage, or that constructs replace. */
