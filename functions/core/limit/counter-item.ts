@@ -29,23 +29,6 @@ export const rememberedTokens = 8;
 /** The bucket into which a call is counted, by limit id. */
 export type Buckets = Readonly<Record<string, number>>;
 
-export interface CounterItems {
-  find(key: Key): Promise<CounterItem | undefined>;
-  /**
-   * Counts a call into these buckets. Returns false if a window has a different newest bucket, a limit would be exceeded, or the token is
-   * among the remembered ones.
-   * @param call - `movedFrom`: buckets into which the call has been counted already; it is moved from those that still count
-   */
-  count(
-    key: Key,
-    call: { charges: readonly Charge[]; buckets: Buckets; token: string; movedFrom?: Buckets | undefined },
-  ): Promise<CounterItem | false>;
-  /** Removes a call from its bucket. Returns false if the bucket no longer counts, or the token is among the remembered ones. */
-  giveBack(key: Key, call: { charge: Charge; bucket: number; token: string }): Promise<CounterItem | false>;
-  /** Replaces `previous` with `next`. Returns false if the item has changed. */
-  replace(key: Key, previous: CounterItem | undefined, next: CounterItem): Promise<boolean>;
-}
-
 /** How long an item outlives its last call, in seconds, so that a wrong clock never deletes live counts. */
 export const sweepDelaySeconds = 3_600;
 
@@ -115,13 +98,25 @@ function toAdd(charge: Charge, to: number | undefined, from: number | undefined)
   return [...sums].map(([element, amount]) => [['w', charge.id, element], amount]);
 }
 
-export const openCounterItems = (table: Table): CounterItems => ({
-  find: async (key) => {
+interface NewCount {
+  charges: readonly Charge[];
+  buckets: Buckets;
+  token: string;
+  /** buckets into which the call has been counted already; it is moved from those that still count */
+  movedFrom?: Buckets | undefined;
+}
+
+export const openCounterItems = (table: Table) => ({
+  async find(key: Key): Promise<CounterItem | undefined> {
     const item = await table.get<StoredItem>(key);
     return item && read(item);
   },
 
-  count: async (key, { charges, buckets, token, movedFrom }) => {
+  /**
+   * Counts a call into these buckets. Returns false if a window has a different newest bucket, a limit would be exceeded, or the token is
+   * among the remembered ones.
+   */
+  async count(key: Key, { charges, buckets, token, movedFrom }: NewCount): Promise<CounterItem | false> {
     const changes = charges.map((charge) => {
       const { id, rate, cost } = charge;
       const bucket = buckets[id] ?? 0;
@@ -141,7 +136,8 @@ export const openCounterItems = (table: Table): CounterItems => ({
     return written && read(written);
   },
 
-  giveBack: async (key, { charge, bucket, token }) => {
+  /** Removes a call from its bucket. Returns false if the bucket no longer counts, or the token is among the remembered ones. */
+  async giveBack(key: Key, { charge, bucket, token }: { charge: Charge; bucket: number; token: string }): Promise<CounterItem | false> {
     const add = toAdd(charge, undefined, bucket);
     const when: Condition[] = [
       ['<', ['w', charge.id, bucketAt], bucket + liveBuckets],
@@ -151,7 +147,8 @@ export const openCounterItems = (table: Table): CounterItems => ({
     return written && read(written);
   },
 
-  replace: (key, previous, { windows, last }) => {
+  /** Replaces `previous` with the next state. Returns false if the item has changed. */
+  replace(key: Key, previous: CounterItem | undefined, { windows, last }: CounterItem): Promise<boolean> {
     const clearMs = Math.max(...Object.values(windows).map((window) => clearAtMs(window, window.period)));
     const item = {
       ...key,

@@ -10,19 +10,16 @@ export interface LimitRequest {
   charges: readonly Charge[];
 }
 
-/** A request that counts a call against a single limit. */
-export const countCalls = (owner: string, name: string, limit: RateLimit): LimitRequest & { charges: [Charge] } => ({
+/** A request that counts a call against a single limit. @param name - the limit's name in response headers */
+export const countCalls = (owner: string, counter: string, limit: RateLimit, name = counter): LimitRequest & { charges: [Charge] } => ({
   owner,
-  counter: name,
+  counter,
   // the id excludes the rate, so that counts survive a change of the rate
   charges: [{ id: String(limit.period), name, ...limit, maxRate: Number.MAX_SAFE_INTEGER, cost: 1 }],
 });
 
-export function countServiceCall(serviceId: string, limit: RateLimit): LimitRequest {
-  const owner = `service:${serviceId}`;
-  const { charges, ...request } = countCalls(owner, 'service', limit);
-  return { ...request, charges: [{ ...charges[0], name: owner }] };
-}
+export const countServiceCall = (serviceId: string, limit: RateLimit): LimitRequest =>
+  countCalls(`service:${serviceId}`, 'service', limit, `service:${serviceId}`);
 
 /**
  * A request that counts an execution in the counter of an agent's key or of a person. Totals and budgets are per person, whichever client they

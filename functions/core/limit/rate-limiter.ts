@@ -1,7 +1,7 @@
 /**
  * Counts calls against limits: one item per owner, one conditional write per call. `consume` counts a call or refuses it, `renew` counts it again if
- * it is sent too late, `giveBack` refunds budgets and totals if nothing was sent. `countInto` does the write and its retries, `window.ts` the
- * arithmetic, `counter-item.ts` the storage. `execution/quota.ts` calls this module.
+ * it is sent too late, `giveBack` refunds budgets and totals if nothing was sent. `count` does the write and its retries, `window.ts` the arithmetic,
+ * `counter-item.ts` the storage. `execution/quota.ts` calls this module.
  */
 import QuickLRU from 'quick-lru';
 import { unavailable } from '../api-error.ts';
@@ -60,8 +60,6 @@ export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs
 /** How long a used-up budget or total is cached, in milliseconds: another instance may refund some of it. */
 const believedMs = 10_000;
 
-type NoteCharged = (buckets: Buckets | undefined) => void;
-
 const newToken = (): string => storedRandomBytes(6).toString('base64url');
 
 const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => used + cost > rate;
@@ -116,84 +114,63 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   const isInTime = ({ charges }: LimitRequest, buckets: Buckets = {}): boolean =>
     charges.every(({ id, period }) => readToCount(period).latestMs <= callableUntilMs(buckets[id] ?? 0, period));
 
-  /** @param outdated - where the call is counted already, if it was not sent in time */
-  async function count(request: LimitRequest, outdated?: Buckets): Promise<LimitDecision> {
-    let charged = outdated;
-    try {
-      return await countInto(request, outdated, (buckets) => {
-        charged = buckets;
-      });
-    } catch (error) {
-      // the call is not sent; a charge that cannot be refunded either remains
-      await Promise.allSettled([giveBack(request, { buckets: charged })]);
-      throw error;
-    }
-  }
-
   /**
    * Decides by the cached item and writes it if it has not changed, until the write takes effect or the call is refused. If the write took too
    * long, the call is counted again.
-   * @param firstOutdated - where the call is counted already, if it was not sent in time
-   * @param noteCharged - receives where the call is known to be counted; undefined during a write that may change it
+   * @param outdated - where the call is counted already, if it was not sent in time
    */
-  async function countInto(request: LimitRequest, firstOutdated: Buckets | undefined, noteCharged: NoteCharged): Promise<LimitDecision> {
+  async function count(request: LimitRequest, outdated?: Buckets): Promise<LimitDecision> {
     const { charges } = request;
-    let outdated = firstOutdated;
     const key = keyOf(request);
-    let token = newToken();
     const startedMs = now();
-    let item = await findItem(request);
+    let token = newToken();
     let wasOvertaken = false;
-    for (let attempt = 0; ; attempt++) {
-      for (const { period } of charges) readToCount(period);
-      const windows = windowsWithout(outdated, item, charges);
-      const windowOf = (charge: Charge) => windows.get(charge.id) ?? currentWindow(item, charge);
-      const decision = decide(request, windowOf);
-      if (!decision.isWithinLimits && outdated) {
-        // the call is not sent: its rates stay counted, the caller refunds the rest
-        const left = decide(request, (charge) => (isRate(charge) ? currentWindow(item, charge) : windowOf(charge)));
-        return { ...left, buckets: outdated };
+    let countedIn = outdated;
+    /** while a write is under way, and after it failed, it is unknown where the call is counted */
+    let isUnknown = false;
+    try {
+      let item = await findItem(request);
+      for (let attempt = 0; ; attempt++) {
+        for (const { period } of charges) readToCount(period);
+        const current = charges.map((charge) => ({ charge, window: currentWindow(item, charge, countedIn) }));
+        const decision = decide(current);
+        if (!decision.isWithinLimits && countedIn) {
+          // the call is not sent: its rates stay counted, the caller refunds the rest
+          const left = current.map(({ charge, window }) => ({ charge, window: isRate(charge) ? currentWindow(item, charge) : window }));
+          return { ...decide(left), buckets: countedIn };
+        }
+        if (!decision.isWithinLimits) return decision;
+        // after the decision, because a limit that others have used up meanwhile is a refusal; bounded, because a waiting call occupies an environment
+        if (attempt === maxAttempts || (wasOvertaken && now() - startedMs > maxCountingMs)) {
+          throw unavailable('The call could not be counted in time. Try again after Retry-After.');
+        }
+        const buckets: Buckets = Object.fromEntries(current.map(({ charge, window }) => [charge.id, window.bucket]));
+        const needsNoNewBucket = charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
+        const added = current.map(({ charge, window }) => [charge.id, { ...window, ...addCall(window, charge.cost) }] as const);
+        const next = nextItem(item, Object.fromEntries(added), token);
+        isUnknown = true;
+        const written = needsNoNewBucket
+          ? await counters.count(key, { charges, buckets, token, movedFrom: countedIn })
+          : (await counters.replace(key, item, next)) && next;
+        if (written) remember(request, written);
+        // otherwise the item is read again, unless another call of this instance has updated the cache meanwhile
+        const latest = recall(request);
+        item = written || (latest !== item ? latest : await read(request));
+        isUnknown = false;
+        // the token also recognises a write that took effect but whose response was lost
+        const isCounted = item?.last.includes(token);
+        wasOvertaken = !isCounted;
+        if (!isCounted) continue;
+        countedIn = buckets;
+        if (isInTime(request, buckets)) return { ...decideBy(request, item), isWithinLimits: true, buckets };
+        token = newToken();
       }
-      if (!decision.isWithinLimits) return decision;
-      // after the decision, because a limit that others have used up meanwhile is a refusal; bounded, because a waiting call occupies an environment
-      if (attempt === maxAttempts || (wasOvertaken && now() - startedMs > maxCountingMs)) {
-        throw unavailable('The call could not be counted in time. Try again after Retry-After.');
-      }
-      const buckets: Buckets = Object.fromEntries(charges.map((charge) => [charge.id, windowOf(charge).bucket]));
-      const needsNoNewBucket = charges.every(({ id }) => item?.windows[id]?.bucket === buckets[id]) && item?.last[0];
-      const added = charges.map((charge): [string, CountedWindow] => {
-        const window = windowOf(charge);
-        return [charge.id, { ...window, ...addCall(window, charge.cost) }];
-      });
-      const next = nextItem(item, Object.fromEntries(added), token);
-      noteCharged(undefined);
-      const written = needsNoNewBucket
-        ? await counters.count(key, { charges, buckets, token, movedFrom: outdated })
-        : (await counters.replace(key, item, next)) && next;
-      if (written) remember(request, written);
-      // otherwise the item is read again, unless another call of this instance has updated the cache meanwhile
-      const latest = recall(request);
-      item = written || (latest !== item ? latest : await read(request));
-      // the token also recognises a write that took effect but whose response was lost
-      const isCounted = item?.last.includes(token);
-      wasOvertaken = !isCounted;
-      noteCharged(isCounted ? buckets : outdated);
-      if (!isCounted) continue;
-      if (isInTime(request, buckets)) return { ...decideBy(request, item), isWithinLimits: true, buckets };
-      outdated = buckets;
-      token = newToken();
+    } catch (error) {
+      // the call is not sent; a charge that cannot be refunded either remains
+      if (!isUnknown) await Promise.allSettled([giveBack(request, { buckets: countedIn })]);
+      throw error;
     }
   }
-
-  /** The windows of a call's limits by id, without the call's own outdated count. */
-  const windowsWithout = (outdated: Buckets | undefined, item: CounterItem | undefined, charges: readonly Charge[]) =>
-    new Map(
-      charges.map((charge): [string, CountedWindow] => {
-        const window = currentWindow(item, charge);
-        const bucket = outdated?.[charge.id];
-        return [charge.id, bucket === undefined ? window : { ...window, ...removeCall(window, bucket, charge.cost) }];
-      }),
-    );
 
   /** The item with these windows added and expired windows removed. */
   function nextItem(item: CounterItem | undefined, windows: CounterItem['windows'], token: string): CounterItem {
@@ -251,10 +228,10 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   const remember = (request: LimitRequest, item: CounterItem | undefined): void => void known.set(idOf(request), { item, atMs: now() });
 
   const decideBy = (request: LimitRequest, item: CounterItem | undefined): LimitDecision =>
-    decide(request, (charge) => currentWindow(item, charge));
+    decide(request.charges.map((charge) => ({ charge, window: currentWindow(item, charge) })));
 
-  function decide({ charges }: LimitRequest, windowOf: (charge: Charge) => CountedWindow): LimitDecision {
-    const states = charges.map((charge) => stateOf(windowOf(charge), charge));
+  function decide(current: readonly { charge: Charge; window: CountedWindow }[]): LimitDecision {
+    const states = current.map(({ charge, window }) => stateOf(window, charge));
     return { isWithinLimits: !states.some(isExceeded), states };
   }
 
@@ -273,12 +250,15 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
     };
   };
 
-  const currentWindow = (item: CounterItem | undefined, charge: Charge): CountedWindow => {
-    const { id, period } = charge;
-    const bucket = bucketAt(clock.read(period).earliestMs, period);
-    const window = item?.windows[id];
-    return { ...(window ? rollTo(window, bucket) : emptyWindow(bucket)), period, digits: digitsOf(charge) };
-  };
+  /** The window of a limit now, without a call that is counted in `outdated`. */
+  function currentWindow(item: CounterItem | undefined, charge: Charge, outdated: Buckets = {}): CountedWindow {
+    const { id, period, cost } = charge;
+    const newest = bucketAt(clock.read(period).earliestMs, period);
+    const counted = item?.windows[id];
+    const window = counted ? rollTo(counted, newest) : emptyWindow(newest);
+    const bucket = outdated[id];
+    return { ...(bucket === undefined ? window : removeCall(window, bucket, cost)), period, digits: digitsOf(charge) };
+  }
 
   /** @throws ApiError SERVICE_UNAVAILABLE if the time is too uncertain for this period */
   function readToCount(period: number): Reading {
