@@ -1,7 +1,7 @@
 import { type IntentInput, intentChanges } from '../schemas/intent.ts';
 import { digestIntent } from '../schemas/intent-digest.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
-import { ok } from './core/http/response.ts';
+import { namesRevision, ok } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
 import type { IntentStep, Intents } from './core/registry/intents.ts';
 import type { LiveIntent } from './core/registry/live-intents.ts';
@@ -20,11 +20,10 @@ export const createAction =
   ({ intents, egress }: Deps): AdminAction =>
   async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
-    // an entity tag also contains the service's revision; only the intent's has to match
     const isKnown =
-      (uid: string, tag = known[uid]) =>
+      (uid: string) =>
       ({ intent }: LiveIntent) =>
-        tag === undefined || tag === '*' || tag === digestIntent(intent) || tag.replace(/^W\//, '').startsWith(`"${intent.rev}.`);
+        namesRevision(known[uid], intent, digestIntent(intent));
     const steps: (IntentStep & { pointer: string })[] = [
       ...changes.create.map((intent, at) => ({ action: 'create' as const, intent, pointer: pointer(['create', at]) })),
       ...changes.replace.map((intent, at) => ({

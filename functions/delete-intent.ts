@@ -1,7 +1,6 @@
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { noContent } from './core/http/response.ts';
 import type { Intents } from './core/registry/intents.ts';
-import { intentTag } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 
@@ -13,9 +12,7 @@ export interface Deps {
 export const createAction =
   ({ intents }: Deps): AdminAction =>
   async (admin, request) => {
-    const isRemoved = await intents
-      .as(admin)
-      .remove(request.pathParameter('intent_uid'), (seen) => request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full')));
+    const isRemoved = await intents.as(admin).remove(request.pathParameter('intent_uid'), ({ intent }) => request.ifMatch(intent));
     if (!isRemoved) throw noSuchIntent();
     return noContent();
   };

@@ -1,7 +1,6 @@
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { adminTag, noContent, recordTag } from './core/http/response.ts';
-import type { ServiceRecord } from './core/registry/records.ts';
+import { noContent } from './core/http/response.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
@@ -16,10 +15,9 @@ export const createAction =
   ({ services, credentials }: Deps): AdminAction =>
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
-    const isMatch = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     // The record is updated last: until then, no call is sent without the credential.
     const remove = () => credentials.remove(serviceId);
-    if (!(await services.as(admin).setCredential(serviceId, undefined, isMatch, remove))) throw noSuchService();
+    if (!(await services.as(admin).setCredential(serviceId, undefined, request.ifMatch, remove))) throw noSuchService();
     return noContent();
   };
 

@@ -1,6 +1,6 @@
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { type Credentials, credentialsFromEnvironment } from './core/credentials/credentials.ts';
-import { adminTag, noContent, recordTag } from './core/http/response.ts';
+import { noContent } from './core/http/response.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
@@ -19,9 +19,7 @@ export const createAction =
   ({ services, credentials }: Deps): AdminAction =>
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
-    const isRemoved = await services
-      .as(admin)
-      .remove(serviceId, (seen) => request.ifMatch(recordTag(seen), adminTag(seen)), Date.now() + request.remainingMs() - reservedMs);
+    const isRemoved = await services.as(admin).remove(serviceId, request.ifMatch, Date.now() + request.remainingMs() - reservedMs);
     // Even if the service is gone: an earlier deletion may have been interrupted at this point.
     if (isUlid(serviceId)) await credentials.remove(serviceId);
     if (!isRemoved) throw noSuchService();

@@ -4,7 +4,7 @@ import { toFullIntent, toIntentDetails, viewQuery } from '../schemas/intent.ts';
 import { intentUid } from '../schemas/intent-uid.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { revalidated, withPolicy } from './core/http/response.ts';
+import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { parse } from './core/json.ts';
 import { openCallerPolicy } from './core/pat/caller-policy.ts';
@@ -13,7 +13,7 @@ import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
-import { intentTag, type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
+import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
@@ -22,8 +22,7 @@ export interface Deps {
   /** without it, nobody sees drafts */
   verifyAdmin?: VerifyAdmin;
   intents: Pick<LiveIntents, 'find'>;
-  /** without it, the response has no `terms` */
-  findPolicy?: FindPolicy;
+  findPolicy: FindPolicy;
   verifyPat?: VerifyPat;
 }
 
@@ -43,12 +42,13 @@ export const createAction =
       if (!found || !admin || !mayChange(admin, found.service.namespace)) throw noSuchIntent();
     }
     const describe = view === 'full' ? toFullIntent : toIntentDetails;
-    const policy = findPolicy && (await openCallerPolicy(findPolicy, verifyPat)(request));
-    const terms = policy ? describeTerms(policy.compiled, judgedIntent(found.intent, found.service)) : [];
-    const { service_name, paused } = found.service;
+    const policy = await openCallerPolicy(findPolicy, verifyPat)(request);
+    const terms = describeTerms(policy.compiled, judgedIntent(found.intent, found.service));
+    const { service_name, paused, rev } = found.service;
     const shown = { ...describe(found.intent, service_name), ...(paused && { paused }) };
-    if (!policy || terms.length === 0) return revalidated(shown, intentTag(found, view));
-    return revalidated({ ...shown, terms }, withPolicy(intentTag(found, view), canonicalDigest([policy.digest, terms])));
+    if (terms.length === 0) return revalidated(shown, recordTag(found.intent, rev, view));
+    const termsDigest = canonicalDigest([policy.digest, terms]).slice(0, 8);
+    return revalidated({ ...shown, terms }, recordTag(found.intent, rev, view, termsDigest));
   };
 
 const intents = openLiveIntents(tableFromEnvironment());

@@ -2,7 +2,7 @@ import { toCredentialFacts } from '../schemas/credential.ts';
 import { toService } from '../schemas/service.ts';
 import { mayChange } from './core/admin/admin.ts';
 import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './core/admin/verify-admin.ts';
-import { adminTag, recordTag, revalidated } from './core/http/response.ts';
+import { recordTag, revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
@@ -23,7 +23,10 @@ export const createAction =
     if (!admin || !mayChange(admin, service.namespace)) return revalidated(toService(service), recordTag(service), vary);
     const { credential } = service;
     const facts = credential ? toCredentialFacts(credential) : null;
-    return revalidated({ ...toService(service), credential: facts }, adminTag(service), { ...vary, 'Cache-Control': 'private, no-cache' });
+    return revalidated({ ...toService(service), credential: facts }, recordTag(service, 'admin'), {
+      ...vary,
+      'Cache-Control': 'private, no-cache',
+    });
   };
 
 export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), services: openServices(tableFromEnvironment()) }));

@@ -4,7 +4,7 @@ import { nameOf, requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
 import { type Credentials, credentialsFromEnvironment, describeCredential, makeCredential } from './core/credentials/credentials.ts';
-import { adminTag, ok, recordTag } from './core/http/response.ts';
+import { ok, recordTag } from './core/http/response.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService, recordChanged } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
@@ -25,11 +25,10 @@ export const createAction =
   async (admin, request) => {
     const input = request.body(credentialInput);
     const serviceId = request.pathParameter('service_id');
-    const isKnown = (seen: ServiceRecord) => request.ifMatch(recordTag(seen), adminTag(seen));
     const before = await services.find(serviceId);
     if (!before) throw noSuchService();
     requireNamespace(admin, before.namespace);
-    if (!isKnown(before)) throw recordChanged();
+    if (!request.ifMatch(before)) throw recordChanged();
     const credential = makeCredential(input, chooseOrigins(input.origins, before, egress, request.baseUrl));
     const facts = describeCredential(credential);
     checkFields([...facts.headers, ...(facts.next?.headers ?? [])], before);
@@ -38,7 +37,7 @@ export const createAction =
     const { version } = await credentials.add(serviceId, credential);
     const stored = { ...facts, origins, version, set_at: Date.now(), set_by: nameOf(admin) };
     // If the credential has been removed meanwhile, these values may be gone as well.
-    const isStillKnown = (seen: ServiceRecord) => isKnown(seen) && (!before.credential || seen.credential !== undefined);
+    const isStillKnown = (seen: ServiceRecord) => request.ifMatch(seen) && (!before.credential || seen.credential !== undefined);
     const service = await services.as(admin).setCredential(serviceId, stored, isStillKnown);
     if (!service) {
       await credentials.remove(serviceId);

@@ -4,10 +4,10 @@ import { digestIntent } from '../schemas/intent-digest.ts';
 import { summarizeParameter } from '../schemas/parameter.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
-import { ok } from './core/http/response.ts';
+import { ok, recordTag } from './core/http/response.ts';
 import { isObject } from './core/json.ts';
 import type { Intents } from './core/registry/intents.ts';
-import { intentTag, type LiveIntent } from './core/registry/live-intents.ts';
+import type { LiveIntent } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
@@ -36,12 +36,12 @@ export const createAction =
         { intent_id: uid, service_id: seen.service.service_id, service_name: seen.service.service_name, digest: digestIntent(seen.intent) },
       );
       checkInService(input, seen.service);
-      return request.ifMatch(intentTag(seen, 'details'), intentTag(seen, 'full'));
+      return request.ifMatch(seen.intent);
     };
     checkIntent(input, egress, request.baseUrl);
     const updated = await intents.as(admin).replace(uid, input, isMatch);
     if (!updated) throw noSuchIntent();
-    return ok(toSavedIntent(updated.intent), { ETag: intentTag(updated, 'details') });
+    return ok(toSavedIntent(updated.intent), { ETag: recordTag(updated.intent, updated.service.rev, 'details') });
   };
 
 const readAddress = (body: unknown): string | undefined =>

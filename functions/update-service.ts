@@ -4,7 +4,7 @@ import { foldHeaderName } from '../schemas/header.ts';
 import { type ServiceInput, type ShownService, serviceUpdate, toSavedService } from '../schemas/service.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { invalidParameter } from './core/api-error.ts';
-import { adminTag, ok, recordTag } from './core/http/response.ts';
+import { ok, recordTag } from './core/http/response.ts';
 import { pointer } from './core/json.ts';
 import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
@@ -26,7 +26,7 @@ export const createAction =
     }
     const service = await services.as(admin).replace(serviceId, input, (seen) => {
       checkFields(input, seen);
-      const isCurrent = request.ifMatch(recordTag(seen), adminTag(seen));
+      const isCurrent = request.ifMatch(seen);
       // skipped for a stale read, which fails anyway: its credential may be an old one
       if (isCurrent && credential !== undefined) requireSameCredential(credential, seen);
       return isCurrent;

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { intentTag } from '../../functions/core/registry/live-intents.ts';
+import { recordTag } from '../../functions/core/http/response.ts';
 import { createAction } from '../../functions/delete-intent.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
@@ -22,9 +22,9 @@ test('deletes the intent and frees its uid', async () => {
 });
 
 testIfMatch(204, async () => {
-  const { uid, ...found } = await registry.createIntent();
+  const { uid, intent } = await registry.createIntent();
   return {
-    etag: intentTag(found, 'details'),
+    etag: recordTag(intent, 'details'),
     call: (headers) => remove(uid, headers),
     read: () => registry.intents.find(uid),
   };

@@ -19,8 +19,8 @@ const [one, two, three] = ['one', 'two', 'three'].map((slug) => `draft.example:$
 for (const uid of [one, two]) await registry.intents.create(service.service_id, intentOf(uid, { draft: uid === two }));
 
 const get = (intent_uid: string, query: Record<string, string>, headers: Headers = {}, isForAgents = false) => {
-  const { intents } = registry;
-  return invoke(createGet(isForAgents ? { intents } : { verifyAdmin, intents }), 'GET /api/intents/{intent_uid}', {
+  const { intents, findPolicy } = registry;
+  return invoke(createGet({ intents, findPolicy, ...(!isForAgents && { verifyAdmin }) }), 'GET /api/intents/{intent_uid}', {
     path: { intent_uid },
     query,
     headers,

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction as createGetIntent } from '../../functions/get-intent.ts';
@@ -121,7 +123,10 @@ describe('the intents of a paused service', () => {
 
   test('can be found and read, and are marked', async () => {
     const show = (view: string) =>
-      invoke(createGetIntent({ intents: gate.intents }), 'GET /api/intents/{intent_uid}', { path: { intent_uid: uid }, query: { view } });
+      invoke(createGetIntent({ intents: gate.intents, findPolicy: openPolicy(loadPolicyTemplate()) }), 'GET /api/intents/{intent_uid}', {
+        path: { intent_uid: uid },
+        query: { view },
+      });
     const before = await show('details');
     expect(before.body).not.toHaveProperty('paused');
     await pause();

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { intentTag } from '../../functions/core/registry/live-intents.ts';
+import { recordTag } from '../../functions/core/http/response.ts';
 import { createAction } from '../../functions/update-intent.ts';
 import { savedIntent, toFullIntent, toIntentDetails } from '../../schemas/intent.ts';
 import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
@@ -24,13 +24,13 @@ test('replaces the whole record: members that the body leaves out are gone', asy
   const found = await registry.intents.find(uid);
   expect(found?.intent).toEqual({ ...input, kind: 'intent', service_id: service.service_id, rev: expect.any(Number) });
   expect(found?.intent.rev).not.toBe(intent.rev);
-  expect(headers).toMatchObject({ ETag: found && intentTag(found, 'details'), 'Cache-Control': 'no-store' });
+  expect(headers).toMatchObject({ ETag: found && recordTag(found.intent, found.service.rev, 'details'), 'Cache-Control': 'no-store' });
 });
 
 testIfMatch(200, async () => {
-  const { uid, ...found } = await registry.createIntent();
+  const { uid, intent } = await registry.createIntent();
   return {
-    etag: intentTag(found, 'full'),
+    etag: recordTag(intent, 'full'),
     call: (headers) => update(uid, intentOf(uid, { tags: ['changed'] }), headers),
     read: () => registry.intents.find(uid),
   };

@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { openPolicy } from '../../functions/core/policy/policy.ts';
+import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { type Answer, refusalOf } from './invoke.ts';
@@ -17,6 +19,7 @@ export async function startRegistry() {
     ...database,
     services,
     intents,
+    findPolicy: openPolicy(loadPolicyTemplate()),
     /** registers a service under a unique name */
     createService: async (more: Partial<ReturnType<typeof serviceNamed>> = {}) =>
       services.create({ ...serviceNamed(`Service ${++count}`), ...more }),

@@ -1,6 +1,6 @@
 import { type JsonObject, parse } from '../json.ts';
 import type { ApiRequest } from './request.ts';
-import { matchesEntityTags } from './response.ts';
+import { namesRevision } from './response.ts';
 
 /** A call of an endpoint's action within another request, whose other headers it inherits. */
 export interface InnerCall {
@@ -33,6 +33,6 @@ export function innerRequest(
     json: () => body,
     body: (schema) => parse(schema, body),
     form: (schema) => parse(schema, {}),
-    ifMatch: (...etags) => matchesEntityTags(headerValues('if-match')[0], etags),
+    ifMatch: (record, digest) => namesRevision(headerValues('if-match')[0], record, digest),
   };
 }

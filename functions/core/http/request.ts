@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import { splitList } from '../environment.ts';
 import { isObject, type JsonValue, parse, parseJson, pointer } from '../json.ts';
-import { matchesEntityTags } from './response.ts';
+import { namesRevision } from './response.ts';
 
 /** Maximum size of a request body, in bytes. */
 const maxBodyBytes = 256 * 1024;
@@ -37,8 +37,8 @@ export interface ApiRequest {
   form<T extends z.ZodObject>(schema: T): z.output<T>;
   /** default `Idempotency-Key` of a deferred call */
   keyIfDeferred?: string;
-  /** whether `If-Match` has one of these entity tags, or is absent; a change that `If-None-Match` excludes is refused with 409 */
-  ifMatch(...etags: string[]): boolean;
+  /** whether `If-Match` is absent or names this revision ({@link namesRevision}); a change that `If-None-Match` excludes is refused with 409 */
+  ifMatch(record: { rev: number }, digest?: string): boolean;
   /** remaining time of the invocation, in milliseconds */
   remainingMs(): number;
 }
@@ -89,14 +89,14 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
         singleValues((name) => fields.flatMap(([given, value]) => (given === name ? [value] : [])), Object.keys(schema.shape)),
       );
     },
-    ifMatch: (...etags) => {
+    ifMatch: (record, digest) => {
       const [given] = headerValues(event, 'if-match');
       if (/^(PUT|DELETE)$/.test(event.httpMethod)) {
         if (/^\s*(W\/|$)/.test(given ?? '*')) throw unusableTag();
         const excluded = headerValues(event, 'if-none-match').join(',').replaceAll('W/', '');
-        if (matchesEntityTags(excluded, etags)) throw excludedRecord();
+        if (namesRevision(excluded, record)) throw excludedRecord();
       }
-      return matchesEntityTags(given, etags);
+      return namesRevision(given, record, digest);
     },
     remainingMs: () => context.getRemainingTimeInMillis(),
   };

@@ -23,10 +23,8 @@ export const noContent = (): ApiResponse => ({ status: 204 });
 
 export const entityTag = (text: string): string => `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
 
-export const recordTag = ({ rev }: { rev: number }): string => `"${rev}"`;
-
-/** The entity tag of a record as admins see it. */
-export const adminTag = ({ rev }: { rev: number }): string => `"${rev}.admin"`;
+/** The entity tag of a record. The parts identify what a view shows besides the record. */
+export const recordTag = ({ rev }: { rev: number }, ...parts: (string | number)[]): string => `"${[rev, ...parts].join('.')}"`;
 
 /**
  * The response to a cacheable read, with `ETag` and `Cache-Control: no-cache` (store, but revalidate before use), so that the next read sees every change.
@@ -34,18 +32,16 @@ export const adminTag = ({ rev }: { rev: number }): string => `"${rev}.admin"`;
 export const revalidated = (body: unknown, etag = entityTag(JSON.stringify(body)), headers: Record<string, string> = {}): ApiResponse =>
   ok(body, { ETag: etag, 'Cache-Control': 'no-cache', ...headers });
 
-/** The entity tag of a record that is shown together with terms of a policy. */
-export const withPolicy = (etag: string, policyDigest: string): string => `${etag.slice(0, -1)}~${policyDigest.slice(0, 8)}"`;
-
 /**
- * Whether an `If-Match` field has one of `etags` (RFC 9110 section 13.1.1, strong comparison); `*` and an absent field match every tag. The suffix of
- * {@link withPolicy} is ignored, because a change of the policy does not change the record. Tags without quotation marks are accepted.
+ * Whether an `If-Match` field names a revision of a record (RFC 9110 section 13.1.1); `*` and an absent field name every revision. The entity tags of
+ * all views of a record begin with its revision. Tags without quotation marks are accepted.
+ * @param digest - of the record, as an alternative to its entity tags
  */
-export const matchesEntityTags = (field: string | undefined, etags: readonly string[]): boolean =>
+export const namesRevision = (field: string | undefined, { rev }: { rev: number }, digest?: string): boolean =>
   field === undefined ||
   field.split(',').some((candidate) => {
-    const tag = candidate.trim().replace(/~[\w-]{8}("?)$/, '$1');
-    return tag === '*' || etags.includes(tag) || etags.includes(`"${tag}"`);
+    const tag = candidate.trim().replace(/^"|"$/g, '');
+    return tag === '*' || tag === digest || tag.split('.', 1)[0] === String(rev);
   });
 
 export const serialize = ({ status, body, text, bytes, headers }: ApiResponse, requestId: string): APIGatewayProxyResult => ({

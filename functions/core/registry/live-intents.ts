@@ -14,18 +14,15 @@ export interface LiveIntent {
   service: ServiceRecord;
 }
 
-/** The entity tag of one view of an intent. It depends on the service, whose name the view shows. */
-export const intentTag = ({ intent, service }: LiveIntent, view: 'details' | 'full'): string => `"${intent.rev}.${service.rev}.${view}"`;
-
 /** The refusal if `If-Match` contains neither the intent's digest, with or without quotation marks, nor one of its entity tags. */
 export function findMismatch(
-  request: { header(name: string): string | undefined; ifMatch(...etags: string[]): boolean },
-  live: LiveIntent,
+  request: { header(name: string): string | undefined; ifMatch(record: IntentRecord, digest: string): boolean },
+  { intent }: LiveIntent,
 ): ApiError | undefined {
   const field = request.header('if-match')?.trim();
   if (field === undefined) return undefined;
-  const digest = digestIntent(live.intent);
-  if (request.ifMatch(digest, `"${digest}"`, intentTag(live, 'details'), intentTag(live, 'full'))) return undefined;
+  const digest = digestIntent(intent);
+  if (request.ifMatch(intent, digest)) return undefined;
   if (!field.startsWith('"') && !isIntentDigest(field))
     return invalidParameter([{ path: '', problem: 'the header If-Match must be the digest of the intent, in quotation marks' }]);
   return intentChanged(field.replace(/^"|"$/g, ''), digest);

@@ -31,7 +31,7 @@ const search: Action = (request) => {
   searched.push(request.queryValues());
   return searchIntents(request);
 };
-const getIntent = createGetIntent({ intents });
+const getIntent = createGetIntent({ intents, findPolicy });
 
 beforeAll(async () => {
   const { service_id } = await openServices(table).create(serviceNamed('Atlas'));
