@@ -58,7 +58,7 @@ const { version, issueFunction, requireFreshSignature, signInClient, allowedOrig
 /** Timeout of the function that issues PATs, in milliseconds. */
 const issueTimeoutMs = 12_000;
 
-const issuePat = forwardToFunction(issueFunction, { path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
+const issuePat = forwardToFunction(issueFunction, { method: 'POST', path: '/api/pat/issue', timeoutMs: issueTimeoutMs });
 
 export const handler = serve(
   createAction({

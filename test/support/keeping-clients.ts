@@ -29,7 +29,7 @@ const waiting = { id: 'a' } as ApprovalContent;
 export function keepingClients(endpoint: string): Record<string, () => Promise<unknown>> {
   Object.assign(process.env, { AWS_ENDPOINT_URL_LAMBDA: endpoint, AWS_ENDPOINT_URL_EVENTS: endpoint });
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' });
-  const ask = forwardToFunction('issue-pat', { path: '/api/pat/issue', timeoutMs: 2_000 });
+  const ask = forwardToFunction('issue-pat', { method: 'POST', path: '/api/pat/issue', timeoutMs: 2_000 });
   const announce = openAnnouncements();
   const dynamo = new DynamoDBClient({ ...awsClientSettings({ requestTimeout: 1_000 }), endpoint, ...at, maxAttempts: 1 });
   const upstreams = openHttpClient(async ({ hostname, port }) => connect({ host: hostname, port }), 1_000);

@@ -8,7 +8,8 @@ import type { ApiResponse } from './response.ts';
 import type { Action } from './serve.ts';
 
 export interface ForwardTarget {
-  /** path of the endpoint, which takes a JSON body unless the method is GET */
+  /** GET forwards the query, POST the JSON body */
+  method: 'GET' | 'POST';
   path: string;
   timeoutMs: number;
 }
@@ -22,18 +23,18 @@ const proxyResult = z.object({ statusCode: z.number(), headers: z.record(z.strin
  * request id. Failures are not retried, because the first attempt may have used up a signed document.
  * @returns an action that throws the endpoint's refusal, or ApiError SERVICE_UNAVAILABLE if the function does not answer
  */
-export function forwardToFunction(nameOrArn: string, { path, timeoutMs }: ForwardTarget): Action {
-  const send = openFunction(nameOrArn, 'RequestResponse', timeoutMs);
+export function forwardToFunction(nameOrArn: string, target: ForwardTarget): Action {
+  const send = openFunction(nameOrArn, 'RequestResponse', target.timeoutMs);
 
   async function invoke(event: object): Promise<unknown> {
     const { status, headers, body } = await send(event);
     if (status !== 200) throw new Error(`Lambda answered ${status}`);
-    if (headers['x-amz-function-error'] !== undefined) throw new Error(`${path} failed`);
+    if (headers['x-amz-function-error'] !== undefined) throw new Error(`${target.path} failed`);
     return JSON.parse(body);
   }
 
   return async (request): Promise<ApiResponse> => {
-    const answer = await invoke(eventOf(request, path)).catch((error) => {
+    const answer = await invoke(eventOf(request, target)).catch((error) => {
       throw unavailable('Another part of the gate cannot be reached. Try again after Retry-After.', error);
     });
     const { statusCode, headers, body } = proxyResult.parse(answer);
@@ -46,22 +47,21 @@ export function forwardToFunction(nameOrArn: string, { path, timeoutMs }: Forwar
 }
 
 /** The event that API Gateway would send, reduced to what endpoints read. */
-function eventOf(request: ApiRequest, path: string): object {
+function eventOf(request: ApiRequest, { method, path }: ForwardTarget): object {
   const proof = request.header('dpop');
   const headers = { 'Content-Type': 'application/json', ...(proof !== undefined && { DPoP: proof }), ...traceHeaders() };
   const { host, pathname } = new URL(request.baseUrl);
   const stage = pathname.slice(1);
-  const isReading = request.method === 'GET';
-  const query = isReading ? request.queryValues() : null;
+  const query = method === 'GET' ? request.queryValues() : null;
   return {
-    httpMethod: request.method,
+    httpMethod: method,
     resource: path,
     path,
     multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
     multiValueQueryStringParameters: query && Object.fromEntries(Object.entries(query).map(([name, value]) => [name, [value]])),
     queryStringParameters: query,
     pathParameters: null,
-    body: isReading ? null : JSON.stringify(request.json()),
+    body: method === 'GET' ? null : JSON.stringify(request.json()),
     isBase64Encoded: false,
     requestContext: { requestId: request.requestId, domainName: host, stage, path: stage === '' ? path : `/${stage}${path}` },
   };

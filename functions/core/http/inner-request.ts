@@ -4,7 +4,6 @@ import { namesRevision } from './response.ts';
 
 /** A call of an endpoint's action within another request, whose other headers it inherits. */
 export interface InnerCall {
-  method?: 'GET' | 'POST';
   pathParameters?: Record<string, string>;
   query?: Record<string, string>;
   body?: JsonObject;
@@ -13,18 +12,14 @@ export interface InnerCall {
 }
 
 /**
- * The request that a client of the endpoint would have sent. Path, base URL and `http` stay those of the HTTP request, to which a proof of possession
+ * The request that a client of the endpoint would have sent. Method, path and base URL stay those of the HTTP request, to which a proof of possession
  * is bound (RFC 9449).
  */
-export function innerRequest(
-  request: ApiRequest,
-  { method = 'POST', pathParameters = {}, query = {}, body = {}, headers = {} }: InnerCall,
-): ApiRequest {
+export function innerRequest(request: ApiRequest, { pathParameters = {}, query = {}, body = {}, headers = {} }: InnerCall): ApiRequest {
   const own = new Map(Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined));
   const headerValues = (name: string) => (own.has(name) ? [own.get(name) as string] : request.headerValues(name));
   return {
     ...request,
-    method,
     pathParameter: (name) => pathParameters[name] ?? '',
     header: (name) => own.get(name) ?? request.header(name),
     headerValues,

@@ -16,8 +16,6 @@ export interface ApiRequest {
   /** the route that was matched, with its variables */
   route: string;
   requestId: string;
-  /** the HTTP request itself, to which a proof of possession is bound; inner requests keep it */
-  http: { method: string };
   /** the address at which the gate is called, without a trailing slash */
   baseUrl: string;
   /** a path variable, decoded */
@@ -65,7 +63,6 @@ export function readRequest(event: APIGatewayProxyEvent, context: Context, { pro
     path: event.path,
     route: event.resource,
     requestId: event.requestContext.requestId,
-    http: { method: event.httpMethod },
     baseUrl: publicUrl(event, baseUrl),
     pathParameter: (name) => decodeSegment(event.pathParameters?.[name] ?? ''),
     header,

@@ -77,7 +77,7 @@ export function openAnswers(tools: readonly Tool[], getExecution: Action, versio
     if (typeof taskId !== 'string') throw new RpcError('invalidParams', 'params.taskId must be the id of a task.', { status: 200 });
     try {
       if (request.headerValues('authorization').length === 0) throw patMissing;
-      return { taskId, ...(await getExecution(innerRequest(request, { method: 'GET', pathParameters: { id: taskId } }))) };
+      return { taskId, ...(await getExecution(innerRequest(request, { pathParameters: { id: taskId } }))) };
     } catch (error) {
       throw error instanceof ApiError ? asRpcError(error, request, 'tasks/get') : error;
     }

@@ -138,7 +138,6 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       run: async (args, request) => {
         const given = Object.entries(args).filter(([, value]) => value !== undefined);
         const inner = innerRequest(request, {
-          method: 'GET',
           query: { ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])), view: 'brief' },
         });
         return { data: fitHits(briefPage.parse(await callEndpoint(endpoints.searchIntents, inner))) };
@@ -151,7 +150,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       annotations: readOnlyHints,
       input: z.strictObject({ intent_uid: uidArgument }),
       run: async ({ intent_uid }, request) => {
-        const inner = innerRequest(request, { method: 'GET', pathParameters: { intent_uid }, query: { view: 'full' } });
+        const inner = innerRequest(request, { pathParameters: { intent_uid }, query: { view: 'full' } });
         return { data: await callEndpoint(endpoints.getIntent, inner) };
       },
     }),
@@ -164,7 +163,7 @@ export function openTools(endpoints: Endpoints, { isFreshRequired, isSignInOffer
       input: acceptArguments,
       run: async (args, request) => {
         if (Object.values(args).every((value) => value === undefined)) {
-          const policy = await callEndpoint(endpoints.getPolicy, innerRequest(request, { method: 'GET' }));
+          const policy = await callEndpoint(endpoints.getPolicy, innerRequest(request, {}));
           return explainPolicy(policy, request.baseUrl, isFreshRequired);
         }
         return { data: await callEndpoint(endpoints.issuePat, innerRequest(request, { body: args as JsonObject })) };

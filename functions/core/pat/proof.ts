@@ -96,7 +96,7 @@ function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequ
  */
 async function verifyProof(
   proof: string,
-  { http, baseUrl, path }: ApiRequest,
+  { method, baseUrl, path }: ApiRequest,
   { thumbprint, token, nowMs, refuse }: Expected,
 ): Promise<{ jti: string; expiresAt: number }> {
   const { header, headerSegment, payloadSegment, signature } = readJws(proof, what, refuse);
@@ -112,7 +112,7 @@ async function verifyProof(
 
   const payload = readJson(Buffer.from(payloadSegment, 'base64url'));
   const { htm, htu, ath, iat, jti } = isObject(payload) ? payload : {};
-  if (htm !== http.method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
+  if (htm !== method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
     throw refuse(`The htm and htu of the ${what} must be the method and the address of this request. Make it again.`);
   }
   if (token !== undefined && ath !== createHash('sha256').update(token).digest('base64url')) {

@@ -8,7 +8,7 @@ import { forwardToFunction } from '../http/forward-to-function.ts';
 import { innerRequest } from '../http/inner-request.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { Action } from '../http/serve.ts';
-import { isObject } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import type { FindPolicy } from '../policy/policy.ts';
 import { isPermitted, isProhibited } from '../policy/scope.ts';
 import { questionWords } from './query.ts';
@@ -50,16 +50,18 @@ export const withNearest =
 export function withNearestFromEnvironment(action: Action, findPolicy: FindPolicy): Action {
   const { searchFunction } = readEnvironment([], ['searchFunction']);
   if (searchFunction === undefined) return action;
-  return withNearest(action, { search: forwardToFunction(searchFunction, { path: '/api/intents/search', timeoutMs }), findPolicy });
+  return withNearest(action, {
+    search: forwardToFunction(searchFunction, { method: 'GET', path: '/api/intents/search', timeoutMs }),
+    findPolicy,
+  });
 }
 
 async function findNearest(request: ApiRequest, { search, findPolicy }: NearestDeps): Promise<string[]> {
-  const body = request.method === 'POST' ? request.json() : undefined;
-  const asked = isObject(body) ? String(body.intent_uid) : request.pathParameter('intent_uid');
+  const asked = request.pathParameter('intent_uid') || String((request.json() as JsonObject).intent_uid);
   const { namespace, slug } = splitIntentUid(asked);
   // not filtered by namespace, which may be the misspelt part
   const query = { query: `${namespace} ${slug}`, view: 'brief', page_size: '100' };
-  const { intents } = found.parse((await search(innerRequest(request, { method: 'GET', query }))).body);
+  const { intents } = found.parse((await search(innerRequest(request, { query }))).body);
   const { compiled } = findPolicy(request.baseUrl);
   const words = questionWords(slug);
   return intents

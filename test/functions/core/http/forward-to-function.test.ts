@@ -39,12 +39,13 @@ afterAll(async () => {
   await started.stop();
 });
 
-const ask = (name: string, timeoutMs = 5_000): Action => forwardToFunction(name, { path: '/asked', timeoutMs });
+const ask = (name: string, { method = 'POST' as 'GET' | 'POST', timeoutMs = 5_000 } = {}): Action =>
+  forwardToFunction(name, { method, path: '/asked', timeoutMs });
 
 const asked = { body: { a: [1] }, headers: { DPoP: 'a.b.c', Authorization: 'Bearer secret' } };
 
 test('a GET is asked with its query, under the same request id, at the same address', async () => {
-  const reading: Action = (request) => ask('read')(innerRequest(request, { method: 'GET', query: { query: 'größe & more' } }));
+  const reading: Action = (request) => ask('read', { method: 'GET' })(innerRequest(request, { query: { query: 'größe & more' } }));
   expect((await invoke(reading, 'GET /here')).body).toEqual({
     method: 'GET',
     query: { query: 'größe & more' },
@@ -70,7 +71,7 @@ test('a refusal is passed on with what it tells the caller to do', async () => {
 
 test.each<[string, () => Action]>([
   ['fails', () => ask('nobody')],
-  ['is late', () => ask('slow', 50)],
+  ['is late', () => ask('slow', { timeoutMs: 50 })],
   [
     'is nowhere',
     () => {
