@@ -6,12 +6,8 @@ import { parse } from './core/json.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  domains: Pick<ApprovedDomains, 'approve'>;
-}
-
 /** `PUT /api/agent-domains/{domain}`: agents that are verified for the domain get PATs without waiting for approval. */
-export const createAction = ({ domains }: Deps): AdminAction =>
+export const createAction = ({ domains }: { domains: Pick<ApprovedDomains, 'approve'> }): AdminAction =>
   forFullAdmins(async (admin, request) => {
     const { domain } = parse(agentDomain, { domain: request.pathParameter('domain') });
     return ok(toAgentDomain(await domains.approve(admin, domain)));

@@ -10,14 +10,9 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
-export interface Deps {
-  intents: Pick<Intents, 'as'>;
-  egress: EgressRules;
-}
-
 /** `POST /api/services/{service_id}/changes`: creates, replaces and deletes intents of a service, all or none. */
 export const createAction =
-  ({ intents, egress }: Deps): AdminAction =>
+  ({ intents, egress }: { intents: Pick<Intents, 'as'>; egress: EgressRules }): AdminAction =>
   async (admin, request) => {
     const { if_match: known, ...changes } = request.body(intentChanges);
     const isKnown =

@@ -7,14 +7,9 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
-export interface Deps {
-  intents: Pick<Intents, 'as'>;
-  egress: EgressRules;
-}
-
 /** `POST /api/services/{service_id}/intents`: creates an intent under a uid that no other intent has. */
 export const createAction =
-  ({ intents, egress }: Deps): AdminAction =>
+  ({ intents, egress }: { intents: Pick<Intents, 'as'>; egress: EgressRules }): AdminAction =>
   async (admin, request) => {
     const input = request.body(intentInput);
     checkIntent(input, egress, request.baseUrl);

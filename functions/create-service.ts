@@ -4,13 +4,9 @@ import { created, recordTag } from './core/http/response.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
-export interface Deps {
-  services: Pick<Services, 'as'>;
-}
-
 /** `POST /api/services`: registers a service under a name that no other service has. */
 export const createAction =
-  ({ services }: Deps): AdminAction =>
+  ({ services }: { services: Pick<Services, 'as'> }): AdminAction =>
   async (admin, request) => {
     const service = await services.as(admin).create(request.body(serviceInput));
     return created(toSavedService(service), {

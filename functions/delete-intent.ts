@@ -4,13 +4,9 @@ import type { Intents } from './core/registry/intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 
-export interface Deps {
-  intents: Pick<Intents, 'as'>;
-}
-
 /** `DELETE /api/intents/{intent_uid}`. */
 export const createAction =
-  ({ intents }: Deps): AdminAction =>
+  ({ intents }: { intents: Pick<Intents, 'as'> }): AdminAction =>
   async (admin, request) => {
     const isRemoved = await intents.as(admin).remove(request.pathParameter('intent_uid'), ({ intent }) => request.ifMatch(intent));
     if (!isRemoved) throw noSuchIntent();

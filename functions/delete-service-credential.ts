@@ -5,14 +5,9 @@ import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
-export interface Deps {
-  services: Pick<Services, 'as'>;
-  credentials: Pick<Credentials, 'remove'>;
-}
-
 /** `DELETE /api/services/{service_id}/credential`: calls no longer carry a credential or a signature. */
 export const createAction =
-  ({ services, credentials }: Deps): AdminAction =>
+  ({ services, credentials }: { services: Pick<Services, 'as'>; credentials: Pick<Credentials, 'remove'> }): AdminAction =>
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     // The record is updated last: until then, no call is sent without the credential.

@@ -6,17 +6,12 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import type { Services } from './core/registry/services.ts';
 import { isUlid } from './core/ulid.ts';
 
-export interface Deps {
-  services: Pick<Services, 'as'>;
-  credentials: Pick<Credentials, 'remove'>;
-}
-
 /** Milliseconds reserved at the end of the invocation, so that a deletion is confirmed even if clean-up is unfinished. */
 const reservedMs = 5_000;
 
 /** `DELETE /api/services/{service_id}`: afterwards, none of the service's intents can be found, listed or executed. */
 export const createAction =
-  ({ services, credentials }: Deps): AdminAction =>
+  ({ services, credentials }: { services: Pick<Services, 'as'>; credentials: Pick<Credentials, 'remove'> }): AdminAction =>
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const isRemoved = await services.as(admin).remove(serviceId, request.ifMatch, Date.now() + request.remainingMs() - reservedMs);

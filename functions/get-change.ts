@@ -5,13 +5,9 @@ import { ok } from './core/http/response.ts';
 import { type ChangeLog, changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  changeLog: Pick<ChangeLog, 'find' | 'findVersions'>;
-}
-
 /** `GET /api/changes/{seq}`: one change, with its records before and after it. Namespace admins see the changes of their namespaces. */
 export const createAction =
-  ({ changeLog }: Deps): AdminAction =>
+  ({ changeLog }: { changeLog: Pick<ChangeLog, 'find' | 'findVersions'> }): AdminAction =>
   async (admin, request) => {
     const seq = request.pathParameter('seq');
     const entry = /^[1-9][0-9]{0,11}$/.test(seq) ? await changeLog.find(Number(seq)) : undefined;

@@ -4,10 +4,6 @@ import { readAsset } from './core/documents/files.ts';
 import { entityTag } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
-export interface Deps {
-  readAsset(name: string): string | undefined;
-}
-
 const mediaTypes: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -20,7 +16,7 @@ const mediaTypes: Record<string, string> = {
  * whose name stays the same.
  */
 export const createAction =
-  ({ readAsset }: Deps): Action =>
+  ({ readAsset }: { readAsset(name: string): string | undefined }): Action =>
   async (request) => {
     const name = request.pathParameter('asset');
     const text = readAsset(name);

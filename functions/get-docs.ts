@@ -3,17 +3,12 @@ import { fillPolicy, scriptedPage, withoutSlash } from './core/documents/pages.t
 import { type Action, serve } from './core/http/serve.ts';
 import { type FindPublishedPolicy, loadPolicyTemplate, openPublishedPolicy } from './core/policy/published-policy.ts';
 
-export interface Deps {
-  readPage(): string;
-  findPolicy: FindPublishedPolicy;
-}
-
 /** The page's script only redirects to the console. */
 const directives = ['img-src data:', "require-trusted-types-for 'script'"];
 
 /** `GET /docs`: the policy in plain words, the errors and links; browsers are redirected to the reference in the console. */
 export const createAction =
-  ({ readPage, findPolicy }: Deps): Action =>
+  ({ readPage, findPolicy }: { readPage(): string; findPolicy: FindPublishedPolicy }): Action =>
   async ({ baseUrl }) =>
     scriptedPage(fillPolicy(readPage(), findPolicy(baseUrl).policy, baseUrl), directives);
 

@@ -4,11 +4,6 @@ import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-
 import { noReceipts, requireHead } from './core/receipts/proofs.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  log: Pick<ReceiptLog, 'store' | 'origin' | 'publicKeys'> | undefined;
-  table: Pick<Table, 'get'>;
-}
-
 /** Tiles never change (C2SP tlog-tiles). */
 const immutable = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
@@ -17,7 +12,7 @@ const tilePattern = new RegExp(`^/log/(tile/(?:[0-5]|entries)/${number}(?:\\.p/(
 
 /** `GET /log/checkpoint`, `/log/key`, `/log/jwks.json` and `/log/tile/{tile+}`: the receipt log, open to everybody. */
 export const createAction =
-  ({ log, table }: Deps): Action =>
+  ({ log, table }: { log: Pick<ReceiptLog, 'store' | 'origin' | 'publicKeys'> | undefined; table: Pick<Table, 'get'> }): Action =>
   async ({ path }) => {
     if (!log) throw noReceipts();
     const text = (body: string, type = 'text/plain; charset=utf-8') => ({

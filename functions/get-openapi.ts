@@ -3,13 +3,9 @@ import { readApiDocument } from './core/documents/files.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 
-export interface Deps {
-  readDocument(): ApiDocument;
-}
-
 /** `GET /openapi.json`: the OpenAPI document, with the requested address as its server. */
 export const createAction =
-  ({ readDocument }: Deps): Action =>
+  ({ readDocument }: { readDocument(): ApiDocument }): Action =>
   async ({ baseUrl }) =>
     revalidated({ ...readDocument(), servers: [{ url: baseUrl }] });
 

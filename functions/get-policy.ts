@@ -5,13 +5,9 @@ import { describePolicy } from './core/policy/describe.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
 import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 
-export interface Deps {
-  findPolicy: FindPolicy;
-}
-
 /** `GET /api/policy`: the usage policy, in the bytes that agents sign; `?view=words` gives it in plain sentences. */
 export const createAction =
-  ({ findPolicy }: Deps): Action =>
+  ({ findPolicy }: { findPolicy: FindPolicy }): Action =>
   async (request) => {
     const { baseUrl } = request;
     const { policy, digest, reference } = findPolicy(baseUrl);

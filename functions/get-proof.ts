@@ -3,14 +3,9 @@ import { type ReceiptLog, receiptLogFromEnvironment } from './core/receipts/log-
 import { noReceipts, proveInclusion } from './core/receipts/proofs.ts';
 import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  log: Pick<ReceiptLog, 'store' | 'origin'> | undefined;
-  table: Pick<Table, 'get'>;
-}
-
 /** `GET /api/executions/{id}/proof`: proof that a receipt is in the log. It reveals nothing about the execution, so it is open to everybody. */
 export const createAction =
-  ({ log, table }: Deps): Action =>
+  ({ log, table }: { log: Pick<ReceiptLog, 'store' | 'origin'> | undefined; table: Pick<Table, 'get'> }): Action =>
   async (request) => {
     if (!log) throw noReceipts();
     const { origin, store } = log;

@@ -8,14 +8,9 @@ import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  verifyAdmin: VerifyAdmin;
-  services: Pick<Services, 'find'>;
-}
-
 /** `GET /api/services/{service_id}`: admins who may change it also see its credential's facts. */
 export const createAction =
-  ({ verifyAdmin, services }: Deps): Action =>
+  ({ verifyAdmin, services }: { verifyAdmin: VerifyAdmin; services: Pick<Services, 'find'> }): Action =>
   async (request) => {
     const [service, admin] = await Promise.all([services.find(request.pathParameter('service_id')), findAdmin(request, verifyAdmin)]);
     if (!service) throw noSuchService();

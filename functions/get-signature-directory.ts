@@ -3,16 +3,12 @@ import { type Action, serve } from './core/http/serve.ts';
 import { type CallKeys, callKeysFromEnvironment } from './core/relay/call-keys.ts';
 import { directoryMediaType, signDirectory } from './core/relay/signature.ts';
 
-export interface Deps {
-  callKeys: Pick<CallKeys, 'published'>;
-}
-
 /**
  * `GET /.well-known/http-message-signatures-directory`: the public keys that verify this gate's calls. The response is signed with each of them.
  * A key is published for thirty days before it signs, so caching for five minutes is safe.
  */
 export const createAction =
-  ({ callKeys }: Deps): Action =>
+  ({ callKeys }: { callKeys: Pick<CallKeys, 'published'> }): Action =>
   async (request) => {
     const keys = await callKeys.published();
     const listed = keys.map(({ keyid: kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' }));

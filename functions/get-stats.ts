@@ -8,16 +8,11 @@ import type { ServiceRecord } from './core/registry/records.ts';
 import { findServices } from './core/registry/service-list.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  stats: ExecutionStats;
-  findServices(ids: string[]): Promise<ServiceRecord[]>;
-}
-
 const maxRows = 200;
 
 /** `GET /api/stats`: numbers of executions, refusals and results. Namespace admins see their own services. */
 export const createAction =
-  ({ stats, findServices }: Deps): AdminAction =>
+  ({ stats, findServices }: { stats: ExecutionStats; findServices(ids: string[]): Promise<ServiceRecord[]> }): AdminAction =>
   async (admin, request) => {
     const { period, by, service_id: only } = request.query(statsQuery);
     const { from, totals } = await stats.read(period, by);

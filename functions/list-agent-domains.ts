@@ -4,12 +4,8 @@ import { type AdminAction, forFullAdmins, serveAdmin } from './core/admin/for-ad
 import { ok } from './core/http/response.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  domains: Pick<ApprovedDomains, 'list'>;
-}
-
 /** `GET /api/agent-domains`: the domains whose verified agents need no approval. */
-export const createAction = ({ domains }: Deps): AdminAction =>
+export const createAction = ({ domains }: { domains: Pick<ApprovedDomains, 'list'> }): AdminAction =>
   forFullAdmins(async () => ok({ domains: (await domains.list()).map(toAgentDomain) }));
 
 export const handler = serveAdmin(createAction({ domains: openApprovedDomains(tableFromEnvironment()) }));

@@ -5,12 +5,8 @@ import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  agents: Pick<Agents, 'list'>;
-}
-
 /** `GET /api/agents`: agents in one state. A page may be shorter than `page_size`; `Link` leads to the next one. */
-export const createAction = ({ agents }: Deps): AdminAction =>
+export const createAction = ({ agents }: { agents: Pick<Agents, 'list'> }): AdminAction =>
   forFullAdmins(async (_admin, request) => {
     const { state, page_size: pageSize, after } = request.query(agentQuery);
     const { agents: found, displaced, next } = await agents.list(state, after, pageSize, Date.now());

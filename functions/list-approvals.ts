@@ -5,13 +5,9 @@ import { nextLink } from './core/http/links.ts';
 import { ok } from './core/http/response.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  approvals: Pick<Approvals, 'list'>;
-}
-
 /** `GET /api/approvals`: calls that this admin may approve, oldest first. */
 export const createAction =
-  ({ approvals }: Deps): AdminAction =>
+  ({ approvals }: { approvals: Pick<Approvals, 'list'> }): AdminAction =>
   async (admin, request) => {
     const { page_size: requestedSize, after } = request.query(approvalQuery);
     const count = Math.min(requestedSize, maxApprovalsOfPage);

@@ -6,13 +6,9 @@ import { type ChangeLog, changeLogFromEnvironment } from './core/registry/change
 import { selectEntries } from './core/registry/log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  changeLog: Pick<ChangeLog, 'head' | 'list'>;
-}
-
 /** `GET /api/changes`: who changed what, newest first. Namespace admins see the changes of their namespaces. */
 export const createAction =
-  ({ changeLog }: Deps): AdminAction =>
+  ({ changeLog }: { changeLog: Pick<ChangeLog, 'head' | 'list'> }): AdminAction =>
   async ({ namespaces }, request) => {
     const { since, page_size: count, before, ...selection } = request.query(changesQuery);
     const isWanted = selectEntries({ ...selection, namespaces });

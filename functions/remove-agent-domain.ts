@@ -5,12 +5,8 @@ import { noContent } from './core/http/response.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  domains: Pick<ApprovedDomains, 'remove'>;
-}
-
 /** `DELETE /api/agent-domains/{domain}`: agents of the domain that have no PAT yet need approval again. */
-export const createAction = ({ domains }: Deps): AdminAction =>
+export const createAction = ({ domains }: { domains: Pick<ApprovedDomains, 'remove'> }): AdminAction =>
   forFullAdmins(async (admin, request) => {
     if (await domains.remove(admin, request.pathParameter('domain'))) return noContent();
     throw new ApiError('NOT_FOUND', 'This domain is not approved. GET /api/agent-domains lists those that are.');

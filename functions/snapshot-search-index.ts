@@ -7,17 +7,12 @@ import { buildIndex, temporaryIndexFile } from './core/search/sqlite/engine.ts';
 import { isSnapshotDue, type SnapshotStore, saveSnapshot, snapshotsFromEnvironment } from './core/search/sqlite/snapshots.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
-export interface Deps {
-  source: RegistrySource;
-  snapshots: SnapshotStore;
-}
-
 /**
  * Runs on a schedule and after each deployment: saves a snapshot of the search index if one is due. It is always built from the registry, so that
  * faults in older snapshots do not survive.
  */
 export const createAction =
-  ({ source, snapshots }: Deps) =>
+  ({ source, snapshots }: { source: RegistrySource; snapshots: SnapshotStore }) =>
   async (): Promise<void> => {
     if (!(await isSnapshotDue(snapshots, source))) return log.info(upToDate, { is_new: false });
     const file = temporaryIndexFile();

@@ -13,14 +13,9 @@ import { registryFromEnvironment } from './core/registry/registry-from-environme
 import { checkInService, checkIntent } from './core/relay/check-intent.ts';
 import { type EgressRules, egressRulesFromEnvironment } from './core/relay/egress.ts';
 
-export interface Deps {
-  intents: Pick<Intents, 'as' | 'find'>;
-  egress: EgressRules;
-}
-
 /** `PUT /api/intents/{intent_uid}`: replaces the whole record except for its uid. */
 export const createAction =
-  ({ intents, egress }: Deps): AdminAction =>
+  ({ intents, egress }: { intents: Pick<Intents, 'as' | 'find'>; egress: EgressRules }): AdminAction =>
   async (admin, request) => {
     const uid = request.pathParameter('intent_uid');
     const { intent_id, service_id, service_name, digest, terms: _, paused: __, ...given } = request.body(intentUpdate);

@@ -11,13 +11,9 @@ import { noSuchService } from './core/registry/refusals.ts';
 import { registryFromEnvironment } from './core/registry/registry-from-environment.ts';
 import type { Services } from './core/registry/services.ts';
 
-export interface Deps {
-  services: Pick<Services, 'as'>;
-}
-
 /** `PUT /api/services/{service_id}`: replaces the whole record; absent optional members are removed, except for the namespace. */
 export const createAction =
-  ({ services }: Deps): AdminAction =>
+  ({ services }: { services: Pick<Services, 'as'> }): AdminAction =>
   async (admin, request) => {
     const serviceId = request.pathParameter('service_id');
     const { service_id, credential, ...input } = request.body(serviceUpdate);
