@@ -6,17 +6,16 @@ import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { publicKeyPem, type SigningKeys, signingKeysFromEnvironment } from './core/pat/signing-keys.ts';
-import { type ListedIntent, listIntents } from './core/registry/lists.ts';
+import { listIntents } from './core/registry/lists.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
-import type { ServiceRecord } from './core/registry/records.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
+import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   services: Pick<Services, 'find'>;
   intents: Pick<LiveIntents, 'read'>;
-  listIntents: (service: ServiceRecord, from: number | string, count: number) => Promise<{ intents: ListedIntent[]; total: number }>;
+  table: Table;
   signingKeys: Pick<SigningKeys, 'current'>;
   protocol: string;
 }
@@ -26,13 +25,13 @@ export interface Deps {
  * signs PATs, because the intents are executed through this gate.
  */
 export const createAction =
-  ({ services, intents, listIntents, signingKeys, protocol }: Deps): Action =>
+  ({ services, intents, table, signingKeys, protocol }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(descriptionQuery);
     const service = await services.find(request.pathParameter('service_id'));
     if (!service) throw noSuchService();
     const [{ intents: listed, total }, publicKey] = await Promise.all([
-      listIntents(service, after ?? (page - 1) * pageSize, pageSize),
+      listIntents(table, service, after ?? (page - 1) * pageSize, pageSize),
       publicKeyPem(signingKeys),
     ]);
     const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
@@ -48,7 +47,7 @@ export const handler = serve(
   createAction({
     services: openServices(table),
     intents: openLiveIntents(table),
-    listIntents: (...page) => listIntents(table, ...page),
+    table,
     signingKeys: signingKeysFromEnvironment(),
     protocol: readEnvironment(['protocol']).protocol,
   }),

@@ -5,26 +5,20 @@ import { adminVerifierFromEnvironment, type VerifyAdmin } from './core/admin/ver
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { type ListedIntent, listIntents } from './core/registry/lists.ts';
-import type { ServiceRecord } from './core/registry/records.ts';
+import { listIntents } from './core/registry/lists.ts';
 import { noSuchService } from './core/registry/refusals.ts';
 import { openServices, type Services } from './core/registry/services.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
+import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
   verifyAdmin: VerifyAdmin;
   services: Pick<Services, 'find'>;
-  listIntents: (
-    service: ServiceRecord,
-    from: number | string,
-    count: number,
-    isWithDrafts: boolean,
-  ) => Promise<{ intents: ListedIntent[]; total: number }>;
+  table: Table;
 }
 
 /** `GET /api/services/{service_id}/intents`: ordered by intent_uid; admins of the service also see drafts. */
 export const createAction =
-  ({ verifyAdmin, services, listIntents }: Deps): Action =>
+  ({ verifyAdmin, services, table }: Deps): Action =>
   async (request) => {
     const { page, page_size: pageSize, after } = request.query(listQuery);
     const serviceId = request.pathParameter('service_id');
@@ -32,7 +26,7 @@ export const createAction =
     const service = await services.find(serviceId);
     if (!service) throw noSuchService();
     const isWithDrafts = admin !== undefined && mayChange(admin, service.namespace);
-    const { intents: found, total } = await listIntents(service, after ?? (page - 1) * pageSize, pageSize, isWithDrafts);
+    const { intents: found, total } = await listIntents(table, service, after ?? (page - 1) * pageSize, pageSize, isWithDrafts);
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
     return revalidated(body, undefined, pageLinks(request, body.pagination, { after: found.at(-1)?.intent_uid }));
   };
@@ -43,6 +37,6 @@ export const handler = serve(
   createAction({
     verifyAdmin: adminVerifierFromEnvironment(),
     services: openServices(table),
-    listIntents: (...page) => listIntents(table, ...page),
+    table,
   }),
 );

@@ -5,23 +5,18 @@ import { adminVerifierFromEnvironment, findAdmin, type VerifyAdmin } from './cor
 import { pageLinks } from './core/http/links.ts';
 import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
-import { listServices as listStored, type ServicePage } from './core/registry/service-list.ts';
+import { listServices } from './core/registry/service-list.ts';
 import { wordsOf } from './core/search/text.ts';
 import { keys } from './core/table/keys.ts';
-import { tableFromEnvironment } from './core/table/table.ts';
-
-export interface Deps {
-  verifyAdmin: VerifyAdmin;
-  listServices: (from: number | string, count: number, matches?: (name: string) => boolean) => Promise<ServicePage>;
-}
+import { type Table, tableFromEnvironment } from './core/table/table.ts';
 
 /** `GET /api/services`: ordered by name; admins also see the credential's facts of services that they may change. */
 export const createAction =
-  ({ verifyAdmin, listServices }: Deps): Action =>
+  ({ verifyAdmin, table }: { verifyAdmin: VerifyAdmin; table: Table }): Action =>
   async (request) => {
     const { name, page, page_size, after } = request.query(servicesQuery);
     const [{ services, next }, admin] = await Promise.all([
-      listServices(after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : nameMatcher(name)),
+      listServices(table, after ?? (page - 1) * page_size, page_size, name === undefined ? undefined : nameMatcher(name)),
       findAdmin(request, verifyAdmin),
     ]);
     const body = {
@@ -46,8 +41,4 @@ function nameMatcher(query: string): (name: string) => boolean {
   };
 }
 
-const table = tableFromEnvironment();
-
-export const handler = serve(
-  createAction({ verifyAdmin: adminVerifierFromEnvironment(), listServices: (...page) => listStored(table, ...page) }),
-);
+export const handler = serve(createAction({ verifyAdmin: adminVerifierFromEnvironment(), table: tableFromEnvironment() }));

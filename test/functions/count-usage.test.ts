@@ -37,12 +37,9 @@ const keyOf = { service: ['service_id'], intent: ['service_id', 'intent_uid'], a
 /** Executions by slot and by what a dimension tells apart. */
 async function countsOf(table: Table, period: StatsPeriod, by: StatsDimension): Promise<Record<string, number>> {
   const { totals } = await openExecutionStats(table, now).read(period, by);
-  const rows = toRows(
-    totals,
-    (one) => keyOf[by].map((name) => one[name]).join(' '),
-    (one) => ({ name: keyOf[by].map((name) => one[name]).join(' ') }),
-  );
-  return Object.fromEntries(rows.flatMap(({ name, slots }) => slots.map(({ from, executions }) => [`${from} ${name}`, executions])));
+  const nameOf = (row: Partial<Pick<Executed, 'service_id' | 'intent_uid' | 'agent_id'>>) => keyOf[by].map((name) => row[name]).join(' ');
+  const rows = toRows(totals, keyOf[by]);
+  return Object.fromEntries(rows.flatMap((row) => row.slots.map(({ from, executions }) => [`${from} ${nameOf(row)}`, executions])));
 }
 
 const executionsOf = async (table: Table, period: StatsPeriod = 'day') =>

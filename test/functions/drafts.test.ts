@@ -1,5 +1,4 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { requireIntent } from '../../functions/core/registry/require-intent.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
@@ -28,7 +27,7 @@ const get = (intent_uid: string, query: Record<string, string>, headers: Headers
 };
 const list = async (headers: Headers = {}, query: Record<string, string> = {}) => {
   const { service_id } = service;
-  const action = createList({ ...registry, verifyAdmin, listIntents: (...page) => listIntents(registry.table, ...page) });
+  const action = createList({ ...registry, verifyAdmin });
   const { status, body } = await invoke(action, 'GET /api/services/{service_id}/intents', { path: { service_id }, query, headers });
   if (status !== 200) return status;
   return [body.pagination.total_results, ...body.intents.map(({ intent_uid }: { intent_uid: string }) => intent_uid)];

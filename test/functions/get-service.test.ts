@@ -1,5 +1,4 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction } from '../../functions/get-service.ts';
 import { createAction as createList } from '../../functions/list-services.ts';
 import { service as serviceSchema } from '../../schemas/service.ts';
@@ -57,7 +56,7 @@ test.each([
   await registry.services.setCredential(service_id, { ...known, version: 'version' }, () => true);
   const groups = holders[holder];
   const headers = groups && { Authorization: `Bearer ${await admins.tokenOf([...groups])}` };
-  const listAction = createList({ verifyAdmin, listServices: (...page) => listServices(registry.table, ...page) });
+  const listAction = createList({ verifyAdmin, table: registry.table });
   const list = await invoke(listAction, 'GET /api/services', { query: { page_size: '100' }, headers: headers ?? {} });
   const listed = list.body.services.find((one: { service_id: string }) => one.service_id === service_id);
   const one = await get(service_id, headers);

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Executed } from '../../functions/core/activity/executed-lines.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { openUsage } from '../../functions/core/activity/usage.ts';
-import { findServices } from '../../functions/core/registry/service-list.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/get-stats.ts';
 import { stats, statsByAgent, statsByIntent } from '../../schemas/stats.ts';
@@ -19,11 +18,7 @@ let nowMs = noon;
 const now = () => nowMs;
 
 const read = (query: Record<string, string> = {}, admin = someAdmin) =>
-  invoke(
-    byAdmin(createAction({ stats: openExecutionStats(table, now), findServices: (ids) => findServices(table, ids) }), admin),
-    'GET /api/stats',
-    { query },
-  );
+  invoke(byAdmin(createAction({ stats: openExecutionStats(table, now), table }), admin), 'GET /api/stats', { query });
 
 async function count(...executed: Partial<Executed>[]): Promise<void> {
   const usage = openUsage(table, now);

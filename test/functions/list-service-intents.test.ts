@@ -1,5 +1,4 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { listIntents } from '../../functions/core/registry/lists.ts';
 import { createAction } from '../../functions/list-service-intents.ts';
 import { type FullIntent, intentList } from '../../schemas/intent.ts';
 import { startAdmins } from '../support/admins.ts';
@@ -12,11 +11,7 @@ afterAll(() => Promise.all([registry.stop(), admins.stop()]));
 const { verifyAdmin } = admins;
 
 const list = (service_id: string, query: Record<string, string | string[]> = {}, headers: Headers = {}) =>
-  invoke(
-    createAction({ ...registry, verifyAdmin, listIntents: (...page) => listIntents(registry.table, ...page) }),
-    'GET /api/services/{service_id}/intents',
-    { path: { service_id }, query, headers },
-  );
+  invoke(createAction({ ...registry, verifyAdmin }), 'GET /api/services/{service_id}/intents', { path: { service_id }, query, headers });
 
 const { service_id: serviceId } = await registry.createService();
 const uids = ['a.example:one:v1', 'a.example:two:v1', 'b.example:one:v1'];

@@ -3,7 +3,6 @@ import { recheckAfterMs } from '../../functions/core/execution/block-check.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
-import { listServices } from '../../functions/core/registry/service-list.ts';
 import { createAction as createGetIntent } from '../../functions/get-intent.ts';
 import { createAction as createGetService } from '../../functions/get-service.ts';
 import { createAction as createListServices } from '../../functions/list-services.ts';
@@ -142,11 +141,9 @@ describe('the intents of a paused service', () => {
       invoke(createGetService({ verifyAdmin, services }), 'GET /api/services/{service_id}', { path: { service_id: serviceId } });
     const shown = await showService();
     expect(shownService.parse(shown.body)).toMatchObject({ service_id: serviceId, paused: true });
-    const list = await invoke(
-      createListServices({ verifyAdmin, listServices: (...page) => listServices(database.table, ...page) }),
-      'GET /api/services',
-      { query: { page_size: '100' } },
-    );
+    const list = await invoke(createListServices({ verifyAdmin, table: database.table }), 'GET /api/services', {
+      query: { page_size: '100' },
+    });
     const rows = serviceList.parse(list.body).services;
     expect(rows.find(({ service_id }) => service_id === serviceId)).toMatchObject({ paused: true });
     await resume();

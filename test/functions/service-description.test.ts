@@ -1,6 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { listIntents } from '../../functions/core/registry/lists.ts';
 import { openRegistry } from '../../functions/core/registry/registry.ts';
 import { openSqliteEngine } from '../../functions/core/search/sqlite/engine.ts';
 import { createAction as createOwn } from '../../functions/get-own-description.ts';
@@ -41,11 +40,10 @@ describe('the description of a service', () => {
   afterAll(() => registry.stop());
 
   const ask = (query: Record<string, string> = {}, service_id = serviceId): Promise<Answer> =>
-    invoke(
-      createAction({ ...registry, listIntents: (...page) => listIntents(registry.table, ...page), signingKeys, protocol: 'proto' }),
-      'GET /api/services/{service_id}/description',
-      { path: { service_id }, query },
-    );
+    invoke(createAction({ ...registry, signingKeys, protocol: 'proto' }), 'GET /api/services/{service_id}/description', {
+      path: { service_id },
+      query,
+    });
 
   test('is the service, its intents, and what it takes to execute them: the policy is that of the gate', async () => {
     const { status, headers, body } = await ask();

@@ -16,7 +16,6 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
-import { findServices } from '../../functions/core/registry/service-list.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
@@ -53,7 +52,6 @@ function openWorld(table: Table, credentials: ReturnType<typeof openCredentials>
     history: openHistory(table),
     stats: openExecutionStats(table),
     limits: openRateLimiter(table),
-    findServices: (ids: string[]) => findServices(table, ids),
     findPolicy: openPolicy(loadPolicyTemplate(), undefined, loadPolicyTemplate()),
     start: async () => {},
     outwait: async () => {},

@@ -53,12 +53,16 @@ export function openExecutionStats(table: Table, now: () => number = Date.now) {
 
 export type ExecutionStats = ReturnType<typeof openExecutionStats>;
 
-/** One row of totals per key, busiest first. */
-export function toRows<N extends object>(totals: readonly Slot[], keyOf: (one: Slot) => string, namesOf: (one: Slot) => N) {
+/** One row of totals per key, busiest first, with the names that its totals have. */
+export function toRows<N extends 'service_id' | 'intent_uid' | 'agent_id'>(
+  totals: readonly Slot[],
+  names: readonly N[],
+  keyOf = (one: Slot): string => names.map((name) => one[name]).join(' '),
+) {
   const rows = [...Map.groupBy(totals, keyOf).values()].map((own) => {
     const { last_failure: failure, ...sum } = addUp(own);
     return {
-      ...namesOf(own[0] as Slot),
+      ...(Object.fromEntries(names.map((name) => [name, own[0]?.[name]])) as Pick<Slot, N>),
       ...toNumbers(sum),
       ...(failure && { last_failure: { ...failure, at: toDateTime(failure.at) } }),
       slots: [...Map.groupBy(own, ({ slot }) => slot)]
