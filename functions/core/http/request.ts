@@ -182,7 +182,7 @@ function checkMediaType(contentType: string | undefined, protocol: string): void
     .map((part) => part.trim());
   const charset = attributes.find((attribute) => attribute.startsWith('charset='));
   const isJson = mediaType === 'application/json' || mediaType === `application/${protocol}+json`;
-  if (isJson && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
+  if (isJson && (charset === undefined || /^charset="?utf-?8"?$/.test(charset))) return;
   throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as JSON in UTF-8, with the header Content-Type: application/json.');
 }
 

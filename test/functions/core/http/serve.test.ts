@@ -38,6 +38,7 @@ describe('a body', () => {
     ['as JSON', json],
     ['with a charset', { 'content-type': 'application/json; charset=UTF-8' }],
     ["as the protocol's own JSON", { 'content-type': 'application/Proto+json; charset=utf-8' }],
+    ['with another name of the charset', { 'content-type': 'application/json;charset=utf8' }],
     ['with a quoted charset', { 'CONTENT-TYPE': 'Application/JSON;charset="utf-8"' }],
   ])('is read %s', async (_, headers) => {
     expect(await post(JSON.stringify(valid), headers)).toMatchObject({ status: 200, body: valid });
