@@ -107,7 +107,9 @@ const target = oneOrMore(z.union([referenceTo(intents), thing({ source: referenc
   description: 'Which intents the rule covers.',
 });
 
-const assignee = oneOrMore(referenceTo(text)).meta({ description: 'Which agents the rule is for: a verified domain, key or agent id.' });
+const assignee = oneOrMore(z.union([referenceTo(text), thing({ source: referenceTo(text) })])).meta({
+  description: 'Which agents the rule is for: a verified domain, key or agent id.',
+});
 
 const money = z.number().positive();
 
@@ -129,6 +131,7 @@ const duty = thing({
     .union([
       oneOf({ P1D: 'any day', P7D: 'any week', P1M: 'any month', P1Y: 'any year' }),
       z.string().regex(/^P(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?$/),
+      z.object({ '@value': text }),
     ])
     .meta({ description: 'How long a budget lasts, or a fee is paid for.' }),
 });

@@ -52,7 +52,9 @@ describe('accepts', () => {
       'refined targets',
       { permission: { action: 'execute', target: { '@type': 'AssetCollection', source: target, refinement: constraint } } },
     ],
+    ['parties', { permission: { ...permission, assignee: [{ '@type': 'Party', uid: 'a.example' }, { source: 'b.example' }] } }],
     ['a budget', { permission: { ...permission, duty } }],
+    ['a typed duration', { permission: { ...permission, duty: { ...duty, timeInterval: { '@value': 'P1M', '@type': 'xsd:duration' } } } }],
   ])('%s, as synthesis does', (_, policy) => {
     const text = JSON.stringify(policy);
     expect(() => parsePolicyTemplate(text)).not.toThrow();

@@ -191,9 +191,16 @@ function atomicRules(value: unknown, position: Position, kinds: readonly string[
   return [...new Map(split.map((one) => rule(one, position)).map((one) => [JSON.stringify(one), one])).values()];
 }
 
+/** The id of an assignee. An object without one stays, so that it is refused: without an assignee, the rule would be for all. */
+function party(value: unknown, position: Position): unknown {
+  const { name = value, refinement } = refined(value, position, 'source', ['Party', 'PartyCollection']);
+  if (refinement.length > 0) refuseMembers({ refinement }, position);
+  return name;
+}
+
 /** Turns the refinements of a target or action into constraints of the rule. */
 function rule(read: Members, position: Position): Members {
-  if (read.assignee !== undefined) read.assignee = reference(read.assignee);
+  if (read.assignee !== undefined) read.assignee = party(read.assignee, position.at('assignee'));
   const refinements = refinable.flatMap(([member, of, names]) => {
     if (read[member] === undefined) return [];
     const { name, refinement } = refined(read[member], position.at(member), of, names);
@@ -212,7 +219,7 @@ function rule(read: Members, position: Position): Members {
 const duty: Read = (value, position) => {
   if (!isObject(value)) return value;
   const amount: Read = (given, at) => (isObject(given) && '@value' in given ? literal(given, at) : given);
-  const read = dropIdentity(members(value, position, { target: reference, unit, amount }), position, ['Duty']);
+  const read = dropIdentity(members(value, position, { target: reference, unit, amount, timeInterval: literal }), position, ['Duty']);
   const action = position.at('action');
   const { name, refinement } = refined(read.action, action, 'value', ['Action']);
   const known = bareIfText(name);

@@ -103,11 +103,16 @@ describe('one policy in many spellings is served in one', () => {
     ];
     const several = [one, { ...one, assignee: 'two.example' }, other, { ...other, assignee: 'two.example' }];
     const assignee = [{ uid: 'one.example' }, 'two.example'];
+    const parties = [
+      { '@type': 'Party', uid: 'one.example' },
+      { '@type': 'PartyCollection', source: { '@id': 'two.example' } },
+    ];
     for (const written of [
       { permission: { target: [a, { '@type': 'Asset', '@id': b }], action: 'execute', assignee } },
       { permission: { target: { '@set': [a, b] }, action: 'execute' }, assignee },
       { target: [a, b], assignee, permission: { action: 'execute' } },
       { permission: { target: [a, { uid: a }, b, a], action: 'execute', assignee } },
+      { permission: { target: [a, b], action: 'execute', assignee: parties } },
     ])
       expect(JSON.parse(JSON.stringify(parse(written)))).toEqual({ ...head, permission: several });
   });
@@ -124,7 +129,10 @@ describe('one policy in many spellings is served in one', () => {
           when('parameters/amount', 'lteq', 500),
           when('timeOfDay', 'gteq', typed('09:00:00', 'time'), { unit: 'Europe/Berlin' }),
         ],
-        duty: [{ ...budget, action: 'odrl:pay', unit: 'EUR' }, { action: [{ 'rdf:value': { '@id': 'odrl:compensate' }, refinement }] }],
+        duty: [
+          { ...budget, action: 'odrl:pay', unit: 'EUR', timeInterval: typed('P1M', 'duration') },
+          { action: [{ 'rdf:value': { '@id': 'odrl:compensate' }, refinement }] },
+        ],
       },
       obligation: { action: 'odrl:sign', constraint: when('odrl:publicKey', 'eq', 'agent_public_key') },
     };
@@ -183,6 +191,9 @@ describe('what has no meaning here is refused by name', () => {
     ['no assignees of the policy', { ...canonical, assignee: [] }, '/permission/0/assignee'],
     ['a set of no assignees of the policy', { ...canonical, assignee: { '@set': [] } }, '/permission/0/assignee'],
     ['refinements of a list of targets', at({ target: { '@set': [intents], refinement: bare } }), '/permission/0/target/@set'],
+    ['an assignee without an id', at({ assignee: { '@type': 'Party' } }), '/permission/0/assignee'],
+    ['refinements of an assignee', at({ assignee: { source: 'a.example', refinement: bare } }), '/permission/0/assignee/refinement'],
+    ['another kind of assignee', at({ assignee: { '@type': 'Asset', uid: 'a.example' } }), '/permission/0/assignee/type'],
     ['more of a list of assignees', at({ assignee: { '@list': ['a.example'], refinement: bare } }), '/permission/0/assignee'],
     ['more of a list of constraints', at({ constraint: { '@list': [], ...bare[0] } }), `${first}/@list`],
     ['more of a list of values', permit({ operator: 'isAnyOf', rightOperand: { '@list': ['a'], '@set': ['b'] } }), `${first}/rightOperand`],
