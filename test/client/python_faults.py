@@ -4,9 +4,12 @@ import asyncio
 import decimal
 import email.utils
 import json
+import os
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+os.environ["http_proxy"] = "http://127.0.0.1:9"  # nothing may be sent there
 
 import intent_gate
 from intent_gate.keys import _encode_json, canonical_digest
@@ -39,6 +42,8 @@ class Service(BaseHTTPRequestHandler):
             return self.answer(status, error, Retry_After=email.utils.formatdate(time.time() + 60 * (status == 503), usegmt=True))
         if self.path == "/api/policy":
             return self.answer(200, policy)
+        if self.path.startswith("/api/intents/search"):
+            return self.answer(200, {"intents": [self.path], "pagination": {}})
         digest = "other" if words.get("lag", 0) > 0 else canonical_digest(policy)
         words["lag"] = words.get("lag", 0) - 1
         self.answer(200, {"policy": f"x:policy#sha-256={digest}", "sentences": [f"{len(policy['permission'])} permissions"]})
@@ -121,6 +126,8 @@ try:
     gate.policy()
 except intent_gate.Refusal as error:
     print("a date:", 50 < error.retry_after_seconds <= 60)
+
+print("filtered:", *gate.search("a b", permitted=True, page=2, tags=None)["intents"])
 
 words["lag"] = 1
 print("read again:", gate.policy()[1] == ["0 permissions"])

@@ -245,6 +245,7 @@ print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], p
       'asked twice: True',
       'asked again: True',
       'a date: True',
+      'filtered: /api/intents/search?query=a+b&permitted=true&page=2',
       'read again: True',
       'not shown: UNEXPECTED_ANSWER',
       'always used up: 5',

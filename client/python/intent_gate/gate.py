@@ -93,6 +93,7 @@ class IntentGate:
     def search(self, /, query: Optional[str] = None, **filters: Union[str, int, None]) -> IntentPage:
         """Finds intents. Filters: service_name, intent_name, uid, namespace, description, tags, page, page_size."""
         given = {name: value for name, value in {"query": query, **filters}.items() if value is not None}
+        given.update({name: str(value).lower() for name, value in given.items() if isinstance(value, bool)})
         answer = self._send("GET", "/api/intents/search?" + urllib.parse.urlencode(given))
         _require(answer, {"intents": list, "pagination": dict})
         return cast(IntentPage, answer)

@@ -25,7 +25,10 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-opener = urllib.request.build_opener(_NoRedirects)
+#: http leads to this machine only, so it needs no proxy, which would read the tokens
+_proxies = {scheme: address for scheme, address in urllib.request.getproxies().items() if scheme != "http"}
+
+opener = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler(_proxies))
 
 
 def read_address(text: str) -> str:
