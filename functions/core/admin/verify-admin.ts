@@ -1,5 +1,5 @@
 import { CognitoJwtVerifier } from 'aws-jwt-verify';
-import { assertIsJwks, SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { isNamespace } from '../../../schemas/intent-uid.ts';
 import { ApiError, unavailable } from '../api-error.ts';
 import { readEnvironment, splitList } from '../environment.ts';
@@ -46,7 +46,7 @@ export function openAdminVerifier({ userPool, clientIds, adminScope }: AdminSett
  * @returns a check that throws the result of `refuse`, or ApiError SERVICE_UNAVAILABLE (no key set)
  */
 export function openAccessTokenVerifier(userPoolId: string, clientId: string[], refuse: (cause?: unknown) => Error) {
-  const verifier = CognitoJwtVerifier.create({ userPoolId, tokenUse: 'access', clientId }, { jwksCache: openKeySet() });
+  const verifier = CognitoJwtVerifier.create({ userPoolId, tokenUse: 'access', clientId }, { jwksCache: new KeySets() });
   return async (token: string) => {
     const claims = await verifier.verify(token).catch((error: unknown) => {
       throw error instanceof KeySetError
@@ -90,32 +90,24 @@ class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
 
-/** The issuer's keys, fetched when a token names an unknown key, at most every ten seconds. */
-function openKeySet(): SimpleJwksCache {
-  return new SimpleJwksCache({
-    fetcher: {
-      fetch: async (uri) => {
-        try {
-          const headers = { connection: 'close' };
-          const answer = await fetch(uri, { headers, signal: AbortSignal.timeout(2_000), redirect: 'error' });
-          if (!answer.ok) throw new KeySetError(`status ${answer.status}`);
-          return await answer.arrayBuffer();
-        } catch (error) {
-          throw new KeySetError('the key set cannot be fetched', { cause: error });
-        }
-      },
-    },
-    jwksParser: (text) => {
-      try {
-        const keySet = JSON.parse(Buffer.from(text).toString());
-        assertIsJwks(keySet);
-        if (keySet.keys.length === 0) throw new KeySetError('the key set is empty');
-        return keySet;
-      } catch (error) {
-        throw new KeySetError('the key set cannot be read', { cause: error });
-      }
-    },
-  });
+/** The issuer's keys, fetched when a token names an unknown key; if they do not include it, at most every ten seconds. */
+class KeySets extends SimpleJwksCache {
+  constructor() {
+    super({ fetcher: { fetch: fetchKeys } });
+  }
+
+  override getJwks(uri: string) {
+    return super.getJwks(uri).catch((cause: unknown) => {
+      throw new KeySetError('the key set cannot be fetched or read', { cause });
+    });
+  }
+}
+
+async function fetchKeys(uri: string): Promise<ArrayBuffer> {
+  const options = { headers: { connection: 'close' }, signal: AbortSignal.timeout(2_000), redirect: 'error' } as const;
+  const answer = await fetch(uri, options);
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return answer.arrayBuffer();
 }
 
 /** The admin who calls a public endpoint, if any. Other tokens are ignored. */
