@@ -1,21 +1,12 @@
-/** Scheme and host, port, and the rest. */
-const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d{1,5})?(|\/[^#]*)$/i;
+/** An http URL on loopback: scheme and host, port, and the rest. */
+const onLoopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(:\d{1,5})?((?:[/?].*)?)$/i;
 
-/** Unambiguous: visible ASCII, without fragment and user information. */
-const isPlain = (uri: string): boolean => {
-  const url = URL.parse(uri);
-  return (
-    url !== null &&
-    /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(uri) &&
-    !uri.includes('#') &&
-    url.username === '' &&
-    !/^https?:\/\/[^/?]*@/i.test(uri)
-  );
-};
+/** Visible ASCII without quotation mark, fragment, backslash and user information, which parsers read differently. */
+const isUnambiguous = (uri: string): boolean =>
+  URL.canParse(uri) && /^[\x21\x24-\x5b\x5d-\x7e]+$/.test(uri) && !/^https?:\/\/[^/?]*@/i.test(uri);
 
 /** https, or http on loopback. */
-export const isRedirectUri = (uri: string): boolean =>
-  isPlain(uri) && (/^https:\/\/[^/?]/.test(uri) || /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(:\d{1,5})?(\/|\?|$)/i.test(uri));
+export const isRedirectUri = (uri: string): boolean => isUnambiguous(uri) && (/^https:\/\/[^/?]/.test(uri) || onLoopback.test(uri));
 
 /** On loopback, any program on the machine may listen. */
 export const isLoopback = (uri: string): boolean => /^http:/i.test(uri);

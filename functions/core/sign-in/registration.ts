@@ -1,4 +1,4 @@
-import { clientName, registrationRequest } from '../../../schemas/sign-in.ts';
+import { registrationRequest } from '../../../schemas/sign-in.ts';
 import { OAuthError } from './oauth-error.ts';
 import { isLoopback, isRedirectUri } from './redirect-uri.ts';
 
@@ -11,14 +11,6 @@ const prefix = 'local.';
 
 /** Maximum length in characters: the id is part of addresses and PATs. */
 const maxIdLength = 800;
-
-const decode = (encoded: string): unknown => {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(encoded, 'base64url')));
-  } catch {
-    return undefined;
-  }
-};
 
 /** The id contains the whole registration, so that nothing has to be stored for unknown programs (RFC 7591 appendix A.5.2). */
 const encode = ({ name, redirectUris }: Registration): string =>
@@ -53,13 +45,13 @@ export function register(request: unknown): { clientId: string; registration: Re
 
 export function readRegistration(clientId: string): Registration | undefined {
   if (!clientId.startsWith(prefix) || clientId.length > maxIdLength) return undefined;
-  const content = decode(clientId.slice(prefix.length));
-  if (!Array.isArray(content)) return undefined;
-  const [name, ...redirectUris] = content as string[];
-  const isNamed = clientName.safeParse(name).success;
-  const { success } = registrationRequest.safeParse({ redirect_uris: redirectUris });
-  if (!isNamed || !success || !redirectUris.every(isOnMachine)) return undefined;
-  const registration = { name: String(name), redirectUris };
-  // each registration has only one valid id
-  return encode(registration) === clientId ? registration : undefined;
+  try {
+    const [client_name, ...redirect_uris] = JSON.parse(Buffer.from(clientId.slice(prefix.length), 'base64url').toString());
+    const registered = register({ client_name, redirect_uris });
+    // each registration has only one valid id
+    return registered.clientId === clientId ? registered.registration : undefined;
+  } catch {
+    // not JSON, or nothing that can be registered
+    return undefined;
+  }
 }
