@@ -144,24 +144,22 @@ function decodeSegment(segment: string): string {
  * Names that other APIs give to these parameters. Unknown parameters are ignored, but ignoring one of these would return a wrong result: everything,
  * unfiltered, or always the first page.
  */
-const otherNames: Record<string, { parameter: string; advice: string }> = {
-  ...Object.fromEntries(
-    ['skip', 'offset', 'start'].map((name) => [name, { parameter: 'page', advice: 'use page, or follow the Link header' }]),
-  ),
-  ...Object.fromEntries(
-    ['limit', 'per_page', 'pageSize'].map((name) => [name, { parameter: 'page_size', advice: 'use page_size, or follow the Link header' }]),
-  ),
-  ...Object.fromEntries(['q', 'search', 'text'].map((name) => [name, { parameter: 'query', advice: 'use query' }])),
-  name: { parameter: 'intent_name', advice: 'use query, intent_name or service_name' },
-  tag: { parameter: 'tags', advice: 'use tags' },
-};
+const otherNames = [
+  { names: ['skip', 'offset', 'start'], parameter: 'page', advice: 'use page, or follow the Link header' },
+  { names: ['limit', 'per_page', 'pageSize'], parameter: 'page_size', advice: 'use page_size, or follow the Link header' },
+  { names: ['q', 'search', 'text'], parameter: 'query', advice: 'use query' },
+  { names: ['name'], parameter: 'intent_name', advice: 'use query, intent_name or service_name' },
+  { names: ['tag'], parameter: 'tags', advice: 'use tags' },
+];
 
-function refuseOtherNames(event: APIGatewayProxyEvent, names: string[]): void {
-  const issues = Object.entries(otherNames).flatMap(([name, { parameter, advice }]) => {
-    const isGiven = event.multiValueQueryStringParameters?.[name]?.some((value) => value !== '');
-    const isMeant = names.includes(parameter) && !names.includes(name);
-    return isGiven && isMeant ? [{ path: pointer([name]), problem: `is not a parameter of this endpoint: ${advice}` }] : [];
-  });
+function refuseOtherNames(event: APIGatewayProxyEvent, known: string[]): void {
+  const isGiven = (name: string) => event.multiValueQueryStringParameters?.[name]?.some((value) => value !== '');
+  const issues = otherNames
+    .filter(({ parameter }) => known.includes(parameter))
+    .flatMap(({ names, advice }) => {
+      const meant = names.filter((name) => isGiven(name) && !known.includes(name));
+      return meant.map((name) => ({ path: pointer([name]), problem: `is not a parameter of this endpoint: ${advice}` }));
+    });
   if (issues.length > 0) throw invalidParameter(issues);
 }
 

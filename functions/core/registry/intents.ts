@@ -85,17 +85,17 @@ const issuesOf = ({ details }: ApiError): Issue[] => (details.issues ?? []) as I
 /** Prefixes the issues of a refusal with the pointer to its step. */
 function underStep(refusal: ApiError, { pointer }: IntentStep): ApiError {
   if (pointer === undefined) return refusal;
-  const { code, message, status, details } = refusal;
+  const { message, details } = refusal;
   const own = issuesOf(refusal).map(({ path, ...issue }) => ({ ...issue, path: pointer + path }));
   const issues = own.length > 0 ? own : [{ path: pointer, problem: message.split('. ', 1)[0] ?? message }];
-  return new ApiError(code, message, { status, details: { ...details, issues } });
+  return refusal.with({ details: { ...details, issues } });
 }
 
 /** The first refusal, with the issues of all refusals that have the same code. */
 function mergeRefusals(first: ApiError, others: readonly ApiError[]): ApiError {
-  const { code, message, status, details } = first;
-  const issues = [first, ...others.filter((other) => other.code === code)].flatMap(issuesOf);
-  return others.length === 0 ? first : new ApiError(code, message, { status, details: { ...details, issues: issues.slice(0, 100) } });
+  if (others.length === 0) return first;
+  const issues = [first, ...others.filter(({ code }) => code === first.code)].flatMap(issuesOf);
+  return first.with({ details: { ...first.details, issues: issues.slice(0, 100) } });
 }
 
 function growthOf(steps: readonly { step: IntentStep; seen: IntentItem | undefined }[]): Record<'intents' | 'drafts', number> {
