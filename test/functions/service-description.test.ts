@@ -13,7 +13,7 @@ import { refusals, startRegistry } from '../support/registry.ts';
 type Registry = Awaited<ReturnType<typeof startRegistry>>;
 
 const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const signingKeys = { current: async () => ({ kid: 'first', key: publicKey }) };
+const signingKeys = { current: async () => ({ kid: 'first', key: publicKey, arn: 'arn' }) };
 const pem = publicKey.export({ format: 'pem', type: 'spki' });
 
 describe('the description of a service', () => {

@@ -7,7 +7,7 @@ import { openDeferredRun } from '../../functions/core/execution/deferred-worker.
 import { openResolver } from '../../functions/core/execution/resolve.ts';
 import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
-import { newClaims } from '../../functions/core/pat/claims.ts';
+import { newClaims } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';

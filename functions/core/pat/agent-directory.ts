@@ -6,17 +6,7 @@ import { egressRulesFromEnvironment } from '../relay/egress.ts';
 import { type DocumentOptions, openDocumentReader } from '../relay/fetch-document.ts';
 import { directoryPath } from '../relay/signature.ts';
 
-/** Verifies the domains of agents. */
-export interface AgentDirectories {
-  /**
-   * @param directory - the https origin that the agent names
-   * @param thumbprint - of the key that the agent has signed with
-   * @param beforeRead - counts a read, or throws to refuse it
-   * @returns the host of the directory, with its port unless that is 443
-   * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key
-   */
-  verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string>;
-}
+export type AgentDirectories = ReturnType<typeof agentDirectories>;
 
 const documentLimits = { maxBytes: 64 * 1_024, timeoutMs: 2_000 };
 
@@ -42,11 +32,8 @@ interface Known {
   readMs: number;
 }
 
-/** Directories on the network, read under the same rules as client metadata documents. */
-export function agentDirectories(
-  options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>,
-  now: () => number = Date.now,
-): AgentDirectories {
+/** Verifies the domains of agents by their directories, which are read under the same rules as client metadata documents. */
+export function agentDirectories(options: Pick<DocumentOptions, 'rules' | 'resolve' | 'trustedCertificate'>, now: () => number = Date.now) {
   const readDocument = openDocumentReader({ ...options, ...documentLimits });
   const cache = new QuickLRU<string, Known>({ maxSize: maxCached });
 
@@ -65,7 +52,14 @@ export function agentDirectories(
   const lists = ({ found }: Known, thumbprint: string): boolean => found instanceof Set && found.has(thumbprint);
 
   return {
-    async verify(directory, thumbprint, baseUrl, beforeRead) {
+    /**
+     * @param directory - the https origin that the agent names
+     * @param thumbprint - of the key that the agent has signed with
+     * @param beforeRead - counts a read, or throws to refuse it
+     * @returns the host of the directory, with its port unless that is 443
+     * @throws ApiError INVALID_PARAMETER if the directory cannot be read, or does not list the key
+     */
+    async verify(directory: string, thumbprint: string, baseUrl: string, beforeRead: () => Promise<void>): Promise<string> {
       const { origin, host } = new URL(directory);
       let known = cache.get(origin);
       if (!known || now() - known.readMs >= (lists(known, thumbprint) ? cacheMs : retryMs)) {
@@ -80,4 +74,4 @@ export function agentDirectories(
   };
 }
 
-export const agentDirectoriesFromEnvironment = (): AgentDirectories => agentDirectories({ rules: egressRulesFromEnvironment() });
+export const agentDirectoriesFromEnvironment = () => agentDirectories({ rules: egressRulesFromEnvironment() });

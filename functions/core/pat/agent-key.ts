@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject, type PublicKeyInput } from 'node:crypto';
-import type { ApiError } from '../api-error.ts';
-import { isObject, parseJson } from '../json.ts';
+import { isObject } from '../json.ts';
+import { readJson } from './jws.ts';
+import type { Refuse } from './refusals.ts';
 import { thumbprintOf } from './thumbprint.ts';
 
 export type KeyKind = 'RSA' | 'P-256' | 'P-384' | 'Ed25519';
@@ -12,8 +13,6 @@ export interface AgentKey {
   /** RFC 7638; independent of the encoding */
   thumbprint: string;
 }
-
-export type RefuseKey = (problem: string) => ApiError;
 
 const forms =
   'must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519';
@@ -27,7 +26,7 @@ const sequenceTag = 0x30;
  * Reads `agent_public_key`, ignoring surrounding white space and the style of line ends.
  * @throws the error of `refuse` if the key is unreadable, private, too weak or of another kind
  */
-export function readAgentKey(text: string, refuse: RefuseKey): AgentKey {
+export function readAgentKey(text: string, refuse: Refuse): AgentKey {
   const trimmed = text.trim();
   if (trimmed.startsWith('{') || trimmed.startsWith('-----BEGIN')) return importText(trimmed, refuse);
   const compact = trimmed.replace(/\s/g, '');
@@ -37,20 +36,12 @@ export function readAgentKey(text: string, refuse: RefuseKey): AgentKey {
 }
 
 /** A JWK or PEM. */
-function importText(text: string, refuse: RefuseKey): AgentKey {
-  if (text.startsWith('{')) return importJwk(parseJwk(text, refuse), refuse);
+function importText(text: string, refuse: Refuse): AgentKey {
+  if (text.startsWith('{')) return importJwk(readJson(Buffer.from(text)), refuse);
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw refuse(isPrivateProblem);
   const [, body] = pem.exec(text) ?? [];
   if (body === undefined) throw refuse(forms);
   return importDer(Buffer.from(body, 'base64'), refuse);
-}
-
-function parseJwk(text: string, refuse: RefuseKey): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    throw refuse(forms);
-  }
 }
 
 /** Lengths of coordinates, in bytes. */
@@ -60,7 +51,7 @@ const coordinateBytes: Record<string, number> = { 'P-256': 32, 'P-384': 48 };
  * Reads a public JWK (RFC 7517) with coordinates of full length that is not marked for another use.
  * @throws the error of `refuse`
  */
-export function importJwk(jwk: unknown, refuse: RefuseKey): AgentKey {
+export function importJwk(jwk: unknown, refuse: Refuse): AgentKey {
   if (!isObject(jwk)) throw refuse(forms);
   const { kty, crv, x, y, n, e, use, key_ops } = jwk;
   if (['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'].some((member) => Object.hasOwn(jwk, member))) throw refuse(isPrivateProblem);
@@ -80,7 +71,7 @@ const isBase64Url = (value: unknown, byteLength?: number): value is string => {
   return byteLength === undefined || Buffer.from(value, 'base64url').length === byteLength;
 };
 
-function importDer(bytes: Buffer, refuse: RefuseKey): AgentKey {
+function importDer(bytes: Buffer, refuse: Refuse): AgentKey {
   if (isPrivateDer(bytes)) throw refuse(isPrivateProblem);
   return importFrom({ key: bytes, format: 'der', type: 'spki' }, refuse);
 }
@@ -95,7 +86,7 @@ const isPrivateDer = (bytes: Buffer): boolean =>
     }
   });
 
-function importFrom(source: JsonWebKeyInput | PublicKeyInput, refuse: RefuseKey): AgentKey {
+function importFrom(source: JsonWebKeyInput | PublicKeyInput, refuse: Refuse): AgentKey {
   let key: KeyObject;
   try {
     key = createPublicKey(source);
@@ -105,7 +96,7 @@ function importFrom(source: JsonWebKeyInput | PublicKeyInput, refuse: RefuseKey)
   return { kind: kindOf(key, refuse), key, thumbprint: thumbprintOf(key) };
 }
 
-function kindOf(key: KeyObject, refuse: RefuseKey): KeyKind {
+function kindOf(key: KeyObject, refuse: Refuse): KeyKind {
   const { asymmetricKeyType, asymmetricKeyDetails = {} } = key;
   const { modulusLength = 0, publicExponent = 0n, namedCurve } = asymmetricKeyDetails;
   switch (asymmetricKeyType) {

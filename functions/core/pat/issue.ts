@@ -10,10 +10,9 @@ import { log } from '../log.ts';
 import { type CurrentPolicy, policyFor } from '../policy/policy.ts';
 import type { Table } from '../table/table.ts';
 import { type BindingRules, bindAgent, findAgent } from './bind-agent.ts';
-import { newClaims } from './claims.ts';
 import { accountOf } from './holder.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './signing-keys.ts';
-import { signPat } from './token.ts';
+import { newClaims, signPat } from './token.ts';
 
 export interface IssuerSettings extends BindingRules {
   patLifeSeconds: number;

@@ -10,19 +10,7 @@ import { invalidProof, invalidSignature, type Refuse } from './refusals.ts';
 import { verifyJwsSignature } from './signatures.ts';
 
 /** Proofs of possession (RFC 9449): a signature over each request with the key that the PAT is bound to. */
-export interface Proofs {
-  /**
-   * Checks the proof sent with a PAT request, if there is one or the deployment requires it. Writes nothing.
-   * @throws ApiError INVALID_SIGNATURE
-   */
-  checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<CheckedProof | undefined>;
-  /**
-   * Checks the proof sent with a PAT. It is required if the PAT or the deployment says so, or if the scheme is `DPoP`; if one is sent, it is
-   * always checked. Writes nothing.
-   * @throws ApiError UNAUTHORIZED
-   */
-  checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<CheckedProof | undefined>;
-}
+export type Proofs = ReturnType<typeof openProofs>;
 
 export interface CheckedProof {
   /**
@@ -41,7 +29,7 @@ interface Expected {
 
 const what = 'DPoP proof';
 
-export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
+export function openProofs(usedJtis: UsedJtis, isRequired: boolean) {
   async function check(request: ApiRequest, proof: string, expected: Expected): Promise<CheckedProof> {
     const { refuse, thumbprint } = expected;
     const { jti, expiresAt } = await verifyProof(proof, request, expected);
@@ -58,36 +46,41 @@ export function openProofs(usedJtis: UsedJtis, isRequired: boolean): Proofs {
   }
 
   return {
-    checkAtIssue: async (request, thumbprint, nowMs) => {
+    /**
+     * Checks the proof sent with a PAT request, if there is one or the deployment requires it. Writes nothing.
+     * @throws ApiError INVALID_SIGNATURE
+     */
+    async checkAtIssue(request: ApiRequest, thumbprint: string, nowMs: number): Promise<CheckedProof | undefined> {
       const proof = request.header('dpop');
       if (proof !== undefined) return check(request, proof, { thumbprint, nowMs, refuse: invalidSignature });
       if (isRequired)
         throw invalidSignature('This gate requires proof of possession. Send a DPoP header (RFC 9449) made with agent_public_key.');
       return undefined;
     },
-    checkAtUse: async (request, token, claims, nowMs) => {
+
+    /**
+     * Checks the proof sent with a PAT. It is required if the PAT or the deployment says so, or if the scheme is `DPoP`; if one is sent, it is
+     * always checked. PATs of signed-in people are not bound to a key, so they cannot be used with a proof. Writes nothing.
+     * @throws ApiError UNAUTHORIZED
+     */
+    async checkAtUse(request: ApiRequest, token: string, claims: PatClaims, nowMs: number): Promise<CheckedProof | undefined> {
       const proof = request.header('dpop');
-      if (!('cnf' in claims)) return refuseWithoutKey(request, proof, isRequired);
-      const { jkt: thumbprint } = claims.cnf;
-      if (proof !== undefined) return check(request, proof, { thumbprint, token, nowMs, refuse: invalidProof });
       const [credential = ''] = request.headerValues('authorization');
-      if (isRequired || claims.dpop || /^dpop /i.test(credential)) {
+      const isNeeded = isRequired || /^dpop /i.test(credential);
+      if ('cnf' in claims) {
+        const { jkt: thumbprint } = claims.cnf;
+        if (proof !== undefined) return check(request, proof, { thumbprint, token, nowMs, refuse: invalidProof });
+        if (!isNeeded && !claims.dpop) return undefined;
         throw invalidProof('The PAT is bound to its key. Send a DPoP header (RFC 9449) made with that key and this PAT.');
       }
-      return undefined;
+      if (proof === undefined && !isNeeded) return undefined;
+      throw invalidProof(
+        isRequired
+          ? 'This gate requires proof of possession, and the PAT is bound to no key. Get one for a key of your own with POST /api/pat/issue.'
+          : 'The PAT is bound to no key, so no proof can go with it. Send it as Authorization: Bearer, without a DPoP header.',
+      );
     },
   };
-}
-
-/** PATs of signed-in people are not bound to a key, so they cannot be used with a proof. */
-function refuseWithoutKey(request: ApiRequest, proof: string | undefined, isRequired: boolean): undefined {
-  const [credential = ''] = request.headerValues('authorization');
-  if (proof === undefined && !isRequired && !/^dpop /i.test(credential)) return undefined;
-  throw invalidProof(
-    isRequired
-      ? 'This gate requires proof of possession, and the PAT is bound to no key. Get one for a key of your own with POST /api/pat/issue.'
-      : 'The PAT is bound to no key, so no proof can go with it. Send it as Authorization: Bearer, without a DPoP header.',
-  );
 }
 
 /**
@@ -123,8 +116,8 @@ async function verifyProof(
 
 /** RFC 9449 section 4.3: without query and fragment, normalised as a URL. */
 function normalizeTarget(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (!url) return undefined;
   url.search = '';
   url.hash = '';
   return url.href;

@@ -6,44 +6,21 @@ import { type Kms, openKms, reachKeys } from '../kms.ts';
 import { signatureFromDer } from './ecdsa.ts';
 import { thumbprintOf } from './thumbprint.ts';
 
-/** A public key of the deployment. */
-export interface VerifyingKey {
+interface SigningKey {
   /** RFC 7638 thumbprint */
   kid: string;
   key: KeyObject;
-}
-
-interface SigningKey extends VerifyingKey {
   /** ARN of the key itself, because an alias may move to another key */
   arn: string;
 }
 
 /** The keys that sign PATs. Each instance reads the public keys once. */
-export interface SigningKeys {
-  /**
-   * Signs with the first key, and verifies the signature before it returns it.
-   * @returns r||s with the lower s, 64 bytes
-   * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
-   */
-  sign(signingInput: string): Promise<Uint8Array>;
-  current(): Promise<VerifyingKey>;
-  /**
-   * The deployment's key with this `kid`.
-   * @throws ApiError SERVICE_UNAVAILABLE if it is not found and some key cannot be read
-   */
-  find(kid: string): Promise<KeyObject | undefined>;
-  /** All keys as a JWK set (RFC 7517 section 5), the signing one first. */
-  jwks(): Promise<{ keys: JWK[] }>;
-}
+export type SigningKeys = ReturnType<typeof openSigningKeys>;
 
 const anotherKey = new Error('the kid is that of another key');
 
 /** @param keyIds - key ids or ARNs; the first signs, all verify */
-export function openSigningKeys(
-  kms: Pick<Kms, 'sign' | 'getPublicKey'>,
-  keyIds: readonly string[],
-  now: () => number = Date.now,
-): SigningKeys {
+export function openSigningKeys(kms: Pick<Kms, 'sign' | 'getPublicKey'>, keyIds: readonly string[], now: () => number = Date.now) {
   async function fetchKey(keyId: string): Promise<SigningKey> {
     const { arn, publicKey } = await reachKeys('The signing keys', () => kms.getPublicKey(keyId));
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
@@ -60,7 +37,13 @@ export function openSigningKeys(
 
   return {
     current,
-    sign: async (signingInput) => {
+
+    /**
+     * Signs with the first key, and verifies the signature before it returns it.
+     * @returns r||s with the lower s, 64 bytes
+     * @throws ApiError SERVICE_UNAVAILABLE if KMS does not sign
+     */
+    async sign(signingInput: string): Promise<Buffer> {
       const { arn, key } = await current();
       const digest = createHash('sha256').update(signingInput).digest();
       const signature = signatureFromDer(await reachKeys('The signing keys', () => kms.sign(arn, digest)));
@@ -69,7 +52,12 @@ export function openSigningKeys(
       }
       return signature;
     },
-    find: async (kid) => {
+
+    /**
+     * The deployment's key with this `kid`.
+     * @throws ApiError SERVICE_UNAVAILABLE if it is not found and some key cannot be read
+     */
+    async find(kid: string): Promise<KeyObject | undefined> {
       // a key that cannot be read must not delay the others
       const isThis = async (read: () => Promise<SigningKey>) => {
         const found = await read();
@@ -81,7 +69,9 @@ export function openSigningKeys(
         return undefined;
       });
     },
-    jwks: async () => ({
+
+    /** All keys as a JWK set (RFC 7517 section 5), the signing one first. */
+    jwks: async (): Promise<{ keys: JWK[] }> => ({
       keys: (await Promise.all(readers.map((read) => read()))).map(({ kid, key }) => ({
         ...key.export({ format: 'jwk' }),
         kid,

@@ -3,16 +3,14 @@ import { compactVerify, errors } from 'jose';
 import QuickLRU from 'quick-lru';
 import { type PatClaims, patClaims } from '../../../schemas/pat.ts';
 import { invalidToken } from '../http/bearer.ts';
-import { isObject } from '../json.ts';
 import { isCanonicalSignature } from './ecdsa.ts';
-import { decodeCanonical, readJson } from './jws.ts';
+import { readJson, readJws } from './jws.ts';
 import { type SigningKeys, signingKeysFromEnvironment } from './signing-keys.ts';
 import { headerSegment, maxPatBytes } from './token.ts';
 
 /** Verifies the signature and claims of a PAT; the caller checks revocation and the policy in force. */
 export type VerifyPat = (token: string, at: { baseUrl: string; nowMs: number }) => Promise<PatClaims>;
 
-const grammar = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{86}$/;
 const thumbprint = /^[A-Za-z0-9_-]{43}$/;
 
 const notOurs = (cause?: unknown) =>
@@ -57,12 +55,10 @@ export function openPatVerifier({ findKey }: { findKey: SigningKeys['find'] }): 
 export const patVerifierFromEnvironment = (): VerifyPat => openPatVerifier({ findKey: signingKeysFromEnvironment().find });
 
 function readKid(token: string): string {
-  if (token.length > maxPatBytes || !grammar.test(token)) throw notOurs();
-  const [header = '', payload = '', signature = ''] = token.split('.');
-  const [headerBytes, payloadBytes, signatureBytes] = [header, payload, signature].map(decodeCanonical);
-  if (!headerBytes || !payloadBytes || !signatureBytes || !isCanonicalSignature(signatureBytes)) throw notOurs();
-  const members = readJson(headerBytes);
-  const kid = isObject(members) ? members.kid : undefined;
-  if (typeof kid !== 'string' || !thumbprint.test(kid) || header !== headerSegment(kid)) throw notOurs();
+  if (token.length > maxPatBytes) throw notOurs();
+  const { header, headerSegment: segment, signature } = readJws(token, 'PAT', () => notOurs());
+  const { kid } = header;
+  if (!isCanonicalSignature(signature) || typeof kid !== 'string' || !thumbprint.test(kid) || segment !== headerSegment(kid))
+    throw notOurs();
   return kid;
 }

@@ -1,6 +1,6 @@
 import { methods } from '../../../schemas/intent.ts';
 import { type Call, type Condition, isDate, isInstant, type Scalar, type Subject } from './conditions.ts';
-import { days } from './local-time.ts';
+import { days, isTimeOfDay, readLocalTime } from './local-time.ts';
 
 /** Sample calls: if any call meets these conditions, one of the samples does. They use the constants, and values between and beyond them. */
 export function candidatesFor(subject: Subject, conditions: readonly Condition[], sinceMs: number): Call[] {
@@ -28,18 +28,33 @@ export function candidatesFor(subject: Subject, conditions: readonly Condition[]
       const values = [...constants.map(String), 'a service that no policy names'];
       return values.flatMap((service_id) => values.map((service_name) => ({ ...call, service: { service_id, service_name } })));
     }
-    // every minute of a week without clock changes, in which every zone shows each time of each day
     case 'timeOfDay':
     case 'dayOfWeek':
-      return Array.from({ length: days.length * 24 * 60 }, (_, minute) => ({ ...call, nowMs: Date.UTC(2026, 0, 5) + minute * 60_000 }));
+      return timesAround(constants.filter(isTimeOfDay), 'zone' in subject ? subject.zone : 'UTC').map((nowMs) => ({ ...call, nowMs }));
   }
 }
 
+const dayMinutes = 24 * 60;
+const weekMinutes = days.length * dayMinutes;
+
+/** Midnight and the minutes around these times of day, on each day of a week in which no zone changes its clocks. */
+function timesAround(times: readonly string[], zone: string): number[] {
+  const startMs = Date.UTC(2026, 0, 5);
+  const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+  const local = readLocalTime(startMs, zone);
+  const offset = (days as readonly string[]).indexOf(local.dayOfWeek) * dayMinutes + minuteOf(local.timeOfDay);
+  const minutes = new Set([0, ...times.flatMap((time) => [-1, 0, 1].map((step) => minuteOf(time) + step))]);
+  const inWeek = days.flatMap((_, day) =>
+    [...minutes].map((minute) => (day * dayMinutes + minute - offset + 2 * weekMinutes) % weekMinutes),
+  );
+  return inWeek.map((minute) => startMs + minute * 60_000);
+}
+
 /** Beyond this number of texts, not every subset is tried. */
-const maxTexts = 10;
+export const maxTexts = 10;
 
 /** Every subset; for many texts only the empty set, each text alone, and all of them. */
-export function subsetsOf(texts: readonly string[]): string[][] {
+function subsetsOf(texts: readonly string[]): string[][] {
   const distinct = [...new Set(texts)];
   if (distinct.length > maxTexts) return [[], ...distinct.map((text) => [text]), distinct];
   return Array.from({ length: 2 ** distinct.length }, (_, chosen) => distinct.filter((_text, at) => (chosen >> at) % 2 === 1));

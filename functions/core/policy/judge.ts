@@ -76,24 +76,19 @@ export function judge(rules: readonly Rule[], call: Call): Judgement {
   return { isPermitted: false, reason: 'condition', rule: permission, condition: findObstacle(permission, call), otherwise };
 }
 
-/** Conditions on the intent itself do not depend on these. */
-const noCall = { parameters: {}, account: '', nowMs: 0 };
+/** Evaluates a condition on the intent itself; undefined for other conditions, and if the fact is unknown. */
+const evaluateForIntent = (condition: Condition, intent: JudgedIntent): boolean | undefined =>
+  isIntentSubject(condition.subject) ? evaluateCondition(condition, { ...intent, parameters: {}, account: '', nowMs: 0 }) : undefined;
 
-/** Whether a rule names an intent, and none of its conditions on the intent itself fails. */
-const isAbout = (rule: Rule, intent: JudgedIntent): boolean =>
-  namesIntent(rule, intent.intentUid) &&
-  rule.conditions.every(
-    (condition) => !isIntentSubject(condition.subject) || evaluateCondition(condition, { ...intent, ...noCall }) !== false,
+/** The rules that name an intent, without those that a condition on the intent itself excludes. */
+export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] =>
+  rules.filter(
+    (rule) => namesIntent(rule, intent.intentUid) && rule.conditions.every((condition) => evaluateForIntent(condition, intent) !== false),
   );
-
-/** The rules about an intent, whatever the parameters. */
-export const rulesFor = (rules: readonly Rule[], intent: JudgedIntent): Rule[] => rules.filter((rule) => isAbout(rule, intent));
 
 /** The conditions that the intent alone does not decide. */
 export const openConditions = ({ conditions }: Rule, intent: JudgedIntent): Condition[] =>
-  conditions.filter(
-    (condition) => !isIntentSubject(condition.subject) || evaluateCondition(condition, { ...intent, ...noCall }) === undefined,
-  );
+  conditions.filter((condition) => evaluateForIntent(condition, intent) === undefined);
 
 /** Whether some call of an intent may be permitted. */
 export function mayBeExecuted(rules: readonly Rule[], intent: JudgedIntent): boolean {

@@ -1,8 +1,7 @@
 import type { Issue } from '../../../schemas/errors.ts';
-import { candidatesFor, subsetsOf } from './candidates.ts';
-import type { Call, Condition, Subject } from './conditions.ts';
+import { candidatesFor, maxTexts } from './candidates.ts';
+import type { Condition } from './conditions.ts';
 import { isFulfilled, namesIntent } from './judge.ts';
-import { days } from './local-time.ts';
 import type { Rule } from './reading.ts';
 
 /** Maximum number of limits of one call, so that one write of an item below 1 KB updates all of its windows. */
@@ -59,13 +58,14 @@ function findTogether(rules: readonly Rule[], intentUid: string): string[] | und
   const isTooMany = (some: readonly Rule[]) => limitsOf(some).size > maxLimitsPerCall;
   let states = [rules].filter(isTooMany);
   for (const group of groupsOf(rules)) {
-    const calls = callsOf(group, intentUid);
-    if (calls === undefined) continue;
+    const [first] = group;
+    if (!first || (first.subject.of === 'tag' && new Set(group.flatMap(({ values }) => values)).size > maxTexts)) continue;
+    const calls = candidatesFor(first.subject, group, 0);
     const next = new Map<string, Rule[]>();
     for (const state of states) {
       for (const call of calls) {
         const left = state.filter((rule) =>
-          rule.conditions.every((condition) => !group.includes(condition) || isFulfilled(rule, forZone(condition), call)),
+          rule.conditions.every((condition) => !group.includes(condition) || isFulfilled(rule, condition, { ...call, intentUid })),
         );
         if (isTooMany(left)) next.set(left.map(({ pointer }) => pointer).join(' '), left);
       }
@@ -78,8 +78,6 @@ function findTogether(rules: readonly Rule[], intentUid: string): string[] | und
   return most && [...limitsOf(most).values()].map(({ rule = '' }) => rule);
 }
 
-const clocks: readonly Subject['of'][] = ['timeOfDay', 'dayOfWeek'];
-
 /** Conditions grouped by subject: a parameter with or without its intent, and both values of one zone's clock. */
 const groupsOf = (rules: readonly Rule[]): Condition[][] => [
   ...Map.groupBy(
@@ -87,23 +85,3 @@ const groupsOf = (rules: readonly Rule[]): Condition[][] => [
     ({ subject }) => (subject.of === 'parameter' ? `parameter ${subject.name}` : 'zone' in subject ? `clock ${subject.zone}` : subject.of),
   ).values(),
 ];
-
-/** Moves a condition to UTC, in which the calls of {@link callsOf} are. */
-const forZone = (condition: Condition): Condition =>
-  'zone' in condition.subject ? { ...condition, subject: { ...condition.subject, zone: 'UTC' } } : condition;
-
-/** Sample calls: every satisfiable set of these conditions is met by one of them; undefined if there would be too many. */
-function callsOf(conditions: readonly Condition[], intentUid: string): Call[] | undefined {
-  const [{ subject } = { subject: { of: 'agentKey' } as Subject }] = conditions;
-  const constants = conditions.flatMap(({ values }) => values.map(String));
-  const call: Call = { intentUid, parameters: {}, account: '', nowMs: 0 };
-  if (clocks.includes(subject.of)) {
-    const times = constants.filter((text) => text.includes(':')).map((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
-    const minutes = [...new Set([0, ...times.flatMap((time) => [time - 1, time, time + 1])])].filter(
-      (minute) => minute >= 0 && minute < 1_440,
-    );
-    return days.flatMap((_, day) => minutes.map((minute) => ({ ...call, nowMs: Date.UTC(2026, 0, 5 + day, 0, minute) })));
-  }
-  if (subject.of === 'tag' && subsetsOf(constants).length < 2 ** new Set(constants).size) return undefined;
-  return candidatesFor(subject, conditions, 0).map((candidate) => ({ ...candidate, intentUid }));
-}

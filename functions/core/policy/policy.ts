@@ -1,13 +1,14 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { type Billing, billing as billingSchema } from '../../../schemas/pat.ts';
 import { readEnvironment } from '../environment.ts';
+import { describeCause, log } from '../log.ts';
 import { type CompiledPolicy, compilePolicy, compileRules } from './compile.ts';
 import type { JudgedAgent } from './conditions.ts';
 import { assigneeOf, rulesOf } from './judge.ts';
 import { loadPolicyTemplate, type PublishedPolicy, perAddress, publish } from './published-policy.ts';
 import type { Rule } from './reading.ts';
-import type { PolicyTemplate } from './template.ts';
+import { type PolicyTemplate, parsePolicyTemplate } from './template.ts';
 import { readTrial, type TrialPolicy } from './trial.ts';
-import { loadTrialTemplate, runTrialStep } from './trial-file.ts';
 
 export interface CurrentPolicy extends PublishedPolicy {
   /** as it applies to one agent; from {@link FindPolicy}, to an unknown agent */
@@ -46,3 +47,19 @@ export const parseBilling = (text?: string): Billing | undefined =>
 /** For functions that judge calls: includes the policy on trial. */
 export const judgingPolicyFromEnvironment = (): FindPolicy =>
   openPolicy(loadPolicyTemplate(), parseBilling(readEnvironment([], ['billing']).billing), loadTrialTemplate());
+
+/** Reads the file of the setting `tryPolicyFile` beside the bundle. If it is invalid, the problem is logged and there is no trial. */
+function loadTrialTemplate(): PolicyTemplate | undefined {
+  const file = new URL('try-policy.json', import.meta.url);
+  return runTrialStep(() => (existsSync(file) ? parsePolicyTemplate(readFileSync(file, 'utf8')) : undefined));
+}
+
+/** Runs part of a trial. A failure is logged, and must not affect anything else. */
+export function runTrialStep<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch (error) {
+    log.warn('policy not tried', { cause: describeCause(error) });
+    return undefined;
+  }
+}

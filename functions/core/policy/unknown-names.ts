@@ -33,24 +33,22 @@ export function findUnknownNames(rules: readonly Rule[], { intents, services }: 
         ? [{ ...target, problem: describeUnknown('namespace', namespace, namespaces) }]
         : [{ ...target, problem: describeUnknown('intent', rule.entry.replace(/:execute$/, ''), uids) }];
     }
-    return rule.conditions.flatMap(({ pointer, subject, values, ...condition }): Issue[] => {
+    return rule.conditions.flatMap((condition): Issue[] => {
+      const { pointer, subject, values } = condition;
       const unknown = (kind: string, of: readonly string[], isKnown: (value: string) => boolean) =>
         values
           .map(String)
           .flatMap((value) => (isKnown(value) ? [] : [{ path: `${pointer}/rightOperand`, problem: describeUnknown(kind, value, of) }]));
       if (subject.of === 'tag') return unknown('tag', tags, (value) => tags.some((tag) => foldTag(tag) === foldTag(value)));
       if (subject.of === 'service') {
-        const isKnown = (value: string) =>
-          services.some(({ service_id, service_name }) => service_id === value || foldName(service_name) === foldName(value));
-        return unknown(
-          'service',
-          services.map(({ service_name }) => service_name),
-          isKnown,
+        const names = services.map(({ service_name }) => service_name);
+        return unknown('service', names, (value) =>
+          services.some(({ service_id, service_name }) => service_id === value || foldName(service_name) === foldName(value)),
         );
       }
       if (subject.of !== 'parameter') return [];
       const path = `${pointer}/leftOperand`;
-      const owners = covered.filter(({ intentUid }) => concerns({ pointer, subject, values, ...condition }, intentUid));
+      const owners = covered.filter(({ intentUid }) => concerns(condition, intentUid));
       if (owners.length === 0) return subject.uid === undefined ? [] : [{ path, problem: describeUnknown('intent', subject.uid, uids) }];
       const known = [...new Set(owners.flatMap(({ parameters }) => parameters))];
       return known.includes(subject.name) ? [] : [{ path, problem: describeUnknown('parameter', subject.name, known) }];

@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { keepSuccess } from '../keep-success.ts';
 import { type Kms, reachKeys } from '../kms.ts';
+import { thumbprintOf } from '../pat/thumbprint.ts';
 
 /** Opens an Ed25519 key in KMS, whose public key is read once. @param id - key id or ARN */
 export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, id: string) {
@@ -9,10 +10,10 @@ export function openEvidenceKey(kms: Pick<Kms, 'getPublicKey' | 'signMessage'>, 
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     const { x } = key.export({ format: 'jwk' });
     if (key.asymmetricKeyType !== 'ed25519' || x === undefined) throw new TypeError('an evidence key is not of ECC_NIST_EDWARDS25519');
-    return { key, x, publicKey: Buffer.from(x, 'base64url') };
+    return { key, x, kid: thumbprintOf(key), publicKey: Buffer.from(x, 'base64url') };
   }, Date.now);
   return {
-    /** The public key; `x` is that of its JWK (RFC 8037), `publicKey` its 32 raw bytes. */
+    /** The public key; `x` is that of its JWK (RFC 8037), `kid` its RFC 7638 thumbprint, `publicKey` its 32 raw bytes. */
     read,
 
     /**

@@ -5,7 +5,6 @@ import { openKms } from '../kms.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
 import type { LogStore } from './sequencer.ts';
-import { thumbprintOfX } from './signer.ts';
 
 /** A log in a dedicated bucket. */
 export function bucketLog(name: string, access?: S3Access): LogStore {
@@ -31,8 +30,8 @@ export function openReceiptLog(store: LogStore, logKeyId: string, logKey: Eviden
   const verifier = async () => ({ origin, publicKey: (await logKey.read()).publicKey });
   /** the files that publish the keys beside the log, by name */
   const publicKeys = async () => {
-    const { x } = await receiptKey.read();
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x, kid: thumbprintOfX(x), alg: 'EdDSA', use: 'sig' };
+    const { x, kid } = await receiptKey.read();
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' };
     return { key: `${verifierKey(await verifier())}\n`, 'jwks.json': JSON.stringify({ keys: [jwk] }) };
   };
   return { store, origin, verifier, logKey, publicKeys };

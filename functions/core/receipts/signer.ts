@@ -1,4 +1,4 @@
-import { generateKeyPairSync, hash, sign } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { certificateType, type ReceiptClaims, receiptType } from '../../../schemas/receipt.ts';
 import { beyondInvocation } from '../invocation.ts';
 import type { EvidenceKey } from './evidence-keys.ts';
@@ -11,9 +11,6 @@ const reserveSeconds = 3_600;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The RFC 7638 thumbprint of an Ed25519 key (RFC 8037 appendix A.3). */
-export const thumbprintOfX = (x: string): string => hash('sha256', JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }), 'base64url');
-
 /** Opens a signer of receipts with an instance's own key, which a KMS key certifies. */
 export function openReceiptSigner(certifier: EvidenceKey, now: () => number) {
   let ready: Awaited<ReturnType<typeof certify>> | undefined;
@@ -21,7 +18,7 @@ export function openReceiptSigner(certifier: EvidenceKey, now: () => number) {
 
   async function certify() {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-    const kid = thumbprintOfX((await certifier.read()).x);
+    const { kid } = await certifier.read();
     const iat = Math.floor(now() / 1_000);
     const claims = { iat, exp: iat + certificateSeconds, cnf: { jwk: publicKey.export({ format: 'jwk' }) } };
     const signed = `${encode({ alg: 'EdDSA', typ: certificateType, kid })}.${encode(claims)}`;

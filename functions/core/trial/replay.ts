@@ -108,20 +108,6 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
     return count(record, verdict, nowMs);
   }
 
-  function add(
-    rows: Map<string, TrialRow>,
-    { agent_id }: RecordedExecution,
-    intent_uid: string,
-    nowMs: number,
-    rule: string,
-    words: string,
-  ): void {
-    const key = JSON.stringify([rule, words, foldName(agent_id), intent_uid]);
-    const last = new Date(nowMs).toISOString();
-    const row = rows.get(key) ?? { rule, words, agent_id, intent_uid, calls: 0, first: last, last };
-    rows.set(key, { ...row, calls: row.calls + 1, last });
-  }
-
   /** Why the policy in force refused a call, in words. */
   const describePast = ({ outcome, rule, policy_digest }: RecordedExecution): string =>
     inForce !== undefined && rule !== undefined && policy_digest === inForce.digest
@@ -145,11 +131,17 @@ export function openReplay({ trial: { digest, rules }, inForce, serviceName = ()
           wasMade: record.sent === true || wasMade,
         });
       }
-      const row = (rows: Map<string, TrialRow>, pointer: string, words: string) => add(rows, record, intent_uid, nowMs, pointer, words);
+      const addRow = (rows: Map<string, TrialRow>, rule: string, words: string): void => {
+        const { agent_id } = record;
+        const key = JSON.stringify([rule, words, foldName(agent_id), intent_uid]);
+        const last = new Date(nowMs).toISOString();
+        const row = rows.get(key) ?? { rule, words, agent_id, intent_uid, calls: 0, first: last, last };
+        rows.set(key, { ...row, calls: row.calls + 1, last });
+      };
       if (outcome.is === 'unknown') unknown.set(outcome.because, (unknown.get(outcome.because) ?? 0) + 1);
-      else if (outcome.is === 'waiting') row(found.waiting, outcome.pointer, describePointer(rules, outcome.pointer));
-      else if (outcome.is === 'refused' && !wasRefused) row(found.refused, outcome.pointer, describePointer(rules, outcome.pointer));
-      else if (outcome.is === 'permitted' && wasRefused) row(found.permitted, record.rule ?? '', describePast(record));
+      else if (outcome.is === 'waiting') addRow(found.waiting, outcome.pointer, describePointer(rules, outcome.pointer));
+      else if (outcome.is === 'refused' && !wasRefused) addRow(found.refused, outcome.pointer, describePointer(rules, outcome.pointer));
+      else if (outcome.is === 'permitted' && wasRefused) addRow(found.permitted, record.rule ?? '', describePast(record));
       return outcome;
     },
 
