@@ -9,7 +9,6 @@ import { ok } from './core/http/response.ts';
 import { openStart } from './core/invoke-function.ts';
 import { describeCause, log } from './core/log.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { changeLogFromEnvironment } from './core/registry/change-log.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { requireNotPaused } from './core/registry/require-intent.ts';
@@ -66,7 +65,7 @@ export const handler = serveAdmin(
     decisions: openDecisions(table, changeLogFromEnvironment(table)),
     deferred: openDeferredCalls(table),
     intents: openLiveIntents(table),
-    findPolicy: openPolicy(loadPolicyTemplate()),
+    findPolicy: openPolicy(),
     start: openStart(),
   }),
 );

@@ -11,7 +11,6 @@ import { toHolder } from './core/pat/holder.ts';
 import { chargesOf } from './core/policy/judge.ts';
 import { formatMoney } from './core/policy/money.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
@@ -59,7 +58,7 @@ const table = tableFromEnvironment();
 export const handler = serveAdmin(
   createAction({
     agents: openAgents(table),
-    findPolicy: openPolicy(loadPolicyTemplate()),
+    findPolicy: openPolicy(),
     limits: openRateLimiter(table),
   }),
 );

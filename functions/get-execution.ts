@@ -11,7 +11,6 @@ import { openStart } from './core/invoke-function.ts';
 import { type Authenticate, authenticatorFromEnvironment } from './core/pat/authenticate.ts';
 import { holderOf } from './core/pat/holder.ts';
 import { openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
@@ -62,7 +61,7 @@ const { protocol } = readEnvironment(['protocol']);
 const table = tableFromEnvironment();
 
 export const action = createAction({
-  authenticate: authenticatorFromEnvironment(table, openPolicy(loadPolicyTemplate())),
+  authenticate: authenticatorFromEnvironment(table, openPolicy()),
   deferred: openDeferredCalls(table),
   intents: openLiveIntents(table),
   start: openStart(),

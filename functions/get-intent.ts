@@ -12,7 +12,6 @@ import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts
 import { judgedIntent } from './core/policy/conditions.ts';
 import { describeTerms } from './core/policy/describe.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { type LiveIntents, openLiveIntents } from './core/registry/live-intents.ts';
 import { noSuchIntent } from './core/registry/refusals.ts';
 import { withNearestFromEnvironment } from './core/search/nearest.ts';
@@ -53,7 +52,7 @@ export const createAction =
 
 const intents = openLiveIntents(tableFromEnvironment());
 
-const findPolicy = openPolicy(loadPolicyTemplate());
+const findPolicy = openPolicy();
 const verifyPat = patVerifierFromEnvironment();
 
 export const action = createAction({ intents, findPolicy, verifyPat });

@@ -3,7 +3,6 @@ import { revalidated } from './core/http/response.ts';
 import { type Action, serve } from './core/http/serve.ts';
 import { describePolicy } from './core/policy/describe.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 
 /** `GET /api/policy`: the usage policy, in the bytes that agents sign; `?view=words` gives it in plain sentences. */
 export const createAction =
@@ -16,6 +15,6 @@ export const createAction =
     return revalidated(words);
   };
 
-export const action = createAction({ findPolicy: openPolicy(loadPolicyTemplate()) });
+export const action = createAction({ findPolicy: openPolicy() });
 
 export const handler = serve(action);

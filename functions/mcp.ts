@@ -6,7 +6,6 @@ import { type Action, serve } from './core/http/serve.ts';
 import { openAnswers } from './core/mcp/answer.ts';
 import { type Endpoints, openTools, type ToolOptions } from './core/mcp/tools.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { withNearest } from './core/search/nearest.ts';
 import { action as executeIntent } from './execute-intent.ts';
 import { action as getExecution } from './get-execution.ts';
@@ -63,7 +62,7 @@ const issuePat = forwardToFunction(issueFunction, { method: 'POST', path: '/api/
 export const handler = serve(
   createAction({
     endpoints: { searchIntents, getIntent, getPolicy, issuePat, executeIntent, getExecution },
-    findPolicy: openPolicy(loadPolicyTemplate()),
+    findPolicy: openPolicy(),
     isFreshRequired: requireFreshSignature === 'true',
     isSignInOffered: signInClient !== undefined,
     // a local stack has several addresses

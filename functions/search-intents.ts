@@ -9,7 +9,6 @@ import { patVerifierFromEnvironment, type VerifyPat } from './core/pat/verify.ts
 import { isIntentSubject, judgedIntent } from './core/policy/conditions.ts';
 import { mayBeExecuted } from './core/policy/judge.ts';
 import { type FindPolicy, openPolicy } from './core/policy/policy.ts';
-import { loadPolicyTemplate } from './core/policy/published-policy.ts';
 import { isPermitted, isProhibited } from './core/policy/scope.ts';
 import { openRegistry } from './core/registry/registry.ts';
 import { toBriefIntent, toCatalogueEntry } from './core/search/document.ts';
@@ -61,6 +60,6 @@ function openEngine(): SearchEngine {
 
 export const engine = openEngine();
 
-export const action = createAction({ engine, findPolicy: openPolicy(loadPolicyTemplate()), verifyPat: patVerifierFromEnvironment() });
+export const action = createAction({ engine, findPolicy: openPolicy(), verifyPat: patVerifierFromEnvironment() });
 
 export const handler = serve(action);

@@ -8,7 +8,6 @@ import { countExecution } from '../../functions/core/limit/limit-request.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { chargesOf } from '../../functions/core/policy/judge.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction as createDelete } from '../../functions/delete-agent.ts';
 import { createAction as createGet } from '../../functions/get-agent.ts';
 import { createAction as createRevoke } from '../../functions/revoke-agent.ts';
@@ -34,7 +33,7 @@ beforeEach(async () => {
 
 const openDeps = () => ({
   agents: openAgents(store.table),
-  findPolicy: openPolicy(loadPolicyTemplate()),
+  findPolicy: openPolicy(),
   limits: openRateLimiter(store.table),
   outwait: async () => {},
 });
@@ -58,7 +57,7 @@ test('an agent can be read, and what it has used', async () => {
   const { status, body } = await call('get');
   expect({ status, body }).toEqual({ status: 200, body: { ...record, usage: unused } });
   agentWithUsage.parse(body);
-  const { compiled } = openPolicy(loadPolicyTemplate())('https://api.example/test');
+  const { compiled } = openPolicy()('https://api.example/test');
   await openRateLimiter(store.table).consume(countExecution({ principal: 'thumbprint', account: 'thumbprint' }, chargesOf(compiled.rules)));
   expect((await call('get', agentId.normalize('NFD'))).body).toEqual({
     ...record,

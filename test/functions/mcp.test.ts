@@ -4,7 +4,6 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { explainPolicy } from '../../functions/core/mcp/explain-policy.ts';
 import { signPat } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { Deps } from '../../functions/mcp.ts';
 import { paginate } from '../../schemas/pagination.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
@@ -245,7 +244,7 @@ test.each<[string[], string, number]>([
 });
 
 test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', () => {
-  const { policy } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const { policy } = openPolicy()(baseUrl);
   const { text, data } = explainPolicy(policy, baseUrl, true);
   expect(text).toContain(`iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time`);
   expect(text).toContain('a compact JWS (RS256, PS256, ES256, ES384, EdDSA, or Ed25519)');

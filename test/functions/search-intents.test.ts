@@ -12,7 +12,7 @@ import { startRegistry } from '../support/registry.ts';
 import { startTable } from '../support/table.ts';
 
 const path = '/api/intents/search';
-const findPolicy = openPolicy(loadPolicyTemplate());
+const findPolicy = openPolicy();
 
 const registry = await startRegistry();
 const { services, intents } = registry;

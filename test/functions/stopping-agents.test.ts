@@ -42,7 +42,7 @@ const unblock = (agent_id: string, query = {}) =>
   invoke(byAdmin(createUnblock(gate)), 'DELETE /api/agents/{agent_id}/block', { path: { agent_id }, query });
 const approve = (agent_id: string, body: object = {}, query: Record<string, string> = {}) =>
   invoke(byAdmin(createApprove(gate)), 'POST /api/agents/{agent_id}/approve', { path: { agent_id }, query, body });
-const findPolicy = openPolicy(loadPolicyTemplate());
+const findPolicy = openPolicy();
 const show = (agent_id: string) =>
   invoke(byAdmin(createGet({ ...gate, findPolicy, limits: openRateLimiter(gate.database.table) })), 'GET /api/agents/{agent_id}', {
     path: { agent_id },

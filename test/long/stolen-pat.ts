@@ -7,7 +7,6 @@
 import '../environment.js';
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { makeAgent, signJws, signProof, type TestAgent } from '../support/agents.ts';
 import { baseUrl, post, startGate } from '../support/gate.ts';
 import { chooseWith, seededRandom } from '../support/random.ts';
@@ -32,7 +31,7 @@ await gate.intents.create(
 const [executePath, issuePath] = ['/api/intents/execute', '/api/pat/issue'];
 const [url, issueUrl] = [baseUrl + executePath, baseUrl + issuePath];
 const [execute, issue] = [gate.openExecute(), gate.openIssue()];
-const policyText = openPolicy(loadPolicyTemplate())(baseUrl).text;
+const policyText = openPolicy()(baseUrl).text;
 
 const [victim, thief, rsaThief] = [await makeAgent(), await makeAgent(), await makeAgent('RSA')];
 

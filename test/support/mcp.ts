@@ -1,6 +1,5 @@
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';
 import type { Gate } from './gate.ts';
 
@@ -19,7 +18,7 @@ export const toolEndpoints = (gate: Pick<Gate, 'openExecute'>): Deps['endpoints'
 export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> = {}): Action =>
   createAction({
     endpoints: toolEndpoints(gate),
-    findPolicy: openPolicy(loadPolicyTemplate()),
+    findPolicy: openPolicy(),
     isFreshRequired: false,
     isSignInOffered: false,
     allowedOrigins: [],

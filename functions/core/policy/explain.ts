@@ -1,7 +1,7 @@
 import { type Call, type Condition, concerns, evaluateCondition } from './conditions.ts';
 import { describeRule, nameCondition } from './describe.ts';
-import { findObstacle, judge, namesIntent, rulesRequiringApproval } from './judge.ts';
-import { type Charge, mergeCharges } from './limits.ts';
+import { chargesOf, findObstacle, judge, namesIntent, rulesRequiringApproval } from './judge.ts';
+import type { Charge } from './limits.ts';
 import type { Rule } from './reading.ts';
 
 export interface RuleExplanation {
@@ -30,13 +30,13 @@ export interface Explanation {
 export function explainCall(rules: readonly Rule[], call: Call): Explanation {
   const judgement = judge(rules, call);
   const decisive = judgement.isPermitted
-    ? judgement.rules.find(({ kind }) => kind === 'permission')?.pointer
-    : (judgement.condition ?? judgement.rule)?.pointer;
+    ? judgement.rules.find(({ kind }) => kind === 'permission')
+    : (judgement.condition ?? judgement.rule);
   const [approvalRule] = judgement.isPermitted ? rulesRequiringApproval(judgement.rules) : [];
   return {
     isPermitted: judgement.isPermitted,
     ...(approvalRule && { approvalBy: approvalRule.pointer }),
-    ...(decisive !== undefined && { decidedBy: decisive }),
+    ...(decisive && { decidedBy: decisive.pointer }),
     rules: rules
       .filter((rule) => namesIntent(rule, call.intentUid))
       .map((rule) => {
@@ -48,7 +48,7 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
           why: obstacle ? describeObstacle(obstacle, call) : whyApplies(rule, call),
         };
       }),
-    charges: judgement.isPermitted ? mergeCharges(judgement.rules.flatMap(({ charges }) => charges)) : [],
+    charges: judgement.isPermitted ? chargesOf(judgement.rules) : [],
   };
 }
 

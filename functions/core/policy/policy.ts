@@ -28,10 +28,11 @@ export const policyFor = (policy: CurrentPolicy, agent: JudgedAgent): CurrentPol
 export type FindPolicy = (baseUrl: string) => CurrentPolicy;
 
 /**
+ * @param template - default: the policy of this deployment
  * @param tried - the policy on trial
  * @throws PolicyError at the first use if the policy cannot be put into effect; synthesis refuses such a policy
  */
-export const openPolicy = (template: PolicyTemplate, billing?: Billing, tried?: PolicyTemplate): FindPolicy =>
+export const openPolicy = (template = loadPolicyTemplate(), billing?: Billing, tried?: PolicyTemplate): FindPolicy =>
   perAddress((baseUrl) => {
     const published = publish(template, baseUrl);
     const trial = tried && runTrialStep(() => readTrial(tried, baseUrl, billing));

@@ -12,7 +12,7 @@ import {
   type JudgedIntent,
 } from './conditions.ts';
 import { describeRefusal } from './describe.ts';
-import { isFulfilled, judge, namesIntent, rulesOf } from './judge.ts';
+import { covers, judge, type Refusal, rulesOf } from './judge.ts';
 import { isWithin } from './position.ts';
 import type { Rule } from './reading.ts';
 import { fillTemplate, type PolicyTemplate } from './template.ts';
@@ -33,10 +33,13 @@ export const readTrial = (template: PolicyTemplate, baseUrl: string, billing?: B
 /** Whether a rule counts the calls that it covers, or makes them wait. */
 const hasTerms = ({ charges, needsApproval }: Rule): boolean => charges.length > 0 || needsApproval;
 
+/** JSON pointer to the condition or rule that refuses a call; empty if no permission names the intent. */
+const refusingPointer = ({ condition, rule }: Refusal): string => (condition ?? rule)?.pointer ?? '';
+
 /** The verdict of a policy on a fully known call. */
 export function recordVerdict({ digest, rules }: TrialPolicy, call: Call): TrialVerdict {
   const judgement = judge(rulesOf(rules, call), call);
-  if (!judgement.isPermitted) return { policy: digest, refused: (judgement.condition ?? judgement.rule)?.pointer ?? '' };
+  if (!judgement.isPermitted) return { policy: digest, refused: refusingPointer(judgement) };
   return { policy: digest, counts: judgement.rules.filter(hasTerms).map(({ pointer }) => pointer) };
 }
 
@@ -86,47 +89,33 @@ function findMissing(condition: Condition, call: RecordedCall): string | undefin
     : undefined;
 }
 
-/** Whether a rule that names the intent covers the call; if that is unknown, the name of the missing fact. */
-function covers(rule: Rule, call: RecordedCall): boolean | string {
-  const known = { ...call, parameters: call.parameters ?? {}, ...agentOf(call) };
-  let missing: string | undefined;
-  for (const condition of rule.conditions) {
-    const unknown = concerns(condition, call.intentUid) ? findMissing(condition, call) : undefined;
-    if (unknown === undefined && !isFulfilled(rule, condition, known)) return false;
-    missing ??= unknown;
-  }
-  return missing ?? true;
-}
-
-/** Judges a call as {@link judge} does, as far as it was recorded. */
+/** Judges a call as {@link judge} does, as far as it was recorded: conditions on facts that were not recorded may hold or fail. */
 export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdict {
-  const naming = rulesOfRecorded(rules, call)
-    .filter((rule) => namesIntent(rule, call.intentUid))
-    .map((rule) => ({ rule, isCovering: covers(rule, call) }));
-  const possible = naming.filter(({ isCovering }) => isCovering !== false);
-  const of = (kind: Rule['kind']) => possible.filter(({ rule }) => rule.kind === kind);
-  const [prohibition] = of('prohibition').filter(({ isCovering }) => isCovering === true);
-  if (prohibition) {
-    const [only, ...more] = prohibition.rule.conditions;
-    return { isRefused: true, pointer: (more.length === 0 ? only?.pointer : undefined) ?? prohibition.rule.pointer };
-  }
-  if (of('permission').length === 0) {
-    const permission = naming.find(({ rule }) => rule.kind === 'permission')?.rule;
-    return { isRefused: true, pointer: permission ? findObstacle(permission, call) : '' };
-  }
-  const isSure = of('permission').some(({ isCovering }) => isCovering === true);
-  const [unknown] = [...of('prohibition'), ...(isSure ? [] : of('permission'))];
+  const known: Call = { ...call, parameters: call.parameters ?? {}, ...agentOf(call) };
+  const missingFor = (condition: Condition) => (concerns(condition, call.intentUid) ? findMissing(condition, call) : undefined);
+  const judged = rulesOfRecorded(rules, call).map((rule) => ({
+    rule,
+    missing: rule.conditions.map(missingFor).find((missing) => missing !== undefined),
+    /** the rule as if its unknown conditions held */
+    assumed: { ...rule, conditions: rule.conditions.filter((condition) => missingFor(condition) === undefined) },
+  }));
+  const isUncertain = ({ rule, missing }: (typeof judged)[number]): boolean => rule.kind === 'prohibition' && missing !== undefined;
+  const judgement = judge(
+    judged.filter((one) => !isUncertain(one)).map(({ assumed }) => assumed),
+    known,
+  );
+  if (!judgement.isPermitted) return { isRefused: true, pointer: refusingPointer(judgement) };
+  const possible = judged.filter(({ assumed }) => judgement.rules.includes(assumed));
+  const sure = possible.filter(({ missing }) => missing === undefined).map(({ rule }) => rule);
+  const permissions = sure.some(({ kind }) => kind === 'permission') ? [] : possible.filter(({ rule }) => rule.kind === 'permission');
+  const [undecided] = [...judged.filter((one) => isUncertain(one) && covers(one.assumed, known)), ...permissions];
   return {
     isRefused: false,
-    sure: possible.filter(({ isCovering }) => isCovering === true).map(({ rule }) => rule),
+    sure,
     possible: possible.map(({ rule }) => rule),
-    ...(unknown && { missing: String(unknown.isCovering) }),
+    ...(undecided?.missing !== undefined && { missing: undecided.missing }),
   };
 }
-
-/** JSON pointer to the first condition that keeps a permission from covering a call. */
-const findObstacle = (rule: Rule, call: RecordedCall): string =>
-  rule.conditions.find((condition) => covers({ ...rule, conditions: [condition] }, call) === false)?.pointer ?? rule.pointer;
 
 /** Describes in words what refuses a call. @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
 export function describePointer(rules: readonly Rule[], pointer: string): string {

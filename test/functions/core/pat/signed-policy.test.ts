@@ -6,13 +6,12 @@ import { readAgentKey } from '../../../../functions/core/pat/agent-key.ts';
 import { invalidSignature } from '../../../../functions/core/pat/refusals.ts';
 import { verifySignedPolicy } from '../../../../functions/core/pat/signed-policy.ts';
 import { openPolicy } from '../../../../functions/core/policy/policy.ts';
-import { loadPolicyTemplate } from '../../../../functions/core/policy/published-policy.ts';
 import { signableTexts } from '../../../../functions/core/policy/signable-texts.ts';
 import { canonicalText } from '../../../../schemas/canonical.ts';
 import { kinds, makeAgent, signDetached, signJws, type TestAgent } from '../../../support/agents.ts';
 
 const baseUrl = 'https://gate.example';
-const current = openPolicy(loadPolicyTemplate())(baseUrl);
+const current = openPolicy()(baseUrl);
 const agentId = 'Agent 7';
 const nowMs = 1_800_000_000_500;
 const now = 1_800_000_000;

@@ -16,7 +16,7 @@ const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
 const issuesOf = (text: string) => issuesIn(() => parsePolicyTemplate(text));
 
 test('the shipped policy grants every intent 60 times a minute', () => {
-  const { policy, text, digest, reference, compiled } = openPolicy(loadPolicyTemplate())(baseUrl);
+  const { policy, text, digest, reference, compiled } = openPolicy()(baseUrl);
   expect(compiled).toMatchObject({ scope: ['*:*:*:execute'], prohibited: [], lmt: { rate: 60, period: 60 } });
   expect(JSON.parse(text)).toEqual(policy);
   expect(text).not.toContain('{base_url}');
@@ -25,7 +25,7 @@ test('the shipped policy grants every intent 60 times a minute', () => {
 });
 
 test('an address has its own policy, which is made once', () => {
-  const findPolicy = openPolicy(loadPolicyTemplate());
+  const findPolicy = openPolicy();
   expect(findPolicy('https://a.example')).toBe(findPolicy('https://a.example'));
   expect(findPolicy('https://a.example').digest).not.toBe(findPolicy('https://b.example').digest);
   // an address is text, not a pattern
