@@ -56,9 +56,9 @@ export const patVerifierFromEnvironment = (): VerifyPat => openPatVerifier({ fin
 
 function readKid(token: string): string {
   if (token.length > maxPatBytes) throw notOurs();
-  const { header, headerSegment: segment, signature } = readJws(token, 'PAT', () => notOurs());
-  const { kid } = header;
-  if (!isCanonicalSignature(signature) || typeof kid !== 'string' || !thumbprint.test(kid) || segment !== headerSegment(kid))
-    throw notOurs();
+  const jws = readJws(token, 'PAT', () => notOurs());
+  const { kid } = jws.header;
+  if (typeof kid !== 'string' || !thumbprint.test(kid) || jws.headerSegment !== headerSegment(kid)) throw notOurs();
+  if (!isCanonicalSignature(jws.signature)) throw notOurs();
   return kid;
 }
