@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openCounterItems } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
-import { countCalls, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
-import { type LimitDecision, openRateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
+import { countCalls } from '../../../../functions/core/limit/limit-request.ts';
+import { openRateLimiter, slackMs } from '../../../../functions/core/limit/rate-limiter.ts';
 import { bucketMs, callableUntilMs, longestCountMs } from '../../../../functions/core/limit/window.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
@@ -28,96 +28,78 @@ beforeEach(() => {
 });
 
 /** A request that counts calls under one limit. */
-const requestOf = (limit: RateLimit) => ({ ...countCalls(`agent-${++agents}`, 'execute', limit), limit });
+const requestOf = (limit: RateLimit) => countCalls(`agent-${++agents}`, 'execute', limit);
 /** The item of a counter, and its one window. */
 const itemOf = async ({ owner, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
   const key = keys.limit(owner, counter);
   return { ...(await store.table.get(key)), ...(await openCounterItems(store.table).find(key))?.windows[id] };
 };
 
-/** A decision about one limit. */
-const flat = ({ isWithinLimits, states: [state] }: LimitDecision) => {
-  if (!state) throw new TypeError('no limit applies');
-  const { charge, remaining, resetSeconds } = state;
-  return { name: charge.name, isWithinLimits, limit: { rate: charge.rate, period: charge.period }, remaining, resetSeconds };
-};
-
-/** A rate limiter for requests of one limit each. */
-const openCounter = (...parts: Parameters<typeof openRateLimiter>) => {
-  const limits = openRateLimiter(...parts);
-  return {
-    consume: async (request: LimitRequest) => flat(await limits.consume(request)),
-    inspect: async (request: LimitRequest) => flat(await limits.inspect(request)),
-    findRefusal: (request: LimitRequest) => {
-      const refusal = limits.findRefusal(request);
-      return refusal && flat(refusal);
-    },
-  };
-};
+const decision = (isWithinLimits: boolean, remaining: number, resetSeconds: number) => ({
+  isWithinLimits,
+  states: [{ remaining, resetSeconds }],
+});
 
 describe('round trips', () => {
   test('one write a call, even at the end of a bucket', async () => {
-    const counter = openCounter(store.table, now);
+    const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 60, period: 60 });
     const admitted: unknown[] = [];
     for (const afterMs of [0, 0, 1_000, 5_000, 0, minuteMs]) {
       nowMs += afterMs;
       admitted.push(await counter.consume(request));
     }
-    const decision = { name: 'execute', isWithinLimits: true, limit: request.limit };
-    expect(admitted).toEqual([
-      { ...decision, remaining: 59, resetSeconds: minuteSeconds },
-      { ...decision, remaining: 58, resetSeconds: minuteSeconds },
-      { ...decision, remaining: 57, resetSeconds: minuteSeconds - 1 },
-      { ...decision, remaining: 56, resetSeconds: minuteSeconds - 6 },
-      { ...decision, remaining: 55, resetSeconds: minuteSeconds - 6 },
-      { ...decision, remaining: 59, resetSeconds: minuteSeconds },
+    expect(admitted).toMatchObject([
+      decision(true, 59, minuteSeconds),
+      decision(true, 58, minuteSeconds),
+      decision(true, 57, minuteSeconds - 1),
+      decision(true, 56, minuteSeconds - 6),
+      decision(true, 55, minuteSeconds - 6),
+      decision(true, 59, minuteSeconds),
     ]);
     expect(store.operations).toEqual(['GetItem', 'PutItem', 'UpdateItem', 'UpdateItem', 'PutItem', 'UpdateItem', 'PutItem']);
   });
 
   test('none while the quota is known to be used up', async () => {
-    const counter = openCounter(store.table, now);
+    const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 3, period: 60 });
     expect(counter.findRefusal(request)).toBeUndefined();
     for (let call = 0; call < 3; call++) await counter.consume(request);
     store.operations.length = 0;
 
-    const refusal = { name: 'execute', isWithinLimits: false, limit: request.limit, remaining: 0 };
-    for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds: minuteSeconds });
+    for (let call = 0; call < 100; call++) expect(await counter.consume(request)).toMatchObject(decision(false, 0, minuteSeconds));
     nowMs = startMs + minuteMs - 1;
-    const resetSeconds = Math.ceil((1 + slackMs(60)) / 1000);
-    expect(counter.findRefusal(request)).toEqual({ ...refusal, resetSeconds });
-    expect(await counter.consume(request)).toEqual({ ...refusal, resetSeconds });
+    const last = decision(false, 0, Math.ceil((1 + slackMs(60)) / 1000));
+    expect(counter.findRefusal(request)).toMatchObject(last);
+    expect(await counter.consume(request)).toMatchObject(last);
     expect(store.operations).toEqual([]);
 
     nowMs = startMs + minuteMs;
     expect(counter.findRefusal(request)).toBeUndefined();
-    expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, remaining: 2 });
+    expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, states: [{ remaining: 2 }] });
     expect(store.operations).toEqual(['PutItem']);
   });
 
   test('what an instance learns late: two reads and two writes', async () => {
-    const [first, second] = [openCounter(store.table, now), openCounter(store.table, now)];
+    const [first, second] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf({ rate: 60, period: 60 });
     await first.consume(request);
     await second.consume(request);
     nowMs += 6_000;
     await first.consume(request);
     store.operations.length = 0;
-    expect(await second.consume(request)).toMatchObject({ isWithinLimits: true, remaining: 56 });
+    expect(await second.consume(request)).toMatchObject({ isWithinLimits: true, states: [{ remaining: 56 }] });
     expect(store.operations).toEqual(['PutItem', 'GetItem', 'UpdateItem']);
   });
 });
 
 test('reading the state costs one read and no call', async () => {
-  const counter = openCounter(store.table, now);
+  const counter = openRateLimiter(store.table, now);
   const request = requestOf({ rate: 1, period: 60 });
-  const standing = { name: 'execute', limit: request.limit };
-  expect(await counter.inspect(request)).toEqual({ ...standing, isWithinLimits: true, remaining: 1, resetSeconds: 1 });
+  expect(await counter.inspect(request)).toMatchObject(decision(true, 1, 1));
   await counter.consume(request);
   nowMs += 3_000;
-  expect(await counter.inspect(request)).toEqual({ ...standing, isWithinLimits: false, remaining: 0, resetSeconds: minuteSeconds - 3 });
+  expect(await counter.inspect(request)).toMatchObject(decision(false, 0, minuteSeconds - 3));
   expect(store.operations).toEqual(['GetItem', 'PutItem', 'GetItem']);
 });
 describe('a call that was counted', () => {
@@ -140,7 +122,7 @@ describe('a call that was counted', () => {
         return isWritten;
       },
     };
-    await expect(openCounter(slow, now).consume(requestOf({ rate: 2, period: 60 }))).rejects.toMatchObject({
+    await expect(openRateLimiter(slow, now).consume(requestOf({ rate: 2, period: 60 }))).rejects.toMatchObject({
       code: 'SERVICE_UNAVAILABLE',
       status: 503,
       message: 'The call could not be counted in time. Try again after Retry-After.',
@@ -174,17 +156,18 @@ test.each([
 describe('the counter item', () => {
   test('stays small and expires after its last call', async () => {
     const [rate, period] = [1_000_000, 604_800];
-    const counter = openCounter(store.table, now);
+    const counter = openRateLimiter(store.table, now);
     nowMs = Math.ceil(startMs / bucketMs(period)) * bucketMs(period);
     const request = requestOf({ rate, period });
-    for (const remaining of [999_999, 999_998]) expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, remaining });
+    for (const remaining of [999_999, 999_998])
+      expect(await counter.consume(request)).toMatchObject({ isWithinLimits: true, states: [{ remaining }] });
     const item = await itemOf(request);
     expect(item).toMatchObject({ total: 2, expires_at: Math.ceil((nowMs + longestCountMs(period)) / 1000) + 3_600 });
     expect(JSON.stringify(item).length).toBeLessThan(500);
   });
 
   test('belongs to one key and one thing counted, and has a window for each limit', async () => {
-    const counter = openCounter(store.table, now);
+    const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 1, period: 60 });
     const others = [
       { ...request, owner: 'another' },
@@ -195,7 +178,7 @@ describe('the counter item', () => {
     for (const each of [request, ...others]) expect(await counter.consume(each)).toMatchObject({ isWithinLimits: false });
     expect(await counter.consume({ ...request, charges: [{ ...request.charges[0], rate: 2 }] })).toMatchObject({
       isWithinLimits: true,
-      remaining: 0,
+      states: [{ remaining: 0 }],
     });
   });
 });

@@ -16,6 +16,7 @@ import { explainCall } from '../../../../functions/core/policy/explain.ts';
 import { chargesOf, judge, mayBeExecuted } from '../../../../functions/core/policy/judge.ts';
 import { unitOf } from '../../../../functions/core/policy/limits.ts';
 import { PolicyError } from '../../../../functions/core/policy/reading.ts';
+import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import type { Constraint, Policy, PolicyPermission } from '../../../../schemas/policy.ts';
 import { execute, policyOf } from './policies.ts';
@@ -184,6 +185,11 @@ describe('whatever the policy', () => {
           const permitting = covering(permission, true, call);
           const against = covering(prohibition, false, call);
           const expected = permitting.length > 0 && against.every(isLimit);
+          const named = [permission, prohibition.filter(({ constraint }) => constraint?.length === 0)].map((rules) =>
+            rules.some(({ target }) => names(target, call.intentUid)),
+          );
+          const isGranted = isPermitted(compiled.scope, call.intentUid) && !isProhibited(compiled, call.intentUid);
+          expect(isGranted).toBe(named[0] && !named[1]);
           const judgement = judge(compiled.rules, call);
           expect(judgement.isPermitted).toBe(expected);
           expect(explainCall(compiled.rules, call).isPermitted).toBe(expected);
