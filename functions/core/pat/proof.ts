@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { UsedJtis } from '../activity/used-jti.ts';
+import { ApiError } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import { isObject } from '../json.ts';
 import { importJwk } from './agent-key.ts';
 import { checkIssuedAt, checkJti } from './freshness.ts';
 import { readJson, readJws } from './jws.ts';
-import { invalidProof, invalidSignature, type Refuse } from './refusals.ts';
-import { verifyJwsSignature } from './signatures.ts';
+import { invalidSignature, type Refuse } from './refusals.ts';
+import { jwsAlgorithmNames, verifyJwsSignature } from './signatures.ts';
 
 /** Proofs of possession (RFC 9449): a signature over each request with the key that the PAT is bound to. */
 export type Proofs = ReturnType<typeof openProofs>;
@@ -28,6 +29,12 @@ interface Expected {
 }
 
 const what = 'DPoP proof';
+
+/** RFC 9449 section 7.1. */
+const invalidProof: Refuse = (message) =>
+  new ApiError('UNAUTHORIZED', message, {
+    headers: { 'WWW-Authenticate': `DPoP realm="intent-gate", error="invalid_dpop_proof", algs="${jwsAlgorithmNames.join(' ')}"` },
+  });
 
 export function openProofs(usedJtis: UsedJtis, isRequired: boolean) {
   async function check(request: ApiRequest, proof: string, expected: Expected): Promise<CheckedProof> {
