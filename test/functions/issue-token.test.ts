@@ -280,6 +280,16 @@ describe('refresh tokens', () => {
     expect((await signIn()).refresh_token).toBeTruthy();
   });
 
+  test('end with a block that is lifted before they are used', async () => {
+    const { refresh_token } = await signIn();
+    const sub = signedInAgentId(grant.person.subject, grant.clientId);
+    await gate.agents.block(operator, { agentId: sub }, 'a test');
+    await gate.agents.unblock(operator, { agentId: sub });
+    expect(refusalOf(await renew(refresh_token))).toEqual(refused);
+    const later = await signIn();
+    expect((await renew(later.refresh_token)).status).toBe(200);
+  });
+
   test('end with a revocation by an admin', async () => {
     const { refresh_token } = await signIn();
     await gate.agents.revoke(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });

@@ -30,7 +30,7 @@ const oneAtATime: Scenario = {
   },
 };
 
-const grant = { subject: 'person', clientId: 'client', resource: 'https://api.example/mcp', policy: 'policy', generation: 'first' };
+const grant = { subject: 'person', clientId: 'client', resource: 'https://api.example/mcp', policy: 'policy', generation: 'first', startedMs: 0 };
 
 const exchanged: Scenario = {
   name: 'one code is used twice',

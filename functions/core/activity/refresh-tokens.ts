@@ -11,6 +11,8 @@ export interface RefreshGrant {
   policy: string;
   /** generation of the agent, so that revoking the agent also ends the family */
   generation: string;
+  /** in milliseconds since the epoch; a block that is lifted after this time ends the family as well */
+  startedMs: number;
 }
 
 /** A family that was ended for good has no `current`, so that no token matches it. */

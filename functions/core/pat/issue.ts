@@ -1,4 +1,5 @@
 import type { PatClaims } from '../../../schemas/pat.ts';
+import type { AgentRecords } from '../activity/agent.ts';
 import { type Applicants, openApplicants } from '../activity/applicants.ts';
 import { openPolicyArchive, type PolicyArchive } from '../activity/policy-archive.ts';
 import { readEnvironment } from '../environment.ts';
@@ -37,11 +38,11 @@ export interface Applicant<T> {
   hasProof: boolean;
   /** the client that a person signed in with; absent for agents with keys */
   clientId?: string;
-  /** Verifies the agent's domain before anything is read or written for the agent, except that `beforeRead` counts the request. */
+  /** Verifies the agent's domain, before its records are read. Calls `beforeRead`, which counts the request, before it fetches the directory. */
   verifyDomain?(beforeRead: () => Promise<void>): Promise<string>;
   countedFor: string;
-  /** Last check before anything is written, with the agent's current generation. */
-  check?(generation: string | undefined): Promise<unknown>;
+  /** Last check before anything is written. */
+  check?(records: AgentRecords): Promise<unknown>;
   /** Consumes single-use tokens. Requests that get this far are counted. */
   consumeTokens?(): Promise<unknown>;
   /** Runs after signing; if it throws, the PAT is not returned. */
@@ -56,7 +57,7 @@ export interface Issued<T> {
 }
 
 /**
- * Issues PATs to agents and people; the caller has verified that they accepted the policy. Refusals come before writes wherever possible: replays are
+ * Issues PATs to agents (`functions/issue-pat.ts`, which MCP invokes) and people (`sign-in/tokens.ts`). The caller has verified that they accepted the policy. Refusals come before writes wherever possible: replays are
  * not counted, and nothing is bound or signed beyond the limit.
  */
 export function openIssuer({ agents, archive, limits, signingKeys, settings }: IssuerParts) {
@@ -90,7 +91,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const domain = await verifyDomain?.(async () => void (await consume(counterOf('directory'))));
     const application = { agentId, thumbprint, hasProof, nowMs, domain };
     const seen = await findAgent(agents, application, settings);
-    await check?.(seen.records.agent?.generation);
+    await check?.(seen.records);
 
     await consumeTokens?.();
     const decision = await consume(counter);

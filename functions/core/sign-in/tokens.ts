@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import { refreshForm, revocationForm, tokenForm } from '../../../schemas/sign-in.ts';
+import { isUnblockedSince } from '../activity/agent.ts';
 import type { RefreshGrant, RefreshTokens } from '../activity/refresh-tokens.ts';
 import type { AuthorizationGrant, SignIns } from '../activity/sign-ins.ts';
 import type { UsedJtis } from '../activity/used-jti.ts';
@@ -69,7 +70,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
           throw invalidCode();
         },
         complete: async (generation) => {
-          const first = { subject, clientId, resource, policy: grant.policy, generation };
+          const first = { subject, clientId, resource, policy: grant.policy, generation, startedMs: nowMs };
           const token = await refreshTokens.start(family, first, nowMs, settings.signInSeconds);
           // the code was used again in the meantime
           if (token === undefined) throw invalidCode();
@@ -87,7 +88,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     if (!found || found.grant.clientId !== form.client_id) throw invalidRefreshToken();
     const { family, grant } = found;
     if (form.resource !== undefined && form.resource !== grant.resource) throw wrongResource();
-    /** The family stays ended even if an admin later undoes the reason, such as a block. */
+    /** Ends the family for good, even if an admin later undoes the reason. */
     const endWith = async (error: unknown): Promise<never> => {
       await refreshTokens.end(family);
       throw error;
@@ -97,7 +98,9 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
       request,
       policy,
       nowMs,
-      check: async (generation) => generation === grant.generation || endWith(revoked()),
+      check: async (records) => {
+        if (records.agent?.generation !== grant.generation || isUnblockedSince(records, grant.startedMs)) await endWith(revoked());
+      },
       complete: async (generation) => {
         if (generation !== grant.generation) throw revoked();
         const next = await refreshTokens.rotate(found);
@@ -110,7 +113,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
   /** The response does not reveal whether the token existed (RFC 7009 section 2.2). */
   async function revoke(request: ApiRequest, nowMs: number): Promise<ApiResponse> {
     const form = request.form(revocationForm);
-    if (form.token.split('.').length === 3) throw accessTokenWorksOn();
+    if (form.token.split('.').length === 3) throw accessTokenStaysValid();
     const found = await refreshTokens.findOrEnd(form.token, nowMs);
     if (found?.grant.clientId === form.client_id) await refreshTokens.end(found.family);
     return { status: 200, headers: { Pragma: 'no-cache' } };
@@ -131,7 +134,7 @@ function checkGrant(form: z.infer<typeof tokenForm>, grant: AuthorizationGrant, 
 }
 
 /** RFC 7009 section 2.2.1. */
-const accessTokenWorksOn = () =>
+const accessTokenStaysValid = () =>
   new OAuthError(
     'unsupported_token_type',
     'Access tokens cannot be revoked here; they work until they expire. Send the refresh token, so that the access is not renewed.',
