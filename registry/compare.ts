@@ -53,7 +53,7 @@ export interface Kept {
 
 const maxProbes = 20;
 
-/** Finds a service by name, else by whether most of its intents make the same calls: another API at the same host may share a few uids. */
+/** Finds a service by name, else as the owner of most of the wanted uids with the same calls: another API at the same host may share a few uids. */
 async function findWanted(api: Api, { service, intents, into }: Wanted): Promise<Found<Service> | undefined> {
   if (into !== undefined) return findService(api, into.service_id);
   const named = await findServiceByName(api, service.service_name);

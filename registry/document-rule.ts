@@ -7,7 +7,7 @@ import type { ServiceInput } from '../schemas/service.ts';
  *
  * - Members that the document sets are replaced. The endpoint, the parameters and the name of an intent are always replaced as a whole.
  * - Members that it omits keep their value, which may have been set by hand. A description equal to the name was made by the import and counts as omitted.
- * - Members for people to decide keep their value once set, whatever the document says. `draft` always keeps its value.
+ * - Members that people decide keep their value once set, whatever the document says. `draft` always keeps its value.
  */
 
 const decidedOfService = ['namespace', 'limit'] as const;

@@ -18,8 +18,8 @@ type Intents = Registered['intents'];
 type Candidate = Pick<FullIntent, 'intent_uid' | 'endpoint'>;
 
 /**
- * The plan in the namespace in which most of its operations are registered, if none is in the plan's own. For imports whose admin gave no namespace:
- * the default, the host of the API, would register every operation a second time.
+ * Moves the plan to the namespace in which most of its operations are registered, unless one of them is already registered in the plan's own. For
+ * imports whose admin gave no namespace: the default, the host of the API, would register every operation a second time.
  */
 export function keepNamespace(planned: ImportPlan, registered: Intents): ImportPlan {
   if (planned.version === undefined) return planned;
@@ -34,8 +34,8 @@ export function keepNamespace(planned: ImportPlan, registered: Intents): ImportP
 }
 
 /**
- * The plan with uids of existing intents: an operation keeps the uid of the intent with the same method and address, even if its operationId
- * or only the host has changed.
+ * The plan with uids of existing intents: an operation keeps the uid of the intent with the same method and address, even if its operationId,
+ * or just its host, has changed. `compare-document.ts` calls it before it compares.
  * @param version - requested by the admin; by default, a new release of an API updates its intents instead of creating others
  */
 export function keepUids(planned: ImportPlan, registered: Intents, version?: string): ImportPlan {

@@ -47,7 +47,7 @@ export const executionState = z
       reason: z.string(),
     }),
     z.strictObject({
-      status: z.literal('unknown').describe('the gate was interrupted during the call, which is never made again'),
+      status: z.literal('unknown').describe('the gate was interrupted during the call, which will not be made again'),
       execution,
       reason: z.string(),
     }),

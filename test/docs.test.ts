@@ -324,7 +324,8 @@ const checks: Record<string, ((table: Table) => void) | string> = {
     const connecting = milliseconds('functions/core/relay/call.ts', 'connectTimeoutMs');
     const calling = milliseconds('functions/core/relay/call.ts', 'maxDeadlineMs');
     const answering = milliseconds('functions/core/http/serve.ts', 'answeringMs');
-    expect(firstCells(table).map((cell) => Number.parseFloat(cell) * 1_000)).toEqual([connecting, calling, 29_000 - answering, 29_000]);
+    const timed = firstCells(table).filter((cell) => cell !== 'any time');
+    expect(timed.map((cell) => Number.parseFloat(cell) * 1_000)).toEqual([connecting, calling, 29_000 - answering, 29_000]);
   },
   '`outcome` | what to do': (table) => {
     const outcomes = ['functions/core/relay/call-failure.ts', 'functions/core/relay/answer.ts'].flatMap((file) =>

@@ -17,7 +17,7 @@ const tests = globSync(['test/functions/**/*.test.ts', 'test/e2e/*.check.ts', 't
 }));
 const sourceOf = ({ name }: { name: string }): string => `functions/${name}.ts`;
 
-/** What there is still to do for a row, one line each. */
+/** What is still missing for a row, one line each. */
 function listMissing(row: Endpoint | BackgroundFunction): string {
   const source = sourceOf(row);
   const ownTest = `test/functions/${row.name}.test.ts`;

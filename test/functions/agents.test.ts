@@ -146,7 +146,7 @@ test('a key with several ids is told to name one', async () => {
   expect(refusalOf(answer)).toEqual({
     status: 409,
     code: 'CONFLICT',
-    message: 'This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.',
+    message: 'This key has several agent_ids; see details.agent_ids. Name one of them in the query parameter agent_id.',
     details: { reason: 'several_ids', agent_ids: ['one', 'two'] },
   });
 });

@@ -59,14 +59,14 @@ const twiceAnHour = () =>
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
 
 const blockedMessage =
-  'The operators of this gate have blocked this agent. Using another agent_id or PAT does not help. Stop, and contact them.';
+  'The operators of this gate have blocked this agent. Using another agent_id or PAT will not help. Stop, and contact them.';
 const blockedAtIssue = { status: 403, code: 'POLICY_REJECTED', message: blockedMessage, details: { reason: 'agent_blocked' } };
 const blockedAtUse = { status: 403, code: 'FORBIDDEN', message: blockedMessage, details: { reason: 'agent_blocked' } };
 const pending = {
   status: 403,
   code: 'POLICY_REJECTED',
   message:
-    'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.',
+    'The operators of this gate must approve each agent before it can get its first PAT. This agent is waiting for approval; ask again once it is approved.',
   details: { reason: 'approval_pending' },
 };
 const bound = {
@@ -260,7 +260,7 @@ describe('with approval', () => {
       status: 409,
       code: 'CONFLICT',
       message:
-        'Several keys wait for approval under this agent_id, see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
+        'Several keys wait for approval under this agent_id; see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
       details: { reason: 'several_keys', key_thumbprints: expect.arrayContaining([strangersKey, partnersKey]) },
     };
     expect(refusalOf(await approve(partner.agentId))).toEqual(severalKeys);

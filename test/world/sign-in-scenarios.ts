@@ -30,7 +30,14 @@ const oneAtATime: Scenario = {
   },
 };
 
-const grant = { subject: 'person', clientId: 'client', resource: 'https://api.example/mcp', policy: 'policy', generation: 'first', startedMs: 0 };
+const grant = {
+  subject: 'person',
+  clientId: 'client',
+  resource: 'https://api.example/mcp',
+  policy: 'policy',
+  generation: 'first',
+  startedMs: 0,
+};
 
 const exchanged: Scenario = {
   name: 'one code is used twice',

@@ -61,8 +61,8 @@ export function openAgentChanges(table: Table, log: Pick<ChangeLog, 'change'>) {
     },
 
     /**
-     * Blocks an id, whether or not a key has it, and the key that has it: the agent can neither get nor use PATs. A key that waits under the id
-     * of another key is blocked without the id.
+     * Blocks an id, even an unused one, and the key bound to it, if any: the agent can neither get nor use PATs. A key that is only waiting under
+     * an id of another key is blocked alone.
      * @param reason - for admins
      */
     block: (by: Admin, { agentId: named, thumbprint }: FoundAgent, reason: string): Promise<AgentItem> =>

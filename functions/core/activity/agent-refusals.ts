@@ -7,7 +7,7 @@ export const agentIdTaken = () =>
   });
 
 const blockedMessage =
-  'The operators of this gate have blocked this agent. Using another agent_id or PAT does not help. Stop, and contact them.';
+  'The operators of this gate have blocked this agent. Using another agent_id or PAT will not help. Stop, and contact them.';
 
 export const agentBlockedAtIssue = () => new ApiError('POLICY_REJECTED', blockedMessage, { details: { reason: 'agent_blocked' } });
 
@@ -22,14 +22,14 @@ export const otherKey = () =>
   conflict('The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.', { reason: 'other_key' });
 
 export const severalIds = (agent_ids: string[]) =>
-  conflict('This key has several agent_ids, see details.agent_ids. Name one of them in the query parameter agent_id.', {
+  conflict('This key has several agent_ids; see details.agent_ids. Name one of them in the query parameter agent_id.', {
     reason: 'several_ids',
     agent_ids,
   });
 
 const severalKeys = (asked: WaitingItem[]) =>
   conflict(
-    'Several keys wait for approval under this agent_id, see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
+    'Several keys wait for approval under this agent_id; see details.key_thumbprints. Name one of them in the query parameter key_thumbprint.',
     { reason: 'several_keys', key_thumbprints: asked.map(({ thumbprint }) => thumbprint) },
   );
 

@@ -23,7 +23,7 @@ export interface BindRequest extends Presented {
   mustBeApproved: boolean;
 }
 
-/** The agent records that issuing PATs reads and writes. Nothing here writes to the registry. */
+/** The agent records that are read and written when a PAT is issued. Nothing here writes to the registry. */
 export function openApplicants(table: Table) {
   return {
     /** The records that a PAT request depends on, in one round trip. */

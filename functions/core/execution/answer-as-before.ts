@@ -14,7 +14,7 @@ const isOfCall = (refusal: unknown): boolean =>
 
 /**
  * Answers a refused request with the outcome of the first request under its key. The intent may have changed since, or the policy may no longer
- * permit it. Otherwise a retry would report a completed call as never made.
+ * permit it. Without this, a retry would report a completed call as never made.
  * @throws ApiError the refusal, if there was no earlier request
  */
 export async function answerAsBefore(

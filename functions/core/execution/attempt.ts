@@ -22,7 +22,8 @@ import type { ResolvedCall } from './resolve.ts';
 const reservedMs = 3_000;
 
 /**
- * Connects, counts and sends a call, at most once. If nothing was sent, refunds budgets and totals; rates stay counted.
+ * Connects, counts and sends a call. Sends it again only if the upstream has certainly not acted. If nothing was sent, refunds budgets and totals;
+ * rates stay counted.
  */
 export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
   const { logLine, quota } = execution;

@@ -1,10 +1,14 @@
 /**
  * Everywhere a block stops an agent:
- * - New PATs: `pat/bind-agent.ts`, and the conditions of the writes that bind an agent to its key.
+ * - New PATs: `pat/bind-agent.ts`, and the conditions of the writes that bind an agent to its key (`activity/applicants.ts`). A refresh token is
+ *   refused even after the block has been lifted (`sign-in/tokens.ts`).
+ * - Approvals: `activity/agent-changes.ts` refuses to approve a blocked agent, `activity/waiting-agents.ts` to queue it.
  * - Executions: `resolve.ts` passes the agent's records to {@link requireNotStopped}. `attempt.ts` rereads them right before the call is sent, if
  *   they are more than three seconds old ({@link openRecheck}); a block is confirmed only after that time ({@link outwaitEarlierReads}).
- * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request, `functions/get-execution.ts` that of a deferred call.
- * - Deferred calls: `void-check.ts` voids them when they are polled, requested again or decided; `deferred-worker.ts` checks before it makes one.
+ * - Stored answers: `answer-as-before.ts` withholds the outcome of an earlier request from a blocked agent, `functions/get-execution.ts` that of a
+ *   deferred call.
+ * - Deferred calls: `void-check.ts` voids them when they are polled, requested again or decided. `deferred-worker.ts` resolves a call anew, which
+ *   checks as for executions, and refuses it if a block has been lifted since the request.
  */
 import type { PatClaims } from '../../../schemas/pat.ts';
 import { type AgentRecords, isBlocked, isRevoked } from '../activity/agent.ts';
@@ -20,16 +24,16 @@ export function requireNotStopped(records: AgentRecords, claims: PatClaims): voi
 }
 
 /**
- * Maximum delay between reading an agent's block status and sending its call, in milliseconds; after that, the status is reread. The answer
- * to a block waits this long, so every execution that read before the block has either sent its call or must reread. Both sides measure
- * durations, so their clocks need not agree.
+ * Maximum delay between reading an agent's block status and sending its call, in milliseconds; after that, the status is reread. The response
+ * to a block is delayed this long, so every execution that read the status before the block has either sent its call or must reread. Both sides
+ * measure durations, so their clocks need not agree.
  */
 export const recheckAfterMs = 3_000;
 
-/** Extra wait of a block, in milliseconds, because clocks run at slightly different speeds. */
+/** Added to that delay, in milliseconds, because clocks run at slightly different speeds. */
 const marginMs = 100;
 
-const maxAttempts = 3;
+const maxReads = 3;
 
 /** Makes sure that the records a call depends on were read recently enough, rereading them if necessary. */
 export type Recheck = () => Promise<'still fresh' | 'read again'>;
@@ -44,7 +48,7 @@ export function openRecheck(readAgain: () => Promise<void>): Recheck {
   const isFresh = () => performance.now() - startedMs <= recheckAfterMs;
   return async () => {
     if (isFresh()) return 'still fresh';
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    for (let read = 0; read < maxReads; read++) {
       startedMs = performance.now();
       await readAgain();
       if (isFresh()) return 'read again';
@@ -53,5 +57,5 @@ export function openRecheck(readAgain: () => Promise<void>): Recheck {
   };
 }
 
-/** Waits until every execution that read its agent's status before this call has sent its call or must reread. */
+/** Waits until every execution that has already read its agent's status has sent its call or must reread. */
 export const outwaitEarlierReads = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, recheckAfterMs + marginMs));

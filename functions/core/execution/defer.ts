@@ -63,7 +63,7 @@ export function openDeferral({ calls, deferred, intents, start, announce, approv
     // A failure here is harmless: approvers find the call in the list, and a caller that polls its state starts the worker again.
     const whole = shownOf(content);
     const next = whole ? announce(whole, digestOfApproval(whole), request.baseUrl) : start(executionId);
-    await next.catch((error: unknown) => log.warn('deferred call not passed on', { cause: describeCause(error) }));
+    await next.catch((error: unknown) => log.warn('deferred call not announced or started', { cause: describeCause(error) }));
     const state = shown
       ? ({ state: 'waiting', executionId, untilMs } as const)
       : ({ state: 'working', executionId, isIdle: false } as const);

@@ -40,7 +40,7 @@ export interface StateContext {
 }
 
 const unknown =
-  'The gate was interrupted while it made the call: the outcome is unknown, and it is never made again. Find out whether it took effect before you ask again under a new Idempotency-Key.';
+  'The gate was interrupted while it made the call: its outcome is unknown, and it will not be made again. Find out whether it took effect before you ask again under a new Idempotency-Key.';
 
 /** The state of a deferred call, for its holder. The outcome equals the answer of an immediate execution. */
 export function describeExecution(used: UsedKey, context: StateContext): ExecutionState {

@@ -54,7 +54,7 @@ export function answerUsedKey(used: UsedKey, baseUrl: string): ApiResponse {
     case 'unknown':
       throw conflict(
         'outcome_unknown',
-        'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.',
+        'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it will not be executed again. Find out whether it took effect before you send it under a new key.',
       );
   }
 }

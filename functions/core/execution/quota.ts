@@ -8,8 +8,8 @@ const serviceWords: RefusalWords = {
   message: 'The limit of this service, which all agents share, is used up. Send the request again after Retry-After seconds.',
 };
 
-/** The first attempt counts; a later one confirms that neither count has aged in the meantime, or counts again. */
-const maxAttempts = 5;
+/** The first pass counts; a later one confirms that neither count is outdated, or counts again. */
+const maxPasses = 5;
 
 /** Maximum duration of counting, in milliseconds. */
 const maxCountingMs = 1_500;
@@ -58,13 +58,13 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
     },
 
     /**
-     * Counts the call right before it is sent: against the agent's limits with one write, then against the service's. A call that has been counted
-     * already is renewed, so that it counts for a whole period of each limit.
+     * Counts the call right before it is sent: against the agent's limits with one write, then against the service's. A call that has already
+     * been counted is renewed, so that it counts for a whole period of each limit.
      * @throws ApiError TOO_MANY_REQUESTS, FORBIDDEN if the call will never be possible again, or SERVICE_UNAVAILABLE if a counter cannot be reached
      */
     async count(): Promise<void> {
       const startedMs = performance.now();
-      for (let attempt = 0; attempt < maxAttempts && performance.now() - startedMs <= maxCountingMs; attempt++) {
+      for (let pass = 0; pass < maxPasses && performance.now() - startedMs <= maxCountingMs; pass++) {
         const before = { ofAgent, ofService };
         if (isLimited(agent)) {
           // if this throws, the limiter has refunded what it could
@@ -72,7 +72,7 @@ export function openQuota(limits: RateLimiter, agent: LimitRequest) {
           acceptAgentDecision(await countOrRenew(agent, before.ofAgent));
         }
         if (isLimited(service)) acceptServiceDecision(await countOrRenew(service, before.ofService));
-        // neither counter was written in this attempt, so neither count has become outdated
+        // neither counter was written in this pass, so neither count has become outdated
         if (before.ofAgent === ofAgent && before.ofService === ofService) return;
       }
       throw unavailable('The call could not be made in time after it was counted. Try again after Retry-After.');

@@ -46,8 +46,8 @@ export function findChangeSinceRequest(
 }
 
 /**
- * Opens a check of 202 answers: when the request of a waiting call is repeated, the call may have become void.
- * @returns a function that throws ApiError FORBIDDEN if it has, else returns the answer
+ * Opens the check of a repeated request for a waiting call, which may have become void.
+ * @returns a function that throws ApiError FORBIDDEN if it has, else returns the response
  */
 export function openVoidCheck(deferred: Pick<DeferredCalls, 'find' | 'makeVoid'>, intents: Pick<LiveIntents, 'findWith'>) {
   return async ({ logLine, caller, nowMs }: Execution, response: ApiResponse): Promise<ApiResponse> => {

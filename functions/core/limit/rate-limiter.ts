@@ -1,6 +1,6 @@
 /**
  * Counts calls against limits: one item per owner, one conditional write per call. `consume` counts a call or refuses it, `renew` counts it again if
- * it is sent too late, `giveBack` refunds budgets and totals if nothing was sent. `count` does the write and its retries, `window.ts` the arithmetic,
+ * too much time has passed before it is sent, `giveBack` refunds budgets and totals if nothing was sent. `count` does the write and its retries, `window.ts` the arithmetic,
  * `counter-item.ts` the storage. `execution/quota.ts` calls this module.
  */
 import QuickLRU from 'quick-lru';
@@ -117,7 +117,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
   /**
    * Decides by the cached item and writes it if it has not changed, until the write takes effect or the call is refused. If the write took too
    * long, the call is counted again.
-   * @param outdated - where the call is counted already, if it was not sent in time
+   * @param outdated - where the call has already been counted, if it was not sent in time
    */
   async function count(request: LimitRequest, outdated?: Buckets): Promise<LimitDecision> {
     const { charges } = request;
@@ -140,7 +140,7 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
           return { ...decide(left), buckets: countedIn };
         }
         if (!decision.isWithinLimits) return decision;
-        // after the decision, because a limit that others have used up meanwhile is a refusal; bounded, because a waiting call occupies an environment
+        // Checked after the decision, so that a limit used up by others is a refusal, not an error. Bounded, because a waiting call occupies an environment.
         if (attempt === maxAttempts || (wasOvertaken && now() - startedMs > maxCountingMs)) {
           throw unavailable('The call could not be counted in time. Try again after Retry-After.');
         }

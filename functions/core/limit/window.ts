@@ -9,7 +9,7 @@ const bucketsPerPeriod = 20;
 /** Number of buckets in which a call counts: its own and those after it. */
 export const liveBuckets = bucketsPerPeriod + 2;
 
-/** A call must be sent within this time after it has been admitted, in buckets. */
+/** Time within which an admitted call must be sent, in buckets. */
 const madeWithinBuckets = 0.5;
 
 /**
@@ -33,7 +33,7 @@ export const longestCountMs = (period: number): number => liveBuckets * bucketMs
 /** When all calls of the window have expired, in milliseconds since the epoch. */
 export const clearAtMs = (window: Window, period: number): number => (window.bucket + liveBuckets) * bucketMs(period);
 
-/** A call must be sent within this time after it has been admitted, in milliseconds; `period` is in seconds. */
+/** Time within which an admitted call must be sent, in milliseconds; `period` is in seconds. */
 export const madeWithinMs = (period: number): number => madeWithinBuckets * bucketMs(period);
 
 /**

@@ -69,7 +69,7 @@ const approvalPending = ({ agent }: AgentRecords) =>
   new ApiError(
     'POLICY_REJECTED',
     agent?.admitted_by === undefined
-      ? 'The operators of this gate approve each agent before its first PAT. This agent is waiting for approval; ask again once it is approved.'
+      ? 'The operators of this gate must approve each agent before it can get its first PAT. This agent is waiting for approval; ask again once it is approved.'
       : 'This agent was approved through its domain. Send agent_directory again, or ask again once the agent itself is approved.',
     { details: { reason: 'approval_pending' } },
   );

@@ -144,7 +144,7 @@ export function openFeed({ source, engine, state, now = Date.now }: FeedParts): 
     } catch (error) {
       if (!(error instanceof LogMismatch)) throw error;
       throw new Error(
-        'the log does not go on from what was fed: its entries have expired. Fill a new collection, see docs/operations.md#feedage',
+        'the log does not continue from the last entry fed: its entries have expired. Fill a new collection, see docs/operations.md#feedage',
         { cause: error },
       );
     } finally {

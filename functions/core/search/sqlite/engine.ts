@@ -1,7 +1,8 @@
 /**
- * Why a search is never stale: before it answers, `bringUpToDate` reads the log entries after the index's position, and the records that they
- * name, with strongly consistent reads ({@link catchUp}). A search that arrives during such a run waits for the next one ({@link oneAtATime}). So
- * results include every write that completed before the search began.
+ * Why a search is never stale: before a search is answered, `bringUpToDate` reads the log entries after the index's position, then the current state
+ * of the records that they name, with strongly consistent reads ({@link catchUp}). A record and its log entry are written in one transaction
+ * (`registry/change-log.ts`). A search that arrives during such a run waits for the next one ({@link oneAtATime}). So results include every write that
+ * completed before the search began.
  */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -34,7 +35,7 @@ export function openSqliteEngine(source: RegistrySource, snapshots?: SnapshotSto
       opened ??= await (snapshots ? openNewest(snapshots) : buildIndex(source, file));
       await catchUp(source, opened).catch(async (error: unknown) => {
         if (!(error instanceof LogMismatch)) throw error;
-        opened = await rebuild('the log does not go on from what it has seen', error);
+        opened = await rebuild('the log does not continue from the position of the index', error);
         await catchUp(source, opened);
       });
       return opened.index;

@@ -92,7 +92,7 @@ export async function isSnapshotDue(
 export async function loadSnapshot(store: SnapshotStore, file: string): Promise<LogPosition> {
   const newest = await readManifest(store);
   if (!newest) throw new UnusableSnapshot('its snapshot has no readable manifest');
-  if (newest.format !== indexFormat) throw new UnusableSnapshot('its snapshot has another format');
+  if (newest.format !== indexFormat) throw new UnusableSnapshot('its snapshot has a different format');
   const content = await store.read(newest.file);
   if (!content) throw new UnusableSnapshot('the file of its snapshot is missing');
   const hash = createHash('sha256');

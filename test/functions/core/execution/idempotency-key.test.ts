@@ -51,7 +51,7 @@ describe('a request whose key has been used', () => {
   const other = 'This Idempotency-Key was used for another request in the last 24 hours. Use a separate key for each request.';
   const running = 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.';
   const unknown =
-    'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it is never executed again. Find out whether it took effect before you send it under a new key.';
+    'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it will not be executed again. Find out whether it took effect before you send it under a new key.';
   test.each<[UsedKey, string, string, object]>([
     [{ state: 'unkept' }, 'unkept', unkept, {}],
     [{ state: 'conflict' }, 'other_request', other, {}],

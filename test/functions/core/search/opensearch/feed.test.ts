@@ -122,6 +122,6 @@ test('fails if entries expired before they were fed', async () => {
   await putIntent();
   await table.delete(keys.log(2));
   const refusal =
-    'the log does not go on from what was fed: its entries have expired. Fill a new collection, see docs/operations.md#feedage';
+    'the log does not continue from the last entry fed: its entries have expired. Fill a new collection, see docs/operations.md#feedage';
   await expect(feed()).rejects.toThrow(refusal);
 });

@@ -101,7 +101,7 @@ describe('an index that follows the log', () => {
     expect(taken()).toEqual({ queries: [251], read: [] });
   });
 
-  test('is told to be built anew if the log does not go on from what it has seen', async () => {
+  test('is told to be built anew if the log does not continue from its position', async () => {
     const { source, intents, serviceId, table } = await startRegistry();
     const { index, position } = await buildIndex(source, ':memory:');
     for (let n = 1; n <= 4; n++) await intents.create(serviceId, intentOf(uidOf(n)));

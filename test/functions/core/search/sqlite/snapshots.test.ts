@@ -113,7 +113,7 @@ describe('loadSnapshot refuses', () => {
     ['a missing one', 'its snapshot has no readable manifest', ({ objects }) => objects.delete(newest)],
     ['an unreadable manifest', 'its snapshot has no readable manifest', ({ objects }) => objects.set(newest, Buffer.from('{"format":'))],
     ['an incomplete manifest', 'its snapshot has no readable manifest', (store) => edit(store, { seq: undefined })],
-    ['another format', 'its snapshot has another format', (store) => edit(store, { format: 0 })],
+    ['another format', 'its snapshot has a different format', (store) => edit(store, { format: 0 })],
     ['a missing file', 'the file of its snapshot is missing', (store) => store.objects.delete(manifestOf(store).file)],
     [
       'a damaged file',
@@ -207,7 +207,7 @@ describe('a search instance', () => {
       uid('c'),
       ...['0', '1', '2'].slice(0, written).map((n) => uid(`other-${n}`)),
     ]);
-    expect(warn.mock.calls).toMatchObject([[expect.anything(), { reason: 'the log does not go on from what it has seen' }]]);
+    expect(warn.mock.calls).toMatchObject([[expect.anything(), { reason: 'the log does not continue from the position of the index' }]]);
     expect(await isSnapshotDue(snapshots, restored)).toBe(true);
   });
 
