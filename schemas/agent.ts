@@ -5,22 +5,15 @@ import { characters, foldName, name } from './text.ts';
 /** The suffix of a shared id: the thumbprint of the key. */
 const sharedSuffix = /~[\w-]{43}$/;
 
-/** Placeholder in a path if the query names the agent, by `agent_id`, `key_thumbprint` or both. */
+/** Placeholder in a path if the query names the agent, by `key_thumbprint`. */
 export const noAgentId = '~';
 
-/** Whether a text can be the agent_id of a record. Accepts every id that was ever accepted, so that admins can name it. */
+/** Whether a text can be the agent_id of a record: one that an agent presents, or one that the gate made of it and a key. */
 export const isAgentId = (text: string): boolean => text !== '' && characters(text.replace(sharedSuffix, '')) <= 256;
 
 const keyThumbprint = z.string().max(100);
 
-export const agentNames = z.object({
-  agent_id: z
-    .string()
-    .max(1_000)
-    .optional()
-    .describe(
-      `the agent_id, if the path has ${noAgentId} in its place, for ids that clients alter in paths, such as ..; if the path has an agent_id, it must be the same`,
-    ),
+export const agentKeyQuery = z.object({
   key_thumbprint: keyThumbprint
     .optional()
     .describe(
@@ -109,17 +102,11 @@ export const agentQuery = listQuery.pick({ page_size: true }).extend({
 
 export const clearQuery = z.object({ state: z.literal('pending', 'must be pending').describe('only those that wait for approval') });
 
-/** The address of an agent: its path, and the query that names it if clients would normalise its id in a path. */
-export function agentAddress(agentId: string | undefined, keyThumbprint?: string): { path: string; query: Record<string, string> } {
-  const isKept = agentId !== undefined && ![noAgentId, '.', '..'].includes(agentId);
-  return {
-    path: `/api/agents/${isKept ? encodeURIComponent(agentId) : noAgentId}`,
-    query: {
-      ...(agentId !== undefined && !isKept && { agent_id: agentId }),
-      ...(keyThumbprint !== undefined && { key_thumbprint: keyThumbprint }),
-    },
-  };
-}
+/** The address of an agent that is named by its id, its key or both. */
+export const agentAddress = (agentId = noAgentId, keyThumbprint?: string): { path: string; query: Record<string, string> } => ({
+  path: `/api/agents/${encodeURIComponent(agentId)}`,
+  query: keyThumbprint === undefined ? {} : { key_thumbprint: keyThumbprint },
+});
 
 export const blockInput = z
   .strictObject({ reason: name(1_000).describe('shown to admins, not to the agent') })

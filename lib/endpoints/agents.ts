@@ -1,7 +1,7 @@
 import {
   agent,
   agentDomainList,
-  agentNames,
+  agentKeyQuery,
   agentPage,
   agentQuery,
   agentWithUsage,
@@ -57,7 +57,7 @@ export const agents = {
       'Returns when the agent was first seen, the key to which its id is bound, whether it is blocked, and how much of each limit and budget of the policy its key has used.',
     credential: 'admin',
     errors: ['CONFLICT'],
-    query: agentNames,
+    query: agentKeyQuery,
     answer: agentWithUsage,
     needs: {
       table: { agent: ['get', 'getAll', 'query'], agentKey: ['query'], agentList: ['get', 'getAll'], limit: ['get'] },
@@ -74,7 +74,7 @@ export const agents = {
     summary: "Revoke an agent's PATs",
     description: 'PATs issued to the agent so far are no longer accepted. It may get a new one; to bar an agent, block it.',
     credential: 'admin',
-    query: agentNames,
+    query: agentKeyQuery,
     answer: agent,
     needs: { table: { ...changes, agent: ['getAll', 'update'], agentKey: ['query'], agentList: ['getAll'] } },
     example: { path: { agent_id: agentId }, answer: { ...shown, revoked_at: '2027-03-01T11:00:00.000Z' } },
@@ -87,7 +87,7 @@ export const agents = {
       'Also revokes its PATs. The next key that presents the `agent_id` owns it. A block of the id or of the previous key remains.',
     credential: 'admin',
     success: 204,
-    query: agentNames,
+    query: agentKeyQuery,
     needs: {
       table: {
         ...changes,
@@ -105,7 +105,7 @@ export const agents = {
     description:
       'Approves the `agent_id` together with a key. Send `key_thumbprint`, in the body or the query, if several keys wait under the `agent_id`, or before its first request.',
     credential: 'admin',
-    query: agentNames,
+    query: agentKeyQuery,
     body: approvalInput,
     answer: agent,
     needs: {
@@ -160,7 +160,7 @@ export const agents = {
     description:
       'Bars the `agent_id` and its key, also in combination with others: from the next request on, no PAT is issued or accepted. The response takes three seconds; after it, no call of the agent is sent. A block does not expire. An `agent_id` can be blocked before its first use.',
     credential: 'admin',
-    query: agentNames,
+    query: agentKeyQuery,
     body: blockInput,
     answer: agent,
     needs: {
@@ -188,7 +188,7 @@ export const agents = {
     description: 'Unexpired PATs of the agent are accepted again.',
     credential: 'admin',
     success: 204,
-    query: agentNames,
+    query: agentKeyQuery,
     needs: {
       table: {
         ...changes,

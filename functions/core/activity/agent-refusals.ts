@@ -22,7 +22,7 @@ export const otherKey = () =>
   conflict('The agent_id belongs to another key. Leave out key_thumbprint, or name the agent_id of that key.', { reason: 'other_key' });
 
 export const severalIds = (agent_ids: string[]) =>
-  conflict('This key has several agent_ids; see details.agent_ids. Name one of them in the query parameter agent_id.', {
+  conflict('This key has several agent_ids; see details.agent_ids. Name one of them in the path.', {
     reason: 'several_ids',
     agent_ids,
   });

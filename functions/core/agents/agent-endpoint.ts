@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { agentNames, isAgentId, noAgentId } from '../../../schemas/agent.ts';
+import { agentKeyQuery, isAgentId, noAgentId } from '../../../schemas/agent.ts';
 import { foldName } from '../../../schemas/text.ts';
 import type { FoundAgent } from '../activity/agent.ts';
 import { noSuchAgent } from '../activity/agent-refusals.ts';
@@ -13,10 +13,9 @@ import { changeLogFromEnvironment } from '../registry/change-log.ts';
 import { tableFromEnvironment } from '../table/table.ts';
 
 /**
- * The agent that a request names: by the id in its path, or by the query parameters `agent_id` and `key_thumbprint` if the path contains
- * {@link noAgentId} instead, for ids that HTTP clients would rewrite in a path (such as `..`).
- * @throws ApiError INVALID_PARAMETER if path and query differ; NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and key
- * belong to different agents
+ * The agent that a request names: by the id in its path, by `key_thumbprint` if the path contains {@link noAgentId} instead, or by both.
+ * @throws ApiError INVALID_PARAMETER if body and query name different keys; NOT_FOUND if no agent can have the id, or has the key; CONFLICT if id and
+ * key belong to different agents
  */
 export async function requireAgent(
   request: ApiRequest,
@@ -24,15 +23,10 @@ export async function requireAgent(
   { thumbprint: inBody, mayBeNew }: Omit<NamedAgent, 'agentId'> = {},
 ): Promise<FoundAgent> {
   const inPath = request.pathParameter('agent_id');
-  const { agent_id: inQuery, key_thumbprint: thumbprint = inBody } = request.query(agentNames);
+  const { key_thumbprint: thumbprint = inBody } = request.query(agentKeyQuery);
   if (inBody !== undefined && inBody !== thumbprint)
     throw invalidParameter([{ path: '/key_thumbprint', problem: 'must equal the key_thumbprint in the query' }]);
-  const namedInQuery = inQuery?.normalize('NFC');
-  if (inPath !== noAgentId && namedInQuery !== undefined && namedInQuery !== inPath)
-    throw invalidParameter([
-      { path: '/agent_id', problem: `must equal the agent_id in the path, or the path must have ${noAgentId} instead` },
-    ]);
-  const agentId = inPath === noAgentId ? namedInQuery : inPath;
+  const agentId = inPath === noAgentId ? undefined : inPath;
   // an id of white space and invisible characters folds to the empty string
   if (agentId !== undefined && (!isAgentId(agentId) || foldName(agentId) === '')) throw noSuchAgent();
   const found = await agents.resolve({ agentId, thumbprint, mayBeNew }, Date.now());
