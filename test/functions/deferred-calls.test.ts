@@ -120,7 +120,7 @@ describe('a call that a person has to approve', () => {
     await worker(other);
     expect((await read(other)).body).toMatchObject({
       status: 'done',
-      outcome: { status: 409, body: { error: { details: { reason: 'unkept', outcome: 'executed' } } } },
+      outcome: { status: 409, body: { error: { details: { reason: 'not_stored', outcome: 'executed' } } } },
     });
   });
 

@@ -5,7 +5,7 @@ import { openUsedJtis } from '../../functions/core/activity/used-jti.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { ApiError } from '../../functions/core/api-error.ts';
 import { openIdempotentCalls } from '../../functions/core/execution/idempotent-call-store.ts';
-import { type Attempt, once } from '../../functions/core/execution/once.ts';
+import { type Attempted, once } from '../../functions/core/execution/once.ts';
 import { type ApiResponse, ok } from '../../functions/core/http/response.ts';
 import { openCounterItems } from '../../functions/core/limit/counter-item.ts';
 import { countCalls } from '../../functions/core/limit/limit-request.ts';
@@ -25,7 +25,7 @@ import { signInScenarios } from './sign-in-scenarios.ts';
 const unchecked = { baseUrl: 'https://gate.example', replays: undefined, useProof: async () => {}, precheck: async () => {} };
 
 /** An attempt of which the upstream may have seen something. */
-const sent = async (call: Promise<unknown>): Promise<Attempt> => ({
+const sent = async (call: Promise<unknown>): Promise<Attempted> => ({
   mayHaveActed: true,
   result: await call.catch((error: unknown) => error),
 });

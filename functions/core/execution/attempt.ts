@@ -15,7 +15,7 @@ import { carriesCredential } from '../relay/credential.ts';
 import type { Execution } from './execution.ts';
 import { upstreamKeyOf } from './idempotency-key.ts';
 import type { LogLine } from './log-line.ts';
-import type { Attempt } from './once.ts';
+import type { Attempted } from './once.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /** Time reserved at the end of the invocation to record the outcome of the call, in milliseconds. */
@@ -25,7 +25,7 @@ const reservedMs = 3_000;
  * Connects, counts and sends a call. Sends it again only if the upstream has certainly not acted. If nothing was sent, refunds budgets and totals;
  * rates stay counted.
  */
-export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempt> {
+export async function attempt(relay: Pick<Relay, 'connect'>, execution: Execution, call: ResolvedCall): Promise<Attempted> {
   const { logLine, quota } = execution;
   const endWatch = call.slowCalls.watch();
   let connected: ConnectedCall | undefined;

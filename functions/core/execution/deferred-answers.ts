@@ -22,9 +22,9 @@ export function pending(used: UsedKey & { state: 'waiting' | 'working' }, baseUr
 }
 
 /** 409 for a call that was made but whose answer was too large to store. */
-export const unkept = (): ApiError =>
+export const outcomeNotStored = (): ApiError =>
   new ApiError('CONFLICT', 'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.', {
-    details: { reason: 'unkept', outcome: 'executed' },
+    details: { reason: 'not_stored', outcome: 'executed' },
   });
 
 /** 403 for a call that was denied or expired. */
@@ -52,8 +52,8 @@ export function describeExecution(used: UsedKey, context: StateContext): Executi
       return describePending(used, baseUrl) as ExecutionState;
     case 'replay':
       return { status: 'done', execution, outcome: describeOutcome(used.outcome, context) };
-    case 'unkept':
-      return { status: 'done', execution, outcome: describeOutcome(unkept(), context) };
+    case 'not_stored':
+      return { status: 'done', execution, outcome: describeOutcome(outcomeNotStored(), context) };
     case 'denied':
       return { status: 'denied', execution, reason: used.reason };
     case 'expired':

@@ -14,7 +14,7 @@ import { attempt } from './attempt.ts';
 import type { DeferredCall, DeferredCalls } from './deferred-call-store.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
 import { type Execution, type ExecutionRequest, openExecution } from './execution.ts';
-import { type Attempt, answerOrThrow, isOutcome, withReceipt } from './once.ts';
+import { type Attempted, answerOrThrow, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import { record } from './record.ts';
 import type { openResolver } from './resolve.ts';
@@ -47,7 +47,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
     const caller = { claims, policy: policyFor(findPolicy(baseUrl), judgedAgent(claims)), proof: undefined };
     const execution = openExecution(requestOf(call, remainingMs), caller, limits, nowMs, executionId);
     await withinTrace(readTrace(trace.traceparent, trace.tracestate), async () => {
-      let made: Attempt | undefined;
+      let made: Attempted | undefined;
       const answered = record(
         execution,
         make(call, execution).then((attempted) => {
@@ -65,7 +65,7 @@ export function openDeferredRun({ deferred, resolve, findPolicy, limits, relay, 
   };
 
   /** Makes the call unless its circumstances have changed. */
-  async function make({ content }: DeferredCall, execution: Execution): Promise<Attempt> {
+  async function make({ content }: DeferredCall, execution: Execution): Promise<Attempted> {
     if (execution.caller.policy.reference !== content.claims.pol) throw voidBecause('The policy has changed');
     const resolved = await resolve(execution, content.body);
     if (digestIntent(resolved.intent) !== content.intentDigest) throw voidBecause('The intent has changed');

@@ -14,12 +14,12 @@ import { openReceiptSigner, type ReceiptSigner } from '../receipts/signer.ts';
 import type { Table } from '../table/table.ts';
 import type { Execution, ExecutionRequest } from './execution.ts';
 import { narrowOutcome } from './narrow.ts';
-import { type Attempt, isOutcome, withReceipt } from './once.ts';
+import { type Attempted, isOutcome, withReceipt } from './once.ts';
 import type { Outcome } from './outcome.ts';
 import type { ResolvedCall } from './resolve.ts';
 
 /** Makes a call and issues a receipt for it, if the upstream may have acted and the setting covers the call. */
-export type Evidence = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempt>) => Promise<Attempt>;
+export type Evidence = (execution: Execution, call: ResolvedCall, body: JsonValue, attempt: () => Promise<Attempted>) => Promise<Attempted>;
 
 const receiptName = 'Execution-Receipt';
 const saltsName = 'Execution-Receipt-Salts';
@@ -79,7 +79,7 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
     return JSON.stringify(body);
   }
 
-  async function keepAlone(attempted: Attempt & { receipt: NonNullable<Attempt['receipt']> }): Promise<Attempt> {
+  async function keepAlone(attempted: Attempted & { receipt: NonNullable<Attempted['receipt']> }): Promise<Attempted> {
     const { mayHaveActed, result, receipt } = attempted;
     try {
       await table.put(newReceiptItem(receipt.entry));

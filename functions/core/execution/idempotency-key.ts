@@ -2,7 +2,7 @@ import { canonicalDigest } from '../../../schemas/canonical.ts';
 import { ApiError, invalidParameter } from '../api-error.ts';
 import type { ApiRequest } from '../http/request.ts';
 import type { ApiResponse } from '../http/response.ts';
-import { notApproved, pending, unkept } from './deferred-answers.ts';
+import { notApproved, outcomeNotStored, pending } from './deferred-answers.ts';
 import type { UsedKey } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -33,8 +33,8 @@ export function answerUsedKey(used: UsedKey, baseUrl: string): ApiResponse {
   switch (used.state) {
     case 'replay':
       return replay(used.outcome);
-    case 'unkept':
-      throw unkept();
+    case 'not_stored':
+      throw outcomeNotStored();
     case 'conflict':
       throw conflict(
         'other_request',

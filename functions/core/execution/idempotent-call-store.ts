@@ -29,7 +29,7 @@ export interface KeyedRequest extends KeyedCall {
 export type UsedKey =
   | { state: 'replay'; outcome: Outcome }
   /** the call ended, but its answer was too large to store */
-  | { state: 'unkept' }
+  | { state: 'not_stored' }
   /** the key was used for another request */
   | { state: 'conflict' }
   | { state: 'running'; retryAfterSeconds: number }
@@ -161,7 +161,7 @@ export async function describeUsedKey(
 ): Promise<UsedKey> {
   const { execution_id: executionId, state, started_at, outcome, deferred, until = 0, reason = '' } = item;
   if (item.fingerprint !== fingerprint) return { state: 'conflict' };
-  if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'unkept' };
+  if (state === 'done') return outcome ? { state: 'replay', outcome: await unpackOutcome(outcome) } : { state: 'not_stored' };
   if (state === 'denied') return { state, reason: reason || 'no reason was given' };
   if (state === 'void') return { state: 'expired', reason };
   const ageMs = nowMs - started_at;

@@ -6,7 +6,8 @@ import type { IdempotentCalls, KeyedRequest } from './idempotent-call-store.ts';
 import type { Outcome } from './outcome.ts';
 import type { Replays } from './replay-meter.ts';
 
-export interface Attempt {
+/** What came of an attempt. */
+export interface Attempted {
   /** whether the upstream may have acted, so that the call must never be repeated under this key */
   mayHaveActed: boolean;
   /** an {@link ApiResponse} or a thrown error: an ApiError is a refusal, anything else a fault of the gate */
@@ -30,7 +31,7 @@ export interface OnceOptions {
  * Attempts a call at most once per idempotency key, whatever the concurrency. The outcome, even a refusal by the upstream, is stored for later
  * requests; if the upstream cannot have acted, the key is freed. If the process dies during the attempt, the outcome stays unknown.
  */
-export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempt>): Promise<ApiResponse> {
+export async function once(calls: IdempotentCalls, options: OnceOptions, attempt: () => Promise<Attempted>): Promise<ApiResponse> {
   const { keyed, precheck, useProof } = options;
   if (!keyed) {
     await precheck();
@@ -81,14 +82,14 @@ export async function takeKey(
 export const isOutcome = (result: unknown): result is Outcome => !(result instanceof Error) || result instanceof ApiError;
 
 /** The result with the headers of its receipt, if it has one. */
-export function withReceipt({ result, receipt }: Attempt): unknown {
+export function withReceipt({ result, receipt }: Attempted): unknown {
   if (!receipt || !isOutcome(result)) return result;
   const { headers } = receipt;
   return result instanceof ApiError ? result.withHeaders(headers) : { ...result, headers: { ...result.headers, ...headers } };
 }
 
 /** Returns the result of an attempt, or throws it if it is an error. */
-export function answerOrThrow(result: Attempt['result']): ApiResponse {
+export function answerOrThrow(result: Attempted['result']): ApiResponse {
   if (result instanceof Error) throw result;
   return result as ApiResponse;
 }

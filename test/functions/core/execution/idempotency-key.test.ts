@@ -47,13 +47,13 @@ test('a fingerprint depends on what is requested, not on how it is spelt', () =>
 });
 
 describe('a request whose key has been used', () => {
-  const unkept = 'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.';
+  const outcomeNotStored = 'The call was made, and its answer was too large to keep. A new Idempotency-Key would make another call.';
   const other = 'This Idempotency-Key was used for another request in the last 24 hours. Use a separate key for each request.';
   const running = 'The first request under this Idempotency-Key is still running. Send it again after Retry-After seconds.';
   const unknown =
     'The first request under this Idempotency-Key was interrupted: its outcome is unknown, and it will not be executed again. Find out whether it took effect before you send it under a new key.';
   test.each<[UsedKey, string, string, object]>([
-    [{ state: 'unkept' }, 'unkept', unkept, {}],
+    [{ state: 'not_stored' }, 'not_stored', outcomeNotStored, {}],
     [{ state: 'conflict' }, 'other_request', other, {}],
     [{ state: 'running', retryAfterSeconds: 3 }, 'running', running, { 'Retry-After': '3' }],
     [{ state: 'unknown' }, 'outcome_unknown', unknown, {}],

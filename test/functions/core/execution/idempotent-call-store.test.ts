@@ -98,7 +98,7 @@ describe('an answer', () => {
   test('too large for an item is not kept, and is not requested again', async () => {
     await calls.begin(requestOf('E1'));
     expect(await calls.finish(requestOf('E1'), { status: 200, body: { data: randomBytes(maxBytes * 0.7).toString('base64') } })).toBe(true);
-    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'unkept' });
+    expect(await calls.begin(requestOf('E2'))).toEqual({ state: 'not_stored' });
   });
 
   test('fits beside the longest key', async () => {

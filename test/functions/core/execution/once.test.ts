@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ApiError } from '../../../../functions/core/api-error.ts';
 import { type IdempotentCalls, openIdempotentCalls } from '../../../../functions/core/execution/idempotent-call-store.ts';
-import { type Attempt, once } from '../../../../functions/core/execution/once.ts';
+import { type Attempted, once } from '../../../../functions/core/execution/once.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
@@ -10,19 +10,19 @@ const startMs = Date.UTC(2030, 0, 1);
 const unchecked = { baseUrl: 'https://gate.example', precheck: async () => {}, useProof: async () => {}, replays: undefined };
 
 /** Executes under one key; the attempts say what becomes of the calls, one after the other. */
-function openRuns(attempts: Attempt[]) {
+function openRuns(attempts: Attempted[]) {
   const calls = openIdempotentCalls(openMemoryTable());
   let made = 0;
   const run = (nowMs = startMs) =>
     once(
       calls,
       { ...unchecked, keyed: { account: 'key', key: 'once', executionId: `execution-${nowMs}-${made}`, fingerprint: 'same', nowMs } },
-      async () => attempts[made++] as Attempt,
+      async () => attempts[made++] as Attempted,
     );
   return { run, made: () => made };
 }
 
-const answers = (text: string): Attempt => ({ mayHaveActed: true, result: ok(text) });
+const answers = (text: string): Attempted => ({ mayHaveActed: true, result: ok(text) });
 
 test('of a fault of the gate after the call was sent, nobody knows the outcome', async () => {
   const { run, made } = openRuns([{ mayHaveActed: true, result: new TypeError('a fault') }, answers('a second time')]);

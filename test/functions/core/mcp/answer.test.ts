@@ -91,6 +91,6 @@ test('a task without an id is refused for that, and an unknown one in words for 
 });
 
 test('the advice about a call that was made, whose answer was not kept, is not to make it again', () => {
-  const unkept = new ApiError('CONFLICT', 'It was made.', { details: { reason: 'unkept', outcome: 'executed' } });
-  expect(nextCall('execute_intent', unkept)).toBe('It was done. Do not make the same call again.');
+  const outcomeNotStored = new ApiError('CONFLICT', 'It was made.', { details: { reason: 'not_stored', outcome: 'executed' } });
+  expect(nextCall('execute_intent', outcomeNotStored)).toBe('It was done. Do not make the same call again.');
 });
