@@ -22,7 +22,7 @@ const parameterStyles = ['commas', 'spaces', 'pipes', 'brackets', 'json', 'base6
 export const mediaType = z
   .string()
   .max(200)
-  .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type, for example application/json');
+  .regex(/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/i, 'must be a media type without parameters, for example application/json');
 
 const bound = numeric.optional();
 

@@ -68,7 +68,10 @@ function readBest(forms: readonly Form[], body: Node, isRequired: boolean, readi
   const obstacles: Unfit[] = [];
   for (const form of known) {
     try {
-      return readForm(form, isRequired, reading, text(body.description));
+      const read = readForm(form, isRequired, reading, text(body.description));
+      if (form.isParameterised)
+        reading.addNote(pathOf(form.node), `the body is sent as ${read.contentType}, without the parameters of this type`);
+      return read;
     } catch (error) {
       if (!(error instanceof Unfit)) throw error;
       obstacles.push(error);

@@ -17,6 +17,8 @@ export interface Reading {
 export interface Form {
   /** without parameters, in lower case */
   mediaType: string;
+  /** whether the type has parameters besides its charset */
+  isParameterised: boolean;
   schema: unknown;
   node: Node;
 }
@@ -45,5 +47,6 @@ export function readSuccesses(operation: Node): [status: string, response: Node]
 export const readForms = ({ content }: Node): Form[] =>
   Object.entries(node(content)).map(([mediaType, given]) => {
     const form = resolve(given);
-    return { mediaType: (mediaType.split(';')[0] ?? '').trim().toLowerCase(), schema: form.schema, node: form };
+    const [essence = '', ...parameters] = mediaType.split(';').map((part) => part.trim().toLowerCase());
+    return { mediaType: essence, isParameterised: parameters.some((one) => !/^(charset=.*)?$/.test(one)), schema: form.schema, node: form };
   });

@@ -213,6 +213,15 @@ describe('what an intent cannot carry is left out and noted', () => {
     expect(notes.map(({ note }) => note)).toEqual(expected);
   });
 
+  test.each([
+    ['application/json; version=2', ['the body is sent as application/json, without the parameters of this type']],
+    ['application/vnd.a+json;charset=utf-8; ext="b"', ['the body is sent as application/vnd.a+json, without the parameters of this type']],
+    ['Application/JSON ; charset="UTF-8";', []],
+  ])('parameters of the media type %s', (mediaType, expected) => {
+    const { notes } = planBody({ content: { [mediaType]: { schema: { properties: { a: text } } } } });
+    expect(notes.map(({ note }) => note)).toEqual(expected);
+  });
+
   test('optional parameters beyond the hundredth', () => {
     const parameters = Array.from({ length: 130 }, (_, at) => query(`p${at}`, at === 129 ? { required: true } : {}));
     const { intents, notes } = planOperation({ parameters });
