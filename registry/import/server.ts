@@ -23,8 +23,10 @@ export function chooseServer(levels: readonly Node[], { baseUrl, documentUrl }: 
 const readUrl = ({ url, variables }: Node): string =>
   (text(url) ?? '/').replace(/\{([^}]+)\}/g, (place, name: string) => written(node(node(variables)[name]).default) ?? place);
 
+/** @returns undefined also if the host has a variable without a default */
 function absolute(url: string, documentUrl: string | undefined): string | undefined {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(url)) return url;
+  const [, host] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)/i.exec(url) ?? [];
+  if (host !== undefined) return host.includes('{') ? undefined : url;
   return documentUrl === undefined ? undefined : URL.parse(url, documentUrl)?.href;
 }
 

@@ -132,6 +132,12 @@ describe('an operation that a call of an intent cannot make is skipped with the 
       '',
       'has a server address with a query, which its path cannot follow',
     ],
+    [
+      'a host without a value',
+      { servers: [{ url: 'https://{shop}.example' }] },
+      '/servers/0/url',
+      'has no absolute server address; give one with --base-url',
+    ],
     ['no absolute server', { servers: [{ url: '/api' }] }, '/servers/0/url', 'has no absolute server address; give one with --base-url'],
   ])('%s', (_, more, path, reason) => {
     const skipped = [{ operation: 'POST /things', path: at + path, reason }];
