@@ -1,6 +1,7 @@
 import { errorTable } from '../schemas/errors.ts';
 import type { Endpoint } from './endpoints.ts';
 import { bodyTemplate, type GatewayAnswer, gatewayAnswers, gatewayResponse, headerExpressions, noPath } from './error-answers.ts';
+import { requestHeaders } from './openapi/headers.ts';
 import { localStage } from './settings/rules.ts';
 import type { Settings } from './settings.ts';
 
@@ -15,7 +16,7 @@ const mediaTypes = [
 
 /** CORS request headers; the last three are for MCP hosts. */
 const preflightHeaders = [
-  ...['Authorization', 'Content-Type', 'DPoP', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'traceparent', 'tracestate'],
+  ...['Authorization', 'Content-Type', ...Object.keys(requestHeaders)],
   ...['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
 ];
 

@@ -482,7 +482,8 @@ describe('the API', () => {
     expect(preflight.responseParameters).toMatchObject({
       'method.response.header.Access-Control-Allow-Origin': "'https://a.example'",
       'method.response.header.Access-Control-Allow-Methods': "'POST'",
-      'method.response.header.Access-Control-Allow-Headers': expect.stringContaining(',MCP-Protocol-Version,Mcp-Method,Mcp-Name'),
+      'method.response.header.Access-Control-Allow-Headers':
+        "'Authorization,Content-Type,If-None-Match,If-Match,Idempotency-Key,Prefer,DPoP,traceparent,tracestate,MCP-Protocol-Version,Mcp-Method,Mcp-Name'",
     });
     for (const { responseParameters } of Object.values(gatewayResponses(everything)))
       expect(responseParameters['gatewayresponse.header.Access-Control-Allow-Origin']).toBe("'*'");
