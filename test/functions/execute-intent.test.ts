@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { operator } from '../../functions/core/admin/admin.ts';
 import { unavailable } from '../../functions/core/api-error.ts';
@@ -249,8 +250,12 @@ test('a limit is never passed for free when the counter cannot be reached', asyn
   const { table } = gate.database;
   const fail = () => Promise.reject(unreachable);
   steps = gate.openExecute({ over: { ...table, update: fail, put: fail } });
+  const [connections, open] = [upstream.connections, upstream.open()];
   expect(await run()).toMatchObject({ status: 503, headers: { 'Retry-After': '1' }, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
   expect(upstream.seen).toEqual([]);
+  await setTimeout(30);
+  // the connection of the call is not kept open
+  expect(upstream.open()).toBeLessThan(open + upstream.connections - connections);
 });
 
 describe('an Idempotency-Key', () => {

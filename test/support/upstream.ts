@@ -8,6 +8,8 @@ export interface Upstream {
   port: number;
   /** connections that were accepted */
   connections: number;
+  /** number of connections that are open now */
+  open(): number;
   /** Closes every connection. */
   dropAll(): void;
   stop(): Promise<void>;
@@ -25,6 +27,7 @@ async function listen(server: Server): Promise<Upstream> {
   const upstream: Upstream = {
     port: 0,
     connections: 0,
+    open: () => sockets.size,
     dropAll: () => {
       for (const socket of sockets) socket.destroy();
     },

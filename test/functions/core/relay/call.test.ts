@@ -148,6 +148,8 @@ describe('a call', () => {
     const connected = await Promise.all(Array.from({ length: 6 }, () => connect(at(upstream, { deadlineMs: 500 }))));
     await pause(510);
     for (const { send } of connected) await expectFailure(send(), 'late');
+    await pause(30);
+    expect(upstream.open()).toBe(0);
     (await connect(at(upstream))).drop();
     expect(upstream.seen).toEqual([]);
   });
