@@ -71,7 +71,7 @@ describe('what admins may change', () => {
     '$name',
     async (endpoint) => {
       const { prepare, isFullAdminsOnly } = caseOf(endpoint);
-      // many requests, which are about who asks: over the table in memory, that takes a tenth of the time
+      // many requests, and only the caller matters: the in-memory table takes a tenth of the time
       const { world, call } = gate.over(openMemoryTable());
       for (const namespace of namespaces) {
         const lastEntry = () => world.changeLog.head();
@@ -93,7 +93,7 @@ describe('what admins may change', () => {
     },
   );
 
-  test('the history shows an admin of namespaces what belongs to them, and a full admin everything', async () => {
+  test('the history shows namespace admins the changes of their namespaces, and full admins every change', async () => {
     const list = adminEndpoints.find(({ name }) => name === 'list-changes') as (typeof adminEndpoints)[number];
     const seenBy = async (namespaces?: string[]) => {
       const { body } = await gate.call(list, {}, adminOf(namespaces));
@@ -129,7 +129,7 @@ test.each<[Endpoint['name'], Call]>([
   ['list-changes', { query: { page_size: '0' } }],
   ['get-stats', { query: { period: 'year' } }],
   ['list-agents', { query: { state: 'asleep' } }],
-  // who is removed has to be named
+  // the agents to remove must be named
   ['clear-waiting-agents', {}],
   ...(['get-agent', 'revoke-agent', 'unblock-agent', 'delete-agent'] as const).map((name): [Endpoint['name'], Call] => [
     name,

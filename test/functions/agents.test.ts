@@ -53,7 +53,7 @@ const record = {
 
 const unused = [{ limit: 'execute', rule: '/permission/0/constraint/0', of: 60, used: 0, left: 60, period: 60 }];
 
-test('an agent can be read, and what it has used', async () => {
+test('shows an agent and its use of the limits', async () => {
   const { status, body } = await call('get');
   expect({ status, body }).toEqual({ status: 200, body: { ...record, usage: unused } });
   agentWithUsage.parse(body);
@@ -65,7 +65,7 @@ test('an agent can be read, and what it has used', async () => {
   });
 });
 
-test('revoking returns the time, and makes a new generation every time', async () => {
+test('revoking returns the time, and starts a new generation each time', async () => {
   const agents = openAgents(store.table);
   const generations = [(await agents.find(agentId))?.generation];
   for (let count = 0; count < 2; count++) {
@@ -110,7 +110,7 @@ describe('an agent with a strange id', () => {
   });
 });
 
-test('an agent_id and the key of another agent name nobody', async () => {
+test('refuses an agent_id together with the key of another agent', async () => {
   await bindAgent(store.table, 'another', 'key of another', firstSeen);
   for (const create of [createGet, createRevoke, createDelete, createUnblock]) {
     const query = { key_thumbprint: 'key of another' };
@@ -119,7 +119,7 @@ test('an agent_id and the key of another agent name nobody', async () => {
   }
 });
 
-test('a key with several ids is told to name one', async () => {
+test('a key with several ids must be named together with one of them', async () => {
   for (const id of ['one', 'two']) await bindAgent(store.table, id, 'key-of-two', firstSeen);
   const answer = await invoke(byAdmin(createRevoke(openDeps())), 'POST /api/agents/{agent_id}/revoke', {
     path: { agent_id: '~' },
@@ -150,16 +150,16 @@ describe('an agent_id', () => {
       'must not contain braille blanks, or characters of private use or that Unicode has not assigned',
       ['Acme\u2800', 'Acme\ue000', 'Acme\u{1fffe}'],
     ],
-  ])('%s: %j are refused at issue', (problem, ids) => {
+  ])('%s: refuses %j', (problem, ids) => {
     for (const id of ids) expect([id, agentIdSchema.safeParse(id).error?.issues.map(({ message }) => message)]).toEqual([id, [problem]]);
   });
 
-  test.each(['...', 'Ágent #1/x', '\u{1f916} bot', `~${'a'.repeat(42)}`])('%j is not', (id) => {
+  test.each(['...', 'Ágent #1/x', '\u{1f916} bot', `~${'a'.repeat(42)}`])('accepts %j', (id) => {
     expect(agentIdSchema.safeParse(id).success).toBe(true);
   });
 });
 
-test.each(['get', 'revoke', 'delete'] as const)('%s of an agent that nobody has seen is 404, and makes none', async (kind) => {
+test.each(['get', 'revoke', 'delete'] as const)('%s of an unknown agent answers 404 and creates no agent', async (kind) => {
   for (const name of ['nobody', '%20', 'a%0Ab']) {
     expect(refusalOf(await call(kind, name))).toEqual({
       status: 404,

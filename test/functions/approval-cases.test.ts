@@ -9,7 +9,7 @@ import { type Agent, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 
-// What may happen between asking for a call and making it. The first cases are those that envoyproxy/ai-gateway#2073 asks of every gateway.
+// What may happen between the request for a call and the call. The first cases are those of envoyproxy/ai-gateway#2073.
 
 const payments = { ...serviceNamed('Payments'), namespace: 'pay.example' };
 const { gate, upstream, serviceId, endpointAt } = await startExecuting(undefined, payments);
@@ -73,11 +73,11 @@ const isVoid = { status: 'done', outcome: { status: 409, body: { error: { code: 
 
 interface Case {
   name: string;
-  /** what happens to the call of the agent, which waits */
+  /** what happens while the call waits */
   play: () => Promise<unknown>;
-  /** what its agent reads afterwards */
+  /** what the agent reads afterwards */
   state: object;
-  /** what the upstream has seen then */
+  /** what the upstream has received by then */
   seen?: () => unknown[];
 }
 
@@ -85,7 +85,7 @@ const exactCall = (): unknown[] => [approvedCall()];
 
 const cases: Case[] = [
   {
-    name: 'envoy 1: the same caller, service, intent, arguments and policy, in time: it is made',
+    name: 'envoy 1: the same caller, service, intent, arguments and policy, in time',
     play: async () => {
       expect(await approve()).toMatchObject({ status: 200, body: { id, decision: 'approve' } });
       await work();
@@ -112,7 +112,7 @@ const cases: Case[] = [
     state: isVoid,
   },
   {
-    name: 'it is approved, and its worker begins more than an hour later',
+    name: 'it is approved, and the worker starts more than an hour later',
     play: async () => {
       await approve();
       await work({ now: () => Date.now() + 2 * hourMs });
@@ -130,7 +130,7 @@ const cases: Case[] = [
     state: waiting,
   },
   {
-    name: 'it is denied, and approved too late',
+    name: 'it is denied, and then approved',
     play: async () => {
       expect(await deny()).toMatchObject({ status: 200, body: { decision: 'deny' } });
       await isRefused(approve(), 409, 'CONFLICT', 'decided');
@@ -145,7 +145,7 @@ const cases: Case[] = [
     state: { status: 'denied', reason: 'Too much' },
   },
   {
-    name: 'the digest of another call that waits, of the same agent with the same arguments',
+    name: 'the approval has the digest of another waiting call of the same agent with the same arguments',
     play: async () => {
       const another = idOf(await ask(undefined, { headers: { 'Idempotency-Key': `another-${number}` } }));
       await isRefused(approve(`"${(await parts.shown(another)).digest}"`), 409, 'CONFLICT', 'other_digest');
@@ -154,7 +154,7 @@ const cases: Case[] = [
     state: waiting,
   },
   {
-    name: 'an If-Match that does not name the digest alone',
+    name: 'If-Match contains more than the digest',
     play: async () => {
       for (const ifMatch of ['*', 'W/"*"', ' * ', '"a", *']) expect((await approve(ifMatch)).status).toBeGreaterThanOrEqual(400);
       await isRefused(approve(`"sha-256=other", "${digest}"`), 409, 'CONFLICT', 'other_digest');
@@ -163,7 +163,7 @@ const cases: Case[] = [
     state: waiting,
   },
   {
-    name: 'another agent with the same key and arguments waits by itself, and sees nothing of it',
+    name: 'another agent uses the same idempotency key and arguments: its call waits separately, and it cannot read this one',
     play: async () => {
       const otherPat = await obtainPat(gate, await newAgent(), approvalTemplate());
       const theirs = await ask(undefined, { token: otherPat });
@@ -179,7 +179,7 @@ const cases: Case[] = [
     seen: exactCall,
   },
   {
-    name: 'its agent is blocked and unblocked after the approval, before its worker begins',
+    name: 'the agent is blocked and unblocked after the approval, before the worker starts',
     play: async () => {
       await approve();
       await block();
@@ -189,7 +189,7 @@ const cases: Case[] = [
     state: isVoid,
   },
   {
-    name: 'its agent sends its request again after the intent has changed',
+    name: 'the agent repeats its request after the intent has changed',
     play: async () => {
       await change();
       await isRefused(ask(), 403, 'FORBIDDEN', 'expired');
@@ -197,7 +197,7 @@ const cases: Case[] = [
     state: { status: 'expired', reason: expect.stringContaining('The intent has changed') },
   },
   {
-    name: 'its intent is changed back after its agent was told that it is void',
+    name: 'the intent is changed back after the agent has read that the call is void',
     play: async () => {
       await change();
       expect(await read()).toMatchObject({ status: 'expired', reason: expect.stringContaining('The intent has changed') });
@@ -215,7 +215,7 @@ const cases: Case[] = [
     state: { status: 'denied', reason: 'no reason was given' },
   },
   {
-    name: 'the table cannot be reached for a while after it was sent',
+    name: 'the table is unreachable for a while after the call was sent',
     play: async () => {
       await approve();
       const { table } = gate.database;
@@ -234,7 +234,7 @@ const cases: Case[] = [
     seen: exactCall,
   },
   {
-    name: 'its service is paused before the decision',
+    name: 'the service is paused before the decision',
     play: async () => {
       await pause(true);
       await isRefused(approve(), 503, 'SERVICE_UNAVAILABLE', 'paused');
@@ -243,7 +243,7 @@ const cases: Case[] = [
     state: waiting,
   },
   {
-    name: 'its service is paused after the approval',
+    name: 'the service is paused after the approval',
     play: async () => {
       await approve();
       await pause(true);
@@ -273,7 +273,7 @@ test.each<[string, string, () => Promise<unknown>]>([
   ['its PATs are revoked', "The agent's PATs have been revoked", revoke],
   ['the intent is removed', 'The intent has been withdrawn', () => gate.intents.remove(uid(), () => true)],
   ['the policy changes', 'The policy has changed', async () => (decidedUnder = approvalTemplate({ rate: 7 }))],
-])('a call that waits is void once %s', async (_, message, happen) => {
+])('a waiting call becomes void if %s', async (_, message, happen) => {
   await happen();
   expect(refusalOf(await approve())).toMatchObject({
     status: 409,
@@ -285,7 +285,7 @@ test.each<[string, string, () => Promise<unknown>]>([
   expect(calls()).toEqual([]);
 });
 
-test('of a call whose worker died while it was made, nobody knows the outcome, and it is not made again', async () => {
+test('if the worker dies during a call, its outcome is unknown and it is not repeated', async () => {
   await approve();
   const { table } = gate.database;
   const dies = (...given: Parameters<typeof table.update>) =>
@@ -296,7 +296,7 @@ test('of a call whose worker died while it was made, nobody knows the outcome, a
   expect(calls()).toEqual([approvedCall()]);
 });
 
-test('an approver is shown the arguments that are sent, with the defaults of the intent', async () => {
+test('an approver sees the arguments that will be sent, including defaults', async () => {
   const input_parameters = [
     { name: 'code', type: 'string', required: true } as const,
     { name: 'amount', type: 'integer', default: 1_000_000 } as const,
@@ -308,7 +308,7 @@ test('an approver is shown the arguments that are sent, with the defaults of the
 
 test('an approval in the last second is still carried out', async () => {
   await gate.database.table.update(
-    // as if it had waited for almost an hour
+    // as if the call had waited for almost an hour
     { pk: `CALL#${(await find()).account}`, sk: `key-${number}` },
     { set: { until: Date.now() + 2_000 } },
   );
@@ -323,14 +323,14 @@ const find = async () => {
   return item;
 };
 
-test('an approval counts although its places cannot be given back', async () => {
+test('an approval succeeds even if its queue slots cannot be freed', async () => {
   const { table } = gate.database;
   const over = { ...table, delete: () => Promise.reject(new Error('unreachable')) };
   expect(await parts.decide(id, `"${digest}"`, undefined, admin, { over })).toMatchObject({ status: 200 });
   expect(gate.started).toEqual([id]);
 });
 
-test('a call that nobody had to approve when it was asked for is not made once somebody has to', async () => {
+test('a call that needed no approval when it was requested is not made once it needs one', async () => {
   const rightOperand = new Date(Date.now() + 60_000).toISOString();
   const constraint = [{ leftOperand: '{base_url}/vocabulary/dateTime', operator: 'gte', rightOperand }];
   const duty = [{ action: '{base_url}/vocabulary/approve' }];
@@ -343,7 +343,7 @@ test('a call that nobody had to approve when it was asked for is not made once s
   expect(calls()).toEqual([]);
 });
 
-test('an execution id that none has is not there', async () => {
+test('unknown execution ids are not found', async () => {
   for (const strange of ['x'.repeat(3_000), '', '..', '%00', 'a/b', "' OR 1"])
     expect([strange, (await parts.read(encodeURIComponent(strange), pat)).status]).toEqual([strange, 404]);
 });

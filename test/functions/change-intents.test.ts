@@ -39,7 +39,7 @@ const uidsOf = async () => {
   return intents.map(({ intent_uid }) => intent_uid);
 };
 
-test('creates, replaces and deletes in one entry of the log, and says what stands', async () => {
+test('creates, replaces and deletes in one log entry, and returns the remaining intents', async () => {
   const before = await changeLog.head();
   const replaced = intentOf(uid('first'), { description: 'Tells something else' });
   const { status, body } = await change({ create: [intentOf(uid('a'))], replace: [replaced], delete: [uid('second')] }, serviceId);
@@ -50,7 +50,7 @@ test('creates, replaces and deletes in one entry of the log, and says what stand
   expect((await registry.intents.find(uid('first')))?.intent).toMatchObject({ description: 'Tells something else', rev: before.seq + 1 });
 });
 
-test('replaces what is as it was read, by its digest', async () => {
+test('replaces an intent only if it still has the given digest', async () => {
   const digest = digestIntent(intentOf(uid('first')));
   const replace = (description: string) =>
     change({ replace: [intentOf(uid('first'), { description })], if_match: { [uid('first')]: digest } }, serviceId);
@@ -125,7 +125,7 @@ describe('changes nothing', () => {
     expect((await changeLog.head()).seq).toBe(seq);
   });
 
-  test('of an intent that another service has, or of a service that is none', async () => {
+  test('to an intent of another service, or in an unknown service', async () => {
     const { uid: other } = await registry.createIntent();
     expect(refusalOf(await change({ delete: [other] }, serviceId))).toMatchObject({
       status: 404,

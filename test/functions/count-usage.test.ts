@@ -34,7 +34,7 @@ const executed = (more: Partial<Executed> = {}): Executed => ({
 
 const keyOf = { service: ['service_id'], intent: ['service_id', 'intent_uid'], agent: ['service_id', 'agent_id'] } as const;
 
-/** Executions by slot and by what a dimension tells apart. */
+/** Executions by slot and by the names of a dimension. */
 async function countsOf(table: Table, period: StatsPeriod, by: StatsDimension): Promise<Record<string, number>> {
   const { totals } = await openExecutionStats(table, now).read(period, by);
   const nameOf = (row: Partial<Pick<Executed, 'service_id' | 'intent_uid' | 'agent_id'>>) => keyOf[by].map((name) => row[name]).join(' ');
@@ -56,7 +56,7 @@ describe('of a delivery', () => {
 
   test.each<[string, { at: number; message: string }, object]>([
     ['no JSON', { at: noon, message: 'executed' }, { malformed: 1 }],
-    ['an id that is none', line({ execution_id: '1' }), { malformed: 1 }],
+    ['an invalid id', line({ execution_id: '1' }), { malformed: 1 }],
     ['an unknown outcome', line({ outcome: 'FINE' }), { malformed: 1 }],
     ['an outcome that all objects have', line({ outcome: 'toString' }), { malformed: 1 }],
     ['a negative duration', line({ upstream_ms: -1 }), { malformed: 1 }],
@@ -85,7 +85,7 @@ describe('of a delivery', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 
-  test('a message that only tries the connection changes nothing', async () => {
+  test('a control message changes nothing', async () => {
     const table = openMemoryTable();
     await open(table).run(deliveryOf([{ at: noon, message: 'CWL CONTROL MESSAGE: Checking health of destination' }], 'CONTROL_MESSAGE'));
     expect([table.items(), warn.mock.calls]).toEqual([[], []]);
@@ -100,7 +100,7 @@ describe('of a delivery', () => {
 });
 
 describe('executions are counted once', () => {
-  test('from the minutes that have changed alone, although an hour of them shares a partition', async () => {
+  test('from changed minutes only, although the minutes of an hour share a partition', async () => {
     const table = openMemoryTable();
     const { deliver, rollUp } = open(table);
     nowMs = noon + 3 * minuteMs;
@@ -116,7 +116,7 @@ describe('executions are counted once', () => {
     expect(await executionsOf(table)).toBe(4);
   });
 
-  test('although another of the same minute and partition comes while they are added up', async () => {
+  test('even if another of the same minute and partition arrives while they are added up', async () => {
     const table = openMemoryTable();
     const { deliver, rollUp } = open(table);
     nowMs = noon;
@@ -133,7 +133,7 @@ describe('executions are counted once', () => {
     expect(await executionsOf(table)).toBe(2);
   });
 
-  /** The table as a process sees it that may die at one of its writes, before it takes effect or after, and that others overtake. */
+  /** The table of a process that may die before or after one of its writes, and that others may overtake. */
   function unsteady(table: Table, random: () => number): Table {
     let left = random() < 0.6 ? Math.floor(random() * 30) : Number.POSITIVE_INFINITY;
     const wait = async () => {
@@ -157,7 +157,7 @@ describe('executions are counted once', () => {
 
   const pick = <T>(random: () => number, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
 
-  /** Plays a morning: processes die, deliveries are repeated, overlap and overtake each other. */
+  /** Simulates a morning: processes die, and deliveries are repeated, overlap and overtake each other. */
   async function play(table: Table, seed: number): Promise<Executed[]> {
     const random = seededRandom(seed);
     const all: Executed[] = [];
@@ -196,7 +196,7 @@ describe('executions are counted once', () => {
     return all;
   }
 
-  /** The same, counted in the plainest way. */
+  /** The same, counted in the simplest way. */
   function countPlainly(all: readonly Executed[], slotMs: number, slots: number, by: StatsDimension): Record<string, number> {
     const first = (Math.floor(nowMs / slotMs) - slots + 1) * slotMs;
     const counts: Record<string, number> = {};
@@ -222,7 +222,7 @@ describe('executions are counted once', () => {
     }
   };
 
-  test('although processes die at any write, in many mornings', async () => {
+  test('even if processes die at any write, in many mornings', async () => {
     for (let seed = 100; seed < 112; seed++) await check(openMemoryTable(), seed);
   });
 });

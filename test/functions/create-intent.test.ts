@@ -32,7 +32,7 @@ test('creates an intent with all its members, and answers with its address', asy
   expect(found?.service.service_id).toBe(serviceId);
 });
 
-describe("inputs under the names of what the service's calls carry", () => {
+describe("inputs named like what the service's calls carry", () => {
   const origins = ['https://api.world.example'];
   const facts = {
     headers: ['X-Api-Key'],
@@ -78,7 +78,7 @@ describe("inputs under the names of what the service's calls carry", () => {
   });
 });
 
-test('refuses a uid that another intent has, of whichever service', async () => {
+test('refuses a uid that an intent of any service has', async () => {
   const { uid } = await registry.createIntent();
   expect(refusalOf(await create(intentOf(uid)))).toEqual({
     status: 409,

@@ -31,7 +31,7 @@ test('registers a service with all its members, and answers with its address', a
   });
 });
 
-test('keeps no white space around a name or an address', async () => {
+test('trims names and addresses', async () => {
   const { service_url } = serviceNamed('Dusk');
   const { body } = await create({ ...serviceNamed(' Dusk\u00a0'), service_url: ` ${service_url} ` });
   expect(body).toMatchObject({ service_name: 'Dusk', service_url });
@@ -49,7 +49,7 @@ test('refuses a name that another service has, and says which', async () => {
 
 const address = 'must be an absolute http or https URL without user information';
 
-test('refuses a limit that limits nothing that is known', async () => {
+test('refuses an invalid limit', async () => {
   const refused = await create({ ...serviceNamed('Refused'), limit: { rate: 0, period: 40_000_000, burst: 5 } });
   expect(refusalOf(refused).details).toMatchObject({
     issues: expect.arrayContaining([

@@ -54,7 +54,7 @@ const idOf = ({ body }: Answer): string => String(body.execution).split('/').at(
 const read = (id: string, token = pat, now = Date.now) => parts.read(id, token, { now });
 const decide = (id: string, digest: string | undefined, body?: object, by = admin) =>
   parts.decide(id, digest === undefined ? undefined : `"${digest}"`, body, by);
-/** The approval of this test's agent. */
+/** The waiting approval of this test's agent. */
 async function shown() {
   for (let query: Record<string, string> = {}; ; ) {
     const { body, headers } = await parts.list(admin, query);
@@ -71,7 +71,7 @@ async function approve(id: string) {
 }
 
 describe('a call that a person has to approve', () => {
-  test('waits, is shown with all its arguments, is made once when it is approved, and is then answered', async () => {
+  test('waits, is shown with all its arguments, is made once when approved, and returns its outcome', async () => {
     const asked = await ask();
     expect(asked).toMatchObject({ status: 202, body: { status: 'waiting', execution: `${baseUrl}/api/executions/${idOf(asked)}` } });
     expect(pendingExecution.safeParse(asked.body).error).toBeUndefined();
@@ -104,7 +104,7 @@ describe('a call that a person has to approve', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('may have as many arguments as a request holds, and as large an answer beside them as is kept', async () => {
+  test('may have the largest arguments of a request together with the largest stored answer', async () => {
     const noise = randomBytes(190_000).toString('base64');
     const input_parameters = ['code', 'noise'].map((name) => ({ name, type: 'string' as const, required: true }));
     const endpoint = endpointAt();
@@ -140,7 +140,7 @@ describe('a call that a person has to approve', () => {
     expect((await ask('DE', { 'Idempotency-Key': `${key}-3` })).headers.RateLimit).toMatch(/r=57/);
   });
 
-  test('gives way to a limit that is used up by then, and may be asked for again under its key', async () => {
+  test('is refused if a limit is used up when it is made, and can then be requested again under its key', async () => {
     steps = gate.openExecute({ template: template({ rate: 1 }) });
     pat = await obtainPat(gate, agent, template({ rate: 1 }));
     worker = parts.openWorker({ policy: template({ rate: 1 }) });
@@ -165,7 +165,7 @@ describe('a call that a person has to approve', () => {
   });
 });
 
-test('a decision needs a digest, and a call that waits', async () => {
+test('a decision needs a digest and a waiting call', async () => {
   const id = idOf(await ask());
   const { digest } = await shown();
   const issues = [{ path: '', problem: 'the header If-Match must be the digest of the approval, in quotation marks' }];
@@ -177,13 +177,13 @@ test('a decision needs a digest, and a call that waits', async () => {
   expect((await read(id)).body).toMatchObject({ status: 'waiting' });
 });
 
-test('a call is shown to the admins of its namespace only', async () => {
+test('only admins of its namespace see a call', async () => {
   await ask();
   expect((await parts.list({ ...admin, namespaces: ['other.example'] })).body).toEqual({ approvals: [] });
   expect((await parts.list({ ...admin, namespaces: ['pay.example'] })).body.approvals).not.toEqual([]);
 });
 
-test('a holder has at most 20 calls in the background, and each leaves its place when it ends', async () => {
+test('a holder may have 20 calls in the background; each frees its slot when it ends', async () => {
   const later = (at: number | string) => ask('DE', { Prefer: 'respond-async', 'Idempotency-Key': `${key}-${at}` });
   const asked: string[] = [];
   for (let at = 0; at < 20; at++) asked.push(idOf(await later(at)));
@@ -198,7 +198,7 @@ test('a holder has at most 20 calls in the background, and each leaves its place
   await worker(first);
   expect(await later('more')).toMatchObject({ status: 202 });
   expect(refusalOf(await later('another'))).toEqual(refused);
-  // the key of a call that is being made is answered with its state, however full the queue is
+  // a request under the key of a running call returns its state, even if the queue is full
   expect(await later(1)).toMatchObject({ status: 202, body: { status: 'working' } });
   expect(await ask()).toMatchObject({ status: 202, body: { status: 'waiting' } });
 });
@@ -221,7 +221,7 @@ describe('Prefer: respond-async', () => {
     ['the gate', unavailable('The vault cannot be reached.'), { level: 'ERROR', code: 'SERVICE_UNAVAILABLE' }],
     ['the upstream', new CallFailed('crowded'), { level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' }],
     ['the code', new TypeError('a fault'), { level: 'ERROR', code: 'INTERNAL_SERVER_ERROR' }],
-  ])('a failure of %s is in a line that alarms read as that of an answer', async (_, error, line) => {
+  ])('a failure of %s is logged like one of an immediate call, so that alarms count it', async (_, error, line) => {
     const id = idOf(await ask('CH', { Prefer: 'respond-async' }));
     const level = jest.replaceProperty(process.env, 'LOG_LEVEL', 'INFO');
     const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -235,7 +235,7 @@ describe('Prefer: respond-async', () => {
     expect([lines.length, { level: found, code, ...(fault && { fault }) }]).toEqual([1, line]);
   });
 
-  test('an upstream that answers too late leaves its outcome open, and is called once', async () => {
+  test('if the upstream answers too late, the outcome is unknown and it is called once', async () => {
     const relay = openRelay({
       rules: { ports: [443], allowLoopback: true, ownHosts: [] },
       credentials: gate.credentials,
@@ -254,7 +254,7 @@ describe('Prefer: respond-async', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('a question for its state starts a worker that has not begun', async () => {
+  test('reading its state starts the worker if it has not started', async () => {
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
     gate.started.length = 0;
     expect((await read(id)).body).toMatchObject({ status: 'working' });
@@ -264,7 +264,7 @@ describe('Prefer: respond-async', () => {
   });
 });
 
-test('over MCP, one proof of possession suffices for one request, and for no other', async () => {
+test('over MCP, one proof of possession is good for one request only', async () => {
   const none: Action = async () => ({ status: 200, body: {} });
   const mcp = createMcp({
     endpoints: {

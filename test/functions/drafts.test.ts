@@ -35,7 +35,7 @@ const list = async (headers: Headers = {}, query: Record<string, string> = {}) =
 const asMember = async (group: string) => ({ Authorization: `Bearer ${await admins.tokenOf([group])}` });
 const replace = (uid: string, draft: boolean) => registry.intents.replace(uid, intentOf(uid, { draft }), () => true);
 
-test('a draft is read only in full, and only by admins of its service', async () => {
+test('a draft is returned only by view=full, and only to admins of its service', async () => {
   for (const answer of [
     await get(two, {}),
     await get(two, { view: 'full' }),
@@ -50,7 +50,7 @@ test('a draft is read only in full, and only by admins of its service', async ()
   }
 });
 
-test('what a token is answered does not tell a draft from nothing', async () => {
+test('the answer to a token does not reveal whether a draft exists', async () => {
   for (const headers of [{ Authorization: 'Bearer not.a.token' }, { Authorization: `Bearer ${admins.userToken}` }]) {
     const [draft, nothing] = [await get(two, { view: 'full' }, headers), await get(three, { view: 'full' }, headers)];
     expect(refusalOf(draft)).toEqual(refusalOf(nothing));
@@ -59,7 +59,7 @@ test('what a token is answered does not tell a draft from nothing', async () => 
   expect((await get(one, { view: 'full' }, { Authorization: 'Bearer not.a.token' })).status).toBe(200);
 });
 
-test('a draft is listed, and counted, only for admins of its service', async () => {
+test('a draft is listed and counted only for admins of its service', async () => {
   const all = [2, one, two];
   expect(await list()).toEqual([1, one]);
   expect(await list(await asMember('admins:other'))).toEqual([1, one]);
@@ -82,7 +82,7 @@ test('a draft is not executed, nor is it a version of an intent', async () => {
   await registry.intents.remove(v2, () => true);
 });
 
-test('a draft is not found; what becomes one is found no longer, and the other way round', async () => {
+test('search does not find drafts, and follows an intent that becomes one or stops being one', async () => {
   const engine = openSqliteEngine(openRegistry(registry.table));
   const found = async () =>
     (await engine.search({ page: 1, page_size: 10, namespace: 'draft.example' })).hits.map(({ intent }) => intent.intent_uid).sort();

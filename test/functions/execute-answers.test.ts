@@ -39,7 +39,7 @@ const definition = (more: Partial<IntentInput> = {}): IntentInput =>
     ...more,
   });
 const register = (more: Partial<IntentInput> = {}) => gate.intents.create(serviceId, definition(more));
-/** Executes the intent, and reads the answer as text too: JSON.parse rounds numbers. */
+/** Executes the intent; also returns the answer as text, because JSON.parse rounds numbers. */
 async function run(more: object | string = {}, headers: Record<string, string> = {}) {
   const body =
     typeof more === 'string' ? `{"intent_uid":"${uid()}",${more}}` : JSON.stringify({ intent_uid: uid(), parameters: {}, ...more });
@@ -85,7 +85,7 @@ describe('an answer that does not match output_parameters', () => {
     expect(pointers).toEqual([...names.slice(0, pointers.length - 1).map((name) => `/${name}`), '...']);
   });
 
-  test('is refused if the intent is strict, and is known to have been executed', async () => {
+  test('is refused if the intent is strict, with the outcome executed', async () => {
     await register({ output_parameters, strict: true });
     answer.body = '{"order_id":"A1"}';
     for (const isReplayed of [undefined, 'true']) {
@@ -109,7 +109,7 @@ describe('an answer that does not match output_parameters', () => {
 test.each<[CallFailure, boolean]>([
   ['late', false],
   ['lost', true],
-])('a call that failed because of %s is counted for the upstream: %s', async (reason, isCounted) => {
+])('whether a call that failed with %s counts as an upstream call: %s', async (reason, isCounted) => {
   await register();
   steps = gate.openExecute({
     connect: async () => {
@@ -123,7 +123,7 @@ test.each<[CallFailure, boolean]>([
 describe('what may leave', () => {
   const body = '{"name":"x","customer":{"iban":"DE-CANARY"},"items":[{"price":1.10,"cost":2}]}';
 
-  test('is what the intent names, and what the caller names of that', async () => {
+  test('is what the intent names, narrowed by what the caller names', async () => {
     await register({ fields: ['/name', '/items/price'] });
     answer.body = body;
     expect((await run({}, key)).text).toBe('{"name":"x","items":[{"price":1.10}]}');
@@ -133,7 +133,7 @@ describe('what may leave', () => {
     expect((await run({ fields: ['name'] }, key)).body.error.details.issues).toEqual(issues);
   });
 
-  test('is all that is kept', async () => {
+  test('is all that is stored', async () => {
     await register({ fields: ['/name'] });
     answer.body = body;
     await run({}, key);
@@ -145,7 +145,7 @@ describe('what may leave', () => {
     expect(kept.join()).not.toContain('CANARY');
   });
 
-  test('is asked again of an answer that was kept before the intent named less', async () => {
+  test('also applies to an answer that was stored before the intent named less', async () => {
     await register();
     answer.body = body;
     expect((await run({}, key)).body).toHaveProperty('customer');
@@ -169,7 +169,7 @@ describe('max_bytes', () => {
     expect(upstream.seen).toHaveLength(0);
   });
 
-  test('cuts the answer, says where, and is no part of what a key stands for', async () => {
+  test('cuts the answer, says where, and does not count as another request under a key', async () => {
     await register();
     const items = Array.from({ length: 412 }, (_, id) => ({ id }));
     answer.body = JSON.stringify({ items, next: 'token' });
@@ -187,7 +187,7 @@ describe('max_bytes', () => {
 describe('numbers keep every digit', () => {
   const numbers = '{"id":9007199254740993,"amount":0.1234567890123456789,"price":1.10,"far":1e400,"list":[-0,1E2]}';
 
-  test('to the service, back, and in what is kept', async () => {
+  test('to the service, back, and in stored answers', async () => {
     await register({
       input_parameters: [
         { name: 'p', type: 'object' },
@@ -211,7 +211,7 @@ describe('numbers keep every digit', () => {
 });
 
 describe('an origin with many slow calls', () => {
-  /** Makes the table list slow calls to the upstream: the bound of the gate of these tests is 10. */
+  /** Lists this many slow calls to the upstream in the table; these tests allow fewer than 10. */
   const list = (count: number) => {
     const leases = new Set(Array.from({ length: count }, (_, index) => `${Math.ceil(Date.now() / 1_000) + 20}.${index}`));
     const key = keys.slowCalls(origin, 'execute-intent');
@@ -228,7 +228,7 @@ describe('an origin with many slow calls', () => {
     expect(upstream.seen).toEqual([]);
     await list(9);
     expect(await run({}, key)).toMatchObject({ status: 200 });
-    // what was answered is answered again under its key
+    // an earlier answer is repeated under its key
     await list(10);
     expect(await run({}, key)).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
   });

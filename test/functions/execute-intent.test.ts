@@ -16,7 +16,7 @@ import { intentOf } from '../support/records.ts';
 let steps: Action;
 let agent: Agent;
 let pat: string;
-/** what the upstream answers next */
+/** the next answer of the upstream */
 let answer: { status: number; body: string; headers: Record<string, string> };
 let slug = 0;
 
@@ -57,7 +57,7 @@ function expectRefusal(
   expect(headers['X-Request-Id']).toBe('request-1');
 }
 
-test('relays the answer, with a receipt and what is left of the limit', async () => {
+test('relays the answer, and tells what is left of the limit', async () => {
   await register();
   const { status, body, headers } = await run();
   expect({ status, body }).toEqual({ status: 200, body: { name: 'France' } });
@@ -75,8 +75,8 @@ test('relays the answer, with a receipt and what is left of the limit', async ()
   expect(sent).not.toHaveProperty('authorization');
 });
 
-describe('with If-Match, executes only what its caller has read:', () => {
-  test('covers all members that agents can read', () => {
+describe('with If-Match, executes only the intent that the caller has read:', () => {
+  test('the digest covers all members that agents can read', () => {
     const others = ['intent_uid', 'version', 'deprecated', 'draft', 'strict'];
     expect([...digestedMembers, ...others].toSorted()).toEqual(Object.keys(intentInput.shape).toSorted());
   });
@@ -96,7 +96,7 @@ describe('with If-Match, executes only what its caller has read:', () => {
   test.each<[string, Partial<IntentInput>, string[]]>([
     ['name and tags', { intent_name: 'Delete a country', tags: ['new'] }, ['intent_name', 'tags']],
     ['the endpoint', { endpoint: { url: 'https://elsewhere.example/', method: 'GET', content_type: 'application/json' } }, ['endpoint']],
-  ])('not after a change of %s: no call, no quota, and what has changed', async (_, more, changed) => {
+  ])('refuses after a change of %s, without call or quota, and names the change', async (_, more, changed) => {
     await register(described);
     const known = await digest();
     await change(more);
@@ -112,7 +112,7 @@ describe('with If-Match, executes only what its caller has read:', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  test('what is neither a digest nor an entity tag of it names no members', async () => {
+  test('an unknown digest is refused without naming changed members', async () => {
     await register(described);
     expect(await run({ code: 'FR' }, { 'If-Match': '"unknown"' })).toMatchObject({
       status: 409,
@@ -121,7 +121,7 @@ describe('with If-Match, executes only what its caller has read:', () => {
   });
 
   test.each(['', ' ', 'unknown', 'W/"weak"'])(
-    '%j, which is not in quotation marks, is refused as such: reading again would not help',
+    'refuses %j, which is not in quotation marks, as invalid, because reading the intent again would not help',
     async (field) => {
       await register(described);
       expect(await run({ code: 'FR' }, { 'If-Match': field })).toMatchObject({
@@ -195,7 +195,7 @@ describe('refuses, and calls no upstream:', () => {
     });
   });
 
-  test('a revoked PAT, while one that is issued afterwards passes', async () => {
+  test('a revoked PAT, but not one that is issued afterwards', async () => {
     await register();
     await gate.agents.revoke(operator, { agentId: agent.agentId });
     const refused = await run();
@@ -217,7 +217,7 @@ describe('refuses, and calls no upstream:', () => {
       'The usage policy prohibits this intent. GET /api/policy says which are permitted.',
     ],
     [
-      'an intent when a slug of which it is the beginning is permitted',
+      'an intent whose slug is only the beginning of a permitted one',
       () => ({
         permission: [{ target: `{base_url}/api/intents/test.example:execute-${slug}-more:v1`, action: 'execute' }],
         prohibition: [],
@@ -245,7 +245,7 @@ describe('refuses, and calls no upstream:', () => {
   });
 });
 
-test('a limit is never passed for free when the counter cannot be reached', async () => {
+test('no call is made if the counter cannot be reached', async () => {
   await register();
   const { table } = gate.database;
   const fail = () => Promise.reject(unreachable);
@@ -265,18 +265,18 @@ describe('an Idempotency-Key', () => {
     return { ...template, prohibition } as typeof template;
   };
   test.each<[string, () => Promise<unknown>]>([
-    ['its intent takes other parameters', () => change({ input_parameters: [{ name: 'name', type: 'string', required: true }] })],
-    ['its intent is not the one that was read', () => change({ description: 'Another' })],
-    ['its intent is gone', () => gate.intents.remove(uid(), anyRevision)],
+    ['its intent now has other parameters', () => change({ input_parameters: [{ name: 'name', type: 'string', required: true }] })],
+    ['its intent has changed', () => change({ description: 'Another' })],
+    ['its intent has been deleted', () => gate.intents.remove(uid(), anyRevision)],
     [
-      'the policy prohibits it',
+      'the policy now prohibits it',
       async () => {
         const template = prohibiting();
         steps = gate.openExecute({ template });
         pat = await obtainPat(gate, agent, template);
       },
     ],
-  ])('answers a call that was made as before, although %s by now', async (_, alter) => {
+  ])('repeats the answer to a call although %s', async (_, alter) => {
     await register();
     const headers = { 'Idempotency-Key': 'made', 'If-Match': `"${await digest()}"` };
     const first = await run({ code: 'FR' }, headers);
@@ -290,7 +290,7 @@ describe('an Idempotency-Key', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('answers the same request again from the record, without call or quota', async () => {
+  test('answers a repeated request from the record, without call or quota', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k1' });
     answer.body = '{"name":"changed"}';
@@ -311,7 +311,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('keeps what the upstream refused, and is free again if nothing was sent', async () => {
+  test('keeps a refusal of the upstream, and is free again if nothing was sent', async () => {
     await register();
     answer = { status: 422, body: '{"why":"no such code"}', headers: {} };
     const first = await run({ code: 'XX' }, { 'Idempotency-Key': 'k4' });
@@ -333,7 +333,7 @@ describe('an Idempotency-Key', () => {
     expect(await run({ code: 'FR' }, { 'Idempotency-Key': 'k5' })).toMatchObject({ status: 200 });
   });
 
-  test('may be used again once the upstream has answered 429: it did nothing', async () => {
+  test('is free again after the upstream has answered 429, because it did nothing', async () => {
     await register();
     answer = { status: 429, body: '{}', headers: { 'Retry-After': '7' } };
     const busy = { status: 503, headers: { 'Retry-After': '7' }, body: { error: { details: { upstream_status: 429 } } } };
@@ -346,7 +346,7 @@ describe('an Idempotency-Key', () => {
     expect(upstream.seen).toHaveLength(2);
   });
 
-  test('is answered even when the limit is used up, and a new one is refused without a record', async () => {
+  test('is answered even if the limit is used up; a new one is then refused without a record', async () => {
     await register();
     const first = await run({ code: 'FR' }, { 'Idempotency-Key': 'k6' });
     while ((await run()).status !== 429);

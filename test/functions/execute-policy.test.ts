@@ -58,7 +58,7 @@ async function under(template: PolicyTemplate, options: Omit<Parameters<Gate['op
   return (uid: string, parameters: object = {}, headers: Record<string, string> = {}) => execute(steps, pat, uid, parameters, headers);
 }
 
-test('an intent has a limit of its own: five a day, sixty an hour for the rest, in one write each', async () => {
+test('one intent has its own limit of five a day besides sixty an hour for all, counted in one write', async () => {
   const run = await under(
     policyOf([permit(intents, { constraint: [rate(60, 'hour')] }), permit(`${intents}/${refund}`, { constraint: [rate(5, 'day')] })]),
   );
@@ -93,7 +93,7 @@ test('an intent has a limit of its own: five a day, sixty an hour for the rest, 
 });
 
 describe('conditions', () => {
-  test('are judged after the parameters, and before idempotency key and quota', async () => {
+  test('are judged after the parameters, before idempotency key and quota', async () => {
     const run = await under(policyOf([permit(intents, { constraint: [amount('lt', 500), rate(60, 'day')] })]));
     expect(await run(refund, { amount: 499.99 })).toMatchObject({ status: 200 });
     expect(await run(refund, { amount: '499' })).toMatchObject({ status: 400, body: { error: { code: 'INVALID_PARAMETER' } } });
@@ -114,7 +114,7 @@ describe('conditions', () => {
     expect(upstream.seen).toHaveLength(2);
   });
 
-  test('on time are those of the moment of the call', async () => {
+  test('on the time are judged at the time of the call', async () => {
     const nowMs = Date.now();
     let offsetMs = 0;
     const until = new Date(nowMs + 600_000).toISOString();
@@ -130,7 +130,7 @@ describe('conditions', () => {
   });
 });
 
-test('conditions on the intent are judged by its record and that of its service, as they are', async () => {
+test('conditions on the intent are judged by the current records of the intent and its service', async () => {
   const on = (term: string, value: string) => when(`{base_url}/vocabulary/${term}`, 'eq', value);
   const service_name = `Tagged ${count}`;
   const { service_id } = await gate.services.create(serviceNamed(service_name));
@@ -145,7 +145,7 @@ test('conditions on the intent are judged by its record and that of its service,
 });
 
 describe('a budget', () => {
-  test('is charged for what is sent: replays and calls that were not sent cost nothing', async () => {
+  test('is charged for calls that are sent; replays and calls that were not sent cost nothing', async () => {
     const run = await under(policyOf([permit(intents, budget(3, 10))]));
     expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200 });
     expect(await run(lookup, {}, { 'Idempotency-Key': 'k' })).toMatchObject({ status: 200, headers: { 'Idempotent-Replayed': 'true' } });
@@ -160,7 +160,7 @@ describe('a budget', () => {
     expect(upstream.seen).toHaveLength(3);
   });
 
-  test('that is used up refuses without connecting, also by an instance that knows nothing of it', async () => {
+  test('that is used up refuses calls without connecting, also in a new instance', async () => {
     const template = policyOf([permit(intents, budget(6, 10))]);
     const pat = await obtainPat(gate, agent, template);
     expect(await execute(gate.openExecute({ template }), pat, lookup, {})).toMatchObject({ status: 200 });
@@ -171,10 +171,10 @@ describe('a budget', () => {
   });
 });
 
-describe('a call whose upstream is connected late', () => {
+describe('a call with a slow connection', () => {
   const everySecond = { constraint: [rate(1, 'second')] };
 
-  /** The clock stands still but while an upstream is connected: then `meanwhile` happens, once. */
+  /** `meanwhile` runs once, while the upstream is being connected. Otherwise the clock stands still. */
   async function underSlow(more: Partial<PolicyPermission>, options: Parameters<typeof under>[1] = {}) {
     const world = { nowMs: Date.now(), meanwhile: async () => {} };
     const connect = async () => {
@@ -185,7 +185,7 @@ describe('a call whose upstream is connected late', () => {
     return { world, run: await under(policyOf([permit(intents, more)]), { ...options, now: () => world.nowMs, connect }) };
   }
 
-  test('is not made if others have taken its place: 429, and its key is free again', async () => {
+  test('is refused if other calls have used the limit meanwhile, and frees its key', async () => {
     const counted = watchExecuted();
     const { world, run } = await underSlow(everySecond);
     const key = { 'Idempotency-Key': 'k' };
@@ -207,7 +207,7 @@ describe('a call whose upstream is connected late', () => {
     expect(await run(lookup, {}, key)).toMatchObject({ status: 200 });
   });
 
-  test('frees its key and gives its money back, too, if the gate fails at that', async () => {
+  test('frees its key and is refunded also if the gate fails meanwhile', async () => {
     const { table } = gate.database;
     let isBroken = false;
     const over: typeof table = {
@@ -233,7 +233,7 @@ describe('a call whose upstream is connected late', () => {
     expect(await run(lookup)).toMatchObject({ status: 200, headers: { 'Budget-Warning': expect.stringMatching('used="6.00"') } });
   });
 
-  test('is not made for an agent that has been blocked since', async () => {
+  test('is not made if the agent is blocked meanwhile', async () => {
     const { world, run } = await underSlow({});
     world.meanwhile = async () => {
       await gate.agents.block(operator, { agentId: agent.agentId }, 'misuse');
@@ -244,7 +244,7 @@ describe('a call whose upstream is connected late', () => {
   });
 });
 
-test('the limit of a service holds over all agents, whatever keys they make, and a call that it refuses costs nothing', async () => {
+test('the limit of a service applies to all agents together, and a call that it refuses costs nothing', async () => {
   const { service_id } = await gate.services.create({ ...serviceNamed(`Limited ${count}`), limit: { rate: 2, period: 3_600 } });
   const uid = `limited-${count}.example:do:v1`;
   await gate.intents.create(service_id, intentOf(uid, { endpoint: endpointAt(), input_parameters: numbers }));

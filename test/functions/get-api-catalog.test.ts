@@ -5,7 +5,7 @@ import { invoke } from '../support/invoke.ts';
 
 const ask = (path: string, isSignInOffered = true) => invoke(createAction({ protocol: 'proto', isSignInOffered }), `GET ${path}`);
 
-test('the catalogue is a link set of what describes the API', async () => {
+test('the catalogue links to the descriptions of the API', async () => {
   const { status, headers, body } = await ask('/.well-known/api-catalog');
   expect(status).toBe(200);
   expect(headers).toMatchObject({
@@ -20,7 +20,7 @@ test('the catalogue is a link set of what describes the API', async () => {
   expect(body.linkset[0]['service-desc']).toEqual([{ href: `${baseUrl}/openapi.json`, type: 'application/json' }]);
 });
 
-test.each([true, false])('models are told the steps in order, and of the sign-in if there is one (%j)', async (isSignInOffered) => {
+test.each([true, false])('llms.txt lists the steps in order, and the sign-in if it is offered (%j)', async (isSignInOffered) => {
   const { status, headers, body } = await ask('/llms.txt', isSignInOffered);
   expect([status, headers['Content-Type']]).toEqual([200, 'text/plain; charset=utf-8']);
   const places = ['/api/intents/search', '/api/intents/{intent_uid}', '/api/policy', '/api/pat/issue', '/api/intents/execute'];

@@ -19,7 +19,7 @@ const { services, intents } = registry;
 
 const read = (seq: string) => invoke(byAdmin(createAction({ ...registry, changeLog })), 'GET /api/changes/{seq}', { path: { seq } });
 
-/** The gate's endpoints that undoing needs, called as an admin. */
+/** The endpoints that undoing a change needs, called as an admin. */
 const api = {
   async call(method, path, { body, headers = {} } = {}) {
     const [, list = '', id = ''] = /^\/api\/(services|changes)\/([^/]+)/.exec(path) ?? [];
@@ -116,7 +116,7 @@ test.each<[string, () => Promise<unknown>, string]>([
   await expect(undoChange(api, details)).rejects.toThrow(obstacle);
 });
 
-test('keeps no versions that are too large, and says so', async () => {
+test('does not keep versions that are too large, and says so', async () => {
   const { service_id } = await registry.createService();
   const huge = Array.from({ length: 30 }, (_, at) =>
     intentOf(`test.example:huge-${at}:v1`, { description: randomBytes(12_000).toString('base64') }),
@@ -135,7 +135,7 @@ test('keeps no versions that are too large, and says so', async () => {
   await expect(undoChange(api, details)).rejects.toThrow('The earlier versions are not kept: they were too large, or have expired.');
 });
 
-test.each(['0', 'x', '999999'])('there is no change %j', async (seq) => {
+test.each(['0', 'x', '999999'])('finds no change %j', async (seq) => {
   expect(refusalOf(await read(seq))).toEqual({
     status: 404,
     code: 'NOT_FOUND',

@@ -45,7 +45,7 @@ test('shows what an agent needs to know', async () => {
   expect(await get(uid, { view: 'details' })).toEqual({ status, headers, body });
 });
 
-test('shows what the policy says about it in particular, under a tag of its own that If-Match ignores', async () => {
+test('shows what the policy says about the intent, under another entity tag, which If-Match accepts too', async () => {
   const template = {
     ...loadPolicyTemplate(),
     permission: [
@@ -77,7 +77,7 @@ test('shows what the policy says about it in particular, under a tag of its own 
   expect(intentUpdate.parse(full.body)).toMatchObject({ intent_uid: uid });
 });
 
-test('shows everything that was registered with view=full', async () => {
+test('view=full shows everything that was registered', async () => {
   const { status, headers, body } = await get(uid, { view: 'full' });
   expect({ status, body }).toEqual({
     status: 200,
@@ -97,7 +97,7 @@ test('shows everything that was registered with view=full', async () => {
   expect(headers).toMatchObject({ ETag: tagOf('full'), 'Cache-Control': 'no-cache' });
 });
 
-test('says that a copy of the same view is still current', async () => {
+test('answers 304 if a copy of the same view is still current', async () => {
   const held = { 'If-None-Match': tagOf('details') };
   expect(await get(uid, {}, held)).toMatchObject({ status: 304, body: undefined });
   expect((await get(uid, { view: 'full' }, held)).status).toBe(200);

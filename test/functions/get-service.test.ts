@@ -25,7 +25,7 @@ test('shows what was registered, and no other part of the record', async () => {
   expect(headers).toMatchObject({ ETag: `"${rev}"`, 'Cache-Control': 'no-cache' });
 });
 
-test('says that a copy is still current, until the service changes', async () => {
+test('answers 304 until the service changes', async () => {
   const { service_id, service_name, rev } = await registry.createService();
   const held = { 'If-None-Match': `"${rev}"` };
   expect(await get(service_id, held)).toMatchObject({ status: 304, body: undefined, headers: { ETag: `"${rev}"` } });

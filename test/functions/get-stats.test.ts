@@ -49,7 +49,7 @@ const numbers = (more: object = {}) => ({
   ...more,
 });
 
-test('everything that is known of executions is added up, by each period', async () => {
+test('adds up executions by period', async () => {
   const service = { service_id: own, intent_uid: pay };
   await count(
     { ...service, ...called, drift: true, at: noon - 70_000 },
@@ -160,7 +160,7 @@ describe('by service, intent and agent', () => {
     ['admin', { by: 'agent' }, { agents: [eveOfAll, bobOfAll] }],
     ['admin', { by: 'agent', service_id: own }, { agents: [bob, eve] }],
     ['ofNamespace', { by: 'agent' }, { agents: [bob, eve] }],
-  ])('an %s sees those of %j', async (role, query, expected) => {
+  ])('%s sees %j', async (role, query, expected) => {
     const { status, body } = await read(query, { ...someAdmin, ...(role === 'ofNamespace' && { namespaces: ['pay.example'] }) });
     const [list = ''] = Object.keys(expected);
     expect([status, Object.keys(body)]).toEqual([200, ['period', 'from', list]]);
@@ -169,7 +169,7 @@ describe('by service, intent and agent', () => {
     expect({ [list]: shown }).toEqual(expected);
   });
 
-  test('intents and agents are at most 200, those with the most executions', async () => {
+  test('lists the 200 intents and agents with the most executions', async () => {
     nowMs = at + 40 * 86_400_000;
     const names = Array.from({ length: 201 }, (_, number) => `number-${number}`);
     const of = (name: string) => ({ agent_id: name, service_id: own, intent_uid: `pay.example:${name}:v1` });

@@ -9,7 +9,7 @@ import { handler } from '../../functions/guard-signing-keys.ts';
 
 const onPurpose = 'If every PAT is to become invalid immediately, as after a compromise, set voidPats for this deployment.';
 
-/** A change of the keys, and of what is taken over. */
+/** A change of the keys and of the adopted resources. */
 const update = (standing: string[], wanted: string[], voidPats = false, then?: object, now?: object) =>
   ({
     RequestType: 'Update',
@@ -19,7 +19,7 @@ const update = (standing: string[], wanted: string[], voidPats = false, then?: o
 
 const adopting = (then: object | undefined, now: object | undefined, voidPats = false) => update(['first'], ['first'], voidPats, then, now);
 
-describe('what was taken over', () => {
+describe('adopted resources', () => {
   const data = { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_1' };
   const key = { signingKeys: { first: 'arn-1' } };
   const exchanged = `adopt.signingKeys: "first" would be another key than it is now. Leave it as it is, and give the other key a name of its own. ${onPurpose}`;
@@ -45,7 +45,7 @@ describe('what was taken over', () => {
     expect(findObjection(adopting(then, now))).toContain(objection);
   });
 
-  test('may be exchanged for another key on purpose, but never be left', () => {
+  test('may be exchanged for another key with voidPats, but never be given up', () => {
     expect(findObjection(adopting(undefined, key, true))).toBeUndefined();
     expect(findObjection(adopting(data, undefined, true))).toContain('would leave it again');
   });
@@ -78,7 +78,7 @@ describe('a change of the signing keys', () => {
   });
 });
 
-/** What CloudFormation is told. */
+/** The answer that CloudFormation receives. */
 async function answerTo(event: object): Promise<Record<string, unknown>> {
   const received: [method: string | undefined, mediaType: string | undefined, answer: Record<string, unknown>][] = [];
   const server = createServer(async (request, response) => {
@@ -142,7 +142,7 @@ describe('the creation of a stack', () => {
     [creation(400, false), limits(10, 'arn'), { Status: 'FAILED', Reason: tooFew }],
     [creation(0, false), limits(10), { Status: 'FAILED', Reason: noRole }],
     [creation(400, false), limits(10), { Status: 'FAILED', Reason: expect.stringMatching(/^reservedConcurrency .*manageApiLogRole/) }],
-    // a function that is not allowed to read the account stops nothing
+    // a function that is not allowed to read the account does not object
     [creation(400, false), {}, { Status: 'SUCCESS' }],
     [
       { ...creation(400, false), RequestType: 'Delete', PhysicalResourceId: 'signing-keys-0123456789abcdef' },
@@ -191,7 +191,7 @@ describe('every deployment that goes ahead can be rolled back', () => {
     expect(await answerTo(change(now, then, standing))).toMatchObject({ Status: 'SUCCESS' });
   });
 
-  test('but a deployment after voidPats may not lose the new key by mistake', async () => {
+  test('but a deployment after voidPats must not lose the new key by mistake', async () => {
     const [first, voided, other]: Keys[] = [{ names: ['a'] }, { names: ['b'], voidPats: true }, { names: ['c'] }];
     const created = await answerTo({ RequestType: 'Create', ResourceProperties: propertiesOf(first as Keys) });
     const { PhysicalResourceId } = await answerTo(change(first as Keys, voided as Keys, created.PhysicalResourceId));

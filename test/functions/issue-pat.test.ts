@@ -82,7 +82,7 @@ function expectRefusal(answer: Answer, expected: { status: number; code: string;
   errorBody.parse(body);
 }
 
-/** The claims of an issued PAT, after both verifiers have accepted it. */
+/** The claims of an issued PAT that both verifiers accept. */
 async function readClaims({ status, body }: Answer) {
   expect(status).toBe(200);
   const nowMs = Date.now();
@@ -96,7 +96,7 @@ describe('GET /api/policy', () => {
   const ask = (query: Record<string, string> = {}, headers = {}) =>
     invoke(createGetPolicy({ findPolicy }), 'GET /api/policy', { query, headers });
 
-  test('sends the text that agents sign, with its digest as entity tag', async () => {
+  test('returns the text that agents sign, with its digest as entity tag', async () => {
     expect(await ask()).toEqual({
       status: 200,
       body: current.policy,
@@ -105,7 +105,7 @@ describe('GET /api/policy', () => {
     expect((await ask({}, { 'If-None-Match': `"${current.digest}"` })).status).toBe(304);
   });
 
-  test('gives it in plain sentences, and names the policy that they describe', async () => {
+  test('view=words returns plain sentences, and names the policy', async () => {
     const answer = await ask({ view: 'words' });
     expect(answer).toEqual({
       status: 200,
@@ -131,7 +131,7 @@ describe('POST /api/pat/issue', () => {
     details: { reason: 'not_current_policy', policy: current.reference },
   };
 
-  test('issues a PAT that says who, for what and until when', async () => {
+  test('issues a PAT with all claims', async () => {
     const agent = await makeAgent();
     const before = Math.floor(Date.now() / 1000);
     const request = await requestOf(agent, { agent_id: 'Ágent #1' });
@@ -160,7 +160,7 @@ describe('POST /api/pat/issue', () => {
     expect((await readClaims(await issue(request))).jti).not.toBe(claims.jti);
   });
 
-  test('grants what the policy says, bills if that is configured, and uses the protocol name of the deployment', async () => {
+  test('grants what the policy permits, adds billing if configured, and uses the configured protocol name', async () => {
     const paid: Policy = {
       ...template,
       permission: [
@@ -240,7 +240,7 @@ describe('POST /api/pat/issue', () => {
       prohibition: [],
     });
 
-    test('is rejected with what has changed since, once PATs were issued under it', async () => {
+    test('is rejected with the changes since, if PATs were issued under it', async () => {
       const agent = await makeAgent();
       const signed_policy = await signJws(agent, tighter(address).text);
       expect((await openGate({ findPolicy: tighter })(await requestOf(agent, { signed_policy }))).status).toBe(200);
@@ -253,7 +253,7 @@ describe('POST /api/pat/issue', () => {
       expectRefusal(answer, { ...rejected, details: { ...rejected.details, changes } });
     });
 
-    test('refuses its PATs with what has changed since', async () => {
+    test('its PATs are refused with the changes since', async () => {
       const refuse = openPolicyRefusals(openPolicyArchive(store.table)).refuseOldPolicy;
       expect(await refuse(tighter(address).reference, current, address)).toMatchObject({
         code: 'FORBIDDEN',
@@ -276,7 +276,7 @@ describe('POST /api/pat/issue', () => {
     const onceBy = async (agent: TestAgent) =>
       requestOf(agent, { signed_policy: await signJws(agent, current.text, { jti: 'once', exp: inAnHour() }) });
 
-    test('is valid for one PAT, and not spent by an invalid signature', async () => {
+    test('is valid for one PAT, and not consumed by an invalid signature', async () => {
       const agent = await makeAgent();
       const request = await onceBy(agent);
       const forged = request.signed_policy.replace(
@@ -309,7 +309,7 @@ describe('POST /api/pat/issue', () => {
       details: { reason: 'agent_id_bound' },
     };
 
-    test('belongs to the key that presents it first, in whatever normal form', async () => {
+    test('belongs to the key that presents it first, in any Unicode normal form', async () => {
       const [first, second] = [await makeAgent(), await makeAgent('Ed25519')];
       expect((await issue(await requestOf(first, { agent_id: 'caf\u00e9' }))).status).toBe(200);
       expectRefusal(await issue(await requestOf(second, { agent_id: 'caf\u00e9' })), bound);
@@ -318,7 +318,7 @@ describe('POST /api/pat/issue', () => {
       expect(kms.operations).toEqual(['Sign', 'Sign']);
     });
 
-    test('with key delimiters is its own', async () => {
+    test('may contain the delimiters of table keys', async () => {
       const [first, second] = [await makeAgent(), await makeAgent()];
       for (const [agent, agent_id] of [
         [first, 'x'],
@@ -331,7 +331,7 @@ describe('POST /api/pat/issue', () => {
     });
   });
 
-  test('is itself limited by key, whatever the agent_id, and binds nothing beyond the limit', async () => {
+  test('limits requests by key for all agent_ids, and binds no id beyond the limit', async () => {
     const agent = await makeAgent();
     const ask = openGate({ issueLimitPerHour: 2 });
     expect((await ask(await requestOf(agent))).status).toBe(200);
@@ -362,7 +362,7 @@ describe('POST /api/pat/issue', () => {
     expect(isRevoked(await agents.find(agent_id), again)).toBe(false);
   });
 
-  test('a proof of possession makes a PAT that needs one at every use, is valid once, and may be required', async () => {
+  test('a proof of possession is valid once, may be required, and yields a PAT that needs one at every use', async () => {
     const agent = await makeAgent();
     const proof = await signProof(agent, { url });
     expect((await readClaims(await issue(await requestOf(agent), { DPoP: proof }))).dpop).toBe(true);

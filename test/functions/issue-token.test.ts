@@ -74,14 +74,14 @@ async function claimsOf({ status, body }: Answer): Promise<PatClaims> {
   return verifyPat(tokenResponse.parse(body).access_token, { baseUrl, nowMs: Date.now() });
 }
 
-/** A refusal in the form of RFC 6749: nothing else, and not to be kept. */
+/** A refusal in the form of RFC 6749, which must not be stored. */
 function refusalOf({ status, headers, body }: Answer) {
   tokenRefusal.parse(body);
   expect(headers).toMatchObject({ 'Content-Type': 'application/json', 'Cache-Control': 'no-store', Pragma: 'no-cache' });
   return [status, body.error];
 }
 
-test('the token is a PAT of the policy in force, that holds person and client in the place of a key', async () => {
+test('the token is a PAT of the policy in force, with person and client in place of a key', async () => {
   const answer = await send(formOf(await keepCode()));
   const claims = await claimsOf(answer);
   expect(answer.body).toEqual({
@@ -110,7 +110,7 @@ test('the token is a PAT of the policy in force, that holds person and client in
   expect(await gate.agents.find(claims.sub)).toMatchObject({ agent_id: claims.sub, generation: claims.gen });
 });
 
-test('whoever has seen a code and does not have its code_verifier cannot end the refresh tokens', async () => {
+test('a code without its code_verifier cannot end the refresh tokens', async () => {
   const code = await keepCode();
   const { body } = await send(formOf(code));
   const { id = '' } = (await gate.signIns.findGrant(code, Date.now())) ?? {};
@@ -137,12 +137,12 @@ describe('refuses', () => {
     ['no redirect_uri', { redirect_uri: null }, 'invalid_request'],
     ['no resource', { resource: null }, 'invalid_request'],
     ['another client_id', { client_id: 'https://host.example/client.json2' }, 'invalid_grant'],
-    ['a redirect_uri with a slash more', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],
+    ['a redirect_uri with an additional slash', { redirect_uri: 'https://host.example/callback/' }, 'invalid_grant'],
     ['the resource of another gate', { resource: 'https://other.example/mcp' }, 'invalid_target'],
-    ['another resource than was asked for', { resource: baseUrl }, 'invalid_target'],
+    ['a resource other than the requested one', { resource: baseUrl }, 'invalid_target'],
   ];
 
-  test.each(cases)('%s, and leaves the code to its client', async (_, changes, error) => {
+  test.each(cases)('%s, and does not consume the code', async (_, changes, error) => {
     const code = await keepCode();
     expect(refusalOf(await send(formOf(code, changes)))).toEqual([400, error]);
     expect((await send(formOf(code))).status).toBe(200);
@@ -188,7 +188,7 @@ describe('refuses', () => {
 });
 
 describe('refresh tokens', () => {
-  /** The tokens of a fresh acceptance of the policy. */
+  /** The tokens of a new sign-in. */
   const signIn = async (steps = exchange): Promise<Answer['body']> => {
     const answer = await send(formOf(await keepCode()), {}, steps);
     await claimsOf(answer);
@@ -196,7 +196,7 @@ describe('refresh tokens', () => {
   };
   const refused = [400, 'invalid_grant'];
 
-  test('get the next PAT of the same person, client and policy, and are replaced each time', async () => {
+  test('get the next PAT of the same person, client and policy, and rotate', async () => {
     const first = await signIn();
     const seen = new Set([first.refresh_token]);
     let token = first.refresh_token;
@@ -214,7 +214,7 @@ describe('refresh tokens', () => {
     }
   });
 
-  test('that are used twice end their family, and no other', async () => {
+  test('that are used twice end their own family only', async () => {
     const [one, other] = [await signIn(), await signIn()];
     const next = (await renew(one.refresh_token)).body.refresh_token;
     const again = await renew(one.refresh_token);
@@ -224,7 +224,7 @@ describe('refresh tokens', () => {
     expect((await renew(other.refresh_token)).status).toBe(200);
   });
 
-  test('cost a client nothing if the gate cannot sign', async () => {
+  test('stay valid if the gate cannot sign', async () => {
     const { refresh_token } = await signIn();
     const failing = gate.openToken(template, false, {
       ...gate.signingKeys,
@@ -240,13 +240,13 @@ describe('refresh tokens', () => {
     ['another client', { client_id: 'https://host.example/client.json2' }, [400, 'invalid_grant']],
     ['no client', { client_id: '' }, [400, 'invalid_request']],
     ['another resource', { resource: baseUrl }, [400, 'invalid_target']],
-  ])('of %s are refused, and stay those of their client', async (_, changes, refusal) => {
+  ])('are refused with %s, and stay valid for their client', async (_, changes, refusal) => {
     const { refresh_token } = await signIn();
     expect(refusalOf(await renew(refresh_token, changes))).toEqual(refusal);
     expect((await renew(refresh_token)).status).toBe(200);
   });
 
-  test.each(['', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is none', async (token) => {
+  test.each(['', 'a.b', `${'a'.repeat(43)}.${'b'.repeat(43)}`, 'a'.repeat(201)])('%j is not one', async (token) => {
     const { status, body } = await renew(token);
     expect([status, body.error]).toEqual([400, token === '' || token.length > 200 ? 'invalid_request' : 'invalid_grant']);
   });
@@ -261,16 +261,16 @@ describe('refresh tokens', () => {
     expect(await tokens.findOrEnd(next, start + 43_210_000)).toBeUndefined();
   });
 
-  test('end with the policy', async () => {
+  test('end when the policy changes', async () => {
     const { refresh_token } = await signIn();
     const answer = await renew(refresh_token, {}, gate.openToken({ ...template, uid: `${template.uid}/next` }));
     expect(refusalOf(answer)).toEqual(refused);
     expect(answer.body.error_description).toMatch(/^The policy has changed/);
-    // also if the earlier policy comes back
+    // even if the earlier policy comes back
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
   });
 
-  test('end with a block of the person, with whatever client, and do not come back with its end', async () => {
+  test('end when the person is blocked, with any client, and stay ended when the block is lifted', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
     await gate.agents.block(operator, { agentId: sub }, 'a test');
@@ -280,7 +280,7 @@ describe('refresh tokens', () => {
     expect((await signIn()).refresh_token).toBeTruthy();
   });
 
-  test('end with a block that is lifted before they are used', async () => {
+  test('end even if the block is lifted before they are used', async () => {
     const { refresh_token } = await signIn();
     const sub = signedInAgentId(grant.person.subject, grant.clientId);
     await gate.agents.block(operator, { agentId: sub }, 'a test');
@@ -290,7 +290,7 @@ describe('refresh tokens', () => {
     expect((await renew(later.refresh_token)).status).toBe(200);
   });
 
-  test('end with a revocation by an admin', async () => {
+  test('end when an admin revokes the agent', async () => {
     const { refresh_token } = await signIn();
     await gate.agents.revoke(operator, { agentId: signedInAgentId(grant.person.subject, grant.clientId) });
     const answer = await renew(refresh_token);
@@ -306,7 +306,7 @@ describe('refresh tokens', () => {
     expect(refusalOf(await renew(refresh_token))).toEqual(refused);
   });
 
-  test('end when their client revokes them (RFC 7009), which tells nobody whether they were any', async () => {
+  test('end when their client revokes them (RFC 7009); the response does not reveal whether they existed', async () => {
     const { refresh_token } = await signIn();
     for (const form of [{ token: refresh_token, client_id: 'https://other.example/x' }, { token: 'made-up' }]) {
       expect(await revoke(form)).toMatchObject({ status: 200, body: undefined });
@@ -317,12 +317,12 @@ describe('refresh tokens', () => {
     expect(refusalOf(await revoke({}))).toEqual([400, 'invalid_request']);
   });
 
-  test('are the only ones that can be revoked: a PAT works on, which no success may deny (RFC 7009)', async () => {
+  test('can be revoked, but PATs cannot, so revoking a PAT is an error (RFC 7009)', async () => {
     const { access_token } = await signIn();
     expect(refusalOf(await revoke({ token: access_token, token_type_hint: 'access_token' }))).toEqual([400, 'unsupported_token_type']);
   });
 
-  test('are kept as digests only, and appear in no log', async () => {
+  test('are stored as digests only, and not logged', async () => {
     const { refresh_token } = await signIn();
     const [family, secret] = refresh_token.split('.');
     const kept = JSON.stringify(await gate.database.client.send(new ScanCommand({ TableName: gate.database.tableNames.activity })));
@@ -332,7 +332,7 @@ describe('refresh tokens', () => {
 });
 
 describe('agents', () => {
-  test('a block of one of them holds for the person, with whatever client', async () => {
+  test('a block of one applies to the person with any client', async () => {
     const { sub } = await claimsOf(await send(formOf(await keepCode())));
     await gate.agents.block(operator, { agentId: sub }, 'a test');
     expect(refusalOf(await send(formOf(await keepCode())))).toEqual([400, 'invalid_grant']);
@@ -344,7 +344,7 @@ describe('agents', () => {
     expect((await send(formOf(await keepCode()))).status).toBe(200);
   });
 
-  test('wait for approval where that is asked for', async () => {
+  test('wait for approval if it is required', async () => {
     const steps = gate.openToken(template, true);
     const answer = await send(formOf(await keepCode()), {}, steps);
     expect(refusalOf(answer)).toEqual([400, 'invalid_grant']);
@@ -353,7 +353,7 @@ describe('agents', () => {
     expect((await send(formOf(await keepCode()), {}, steps)).status).toBe(200);
   });
 
-  test('an id that a key came to have before is not given to a person', async () => {
+  test('an id that a key already has is not given to a person', async () => {
     const id = signedInAgentId(grant.person.subject, grant.clientId);
     const presented = { agentId: id, thumbprint: 'a'.repeat(43), nowMs: Date.now() };
     await gate.agents.bind({ ...presented, hasProof: false, mustBeApproved: false }, { agent: undefined, key: undefined });
@@ -371,8 +371,8 @@ describe('agents', () => {
   });
 });
 
-describe('a PAT is of one kind', () => {
-  test('and is refused if it is of both, or of none', async () => {
+describe('kinds of PATs', () => {
+  test('a PAT of both kinds or of neither is refused', async () => {
     const { person, client_id, ...common } = personPatClaims.parse(await claimsOf(await send(formOf(await keepCode()))));
     const cnf = { jkt: 'a'.repeat(43) };
     const kinds: [object, boolean][] = [

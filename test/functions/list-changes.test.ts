@@ -52,11 +52,11 @@ test.each<[Record<string, string>, number]>([
   [{ actor: 'bo' }, 0],
   [{ since: '2020-01-01T00:00:00Z' }, 3],
   [{ since: '2199-01-01T00:00:00+02:00' }, 0],
-])('with %j shows only those', async (query, count) => {
+])('filters by %j', async (query, count) => {
   expect((await list(query)).body.entries).toHaveLength(count);
 });
 
-test('names every parameter that is wrong', async () => {
+test('names every invalid parameter', async () => {
   expect(refusalOf(await list({ since: 'yesterday', kind: 'name', page_size: '0', before: 'x' }))).toEqual(
     refusals.invalid(
       ['/since', 'must be a date and time as in 2027-03-01T09:30:00Z'],

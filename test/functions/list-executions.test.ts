@@ -20,7 +20,7 @@ const read = (query: Record<string, string> = { from }) =>
     query,
   });
 
-test('every execution of a time is on one page, however long the pages are', async () => {
+test('every execution of a period is on exactly one page, whatever the page size', async () => {
   const executed = Array.from(
     { length: 40 },
     (_, at): Executed => ({

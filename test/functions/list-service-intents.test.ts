@@ -45,7 +45,7 @@ test.each<[query: Record<string, string>, expected: object[], current: number, l
   [{ page: '2', page_size: '2' }, rows.slice(2), 2, `<${address}?page=1&page_size=2>; rel="prev"`],
   [{ page: '2', page_size: '2', after: 'a.example:one:v1' }, rows.slice(1), 2, `<${address}?page=1&page_size=2>; rel="prev"`],
   [{ page: '9', page_size: '2' }, [], 9, `<${address}?page=2&page_size=2>; rel="prev"`],
-])('answers a page for %j, and links to its neighbours', async (query, expected, current, link) => {
+])('returns the page of %j with links to its neighbours', async (query, expected, current, link) => {
   const { status, headers, body } = await list(serviceId, query);
   expect({ status, body }).toEqual({
     status: 200,
@@ -54,7 +54,7 @@ test.each<[query: Record<string, string>, expected: object[], current: number, l
   expect(headers.Link).toBe(link);
 });
 
-test('says which intents are deprecated, and to admins which are drafts', async () => {
+test('marks deprecated intents, and drafts for admins', async () => {
   const { service_id } = await registry.createService();
   const made = { one: {}, two: { deprecated: true }, three: { draft: true }, four: { draft: true, deprecated: true } };
   for (const [slug, input] of Object.entries(made)) await registry.intents.create(service_id, intentOf(`marks.example:${slug}:v1`, input));

@@ -33,7 +33,7 @@ test('lists services in the order of their names, with the number of their inten
   expect(headers).not.toHaveProperty('Link');
 });
 
-test('says what the limits are, and to admins that there is no credential', async () => {
+test('shows limits, and to admins that there is no credential', async () => {
   const limited = await services.create({ ...inputOf('Limited'), limit: { rate: 5, period: 60 } });
   const row = { service_id: limited.service_id, ...inputOf('Limited'), intents: 0, limit: { rate: 5, period: 60 } };
   const find = ({ body }: Awaited<ReturnType<typeof list>>) => body.services.find((one: object) => Object.values(one).includes('Limited'));
@@ -48,7 +48,7 @@ test('says what the limits are, and to admins that there is no credential', asyn
   await services.remove(limited.service_id, () => true);
 });
 
-test('leads from page to page', async () => {
+test('links from page to page', async () => {
   const seen: string[] = [];
   let query: Record<string, string> | undefined = { page_size: '2' };
   for (let pages = 0; query && pages < 10; pages++) {
@@ -71,14 +71,14 @@ test.each([
   expect(body.services.map(({ service_name }: { service_name: string }) => service_name)).toEqual(expected);
 });
 
-/** Each name, and spellings that fold to it. */
+/** Names, each with spellings that fold to it. */
 const spelt: [name: string, ...others: string[]][] = [
   ['Straßenbahn', 'STRASSENBAHN'],
   ['東京Metro API', '東京METRO api'],
   ['★', '★ '],
 ];
 
-test.each(spelt)('finds %s by its name, however it is spelt', async (...spellings) => {
+test.each(spelt)('finds %s by any spelling of its name', async (...spellings) => {
   const { service_id } = await services.create(inputOf(spellings[0]));
   for (const name of spellings) {
     const { body } = await list({ name });
@@ -87,7 +87,7 @@ test.each(spelt)('finds %s by its name, however it is spelt', async (...spelling
   await services.remove(service_id, () => true);
 });
 
-test('reads its page only', async () => {
+test('reads no more than its page', async () => {
   for (let index = 0; index < 100; index++) await services.create(inputOf(`Many ${String(index).padStart(3, '0')}`));
   readUnits.length = 0;
   const { body } = await list({ page_size: '10' });

@@ -16,7 +16,7 @@ afterAll(async () => {
   await upstream.stop();
 });
 
-test('execute_intent hides an echoed credential, cuts the answer to max_bytes, and says what does not match', async () => {
+test('execute_intent hides an echoed credential, cuts the answer to max_bytes, and reports mismatches', async () => {
   const origin = `http://127.0.0.1:${upstream.port}`;
   const { service_id } = await gate.services.create({ ...serviceNamed('Echo'), service_url: origin });
   const endpoint = { url: `${origin}/things`, method: 'POST', content_type: 'application/json' } as const;

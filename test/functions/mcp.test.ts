@@ -25,7 +25,7 @@ interface Sent {
   path?: string;
   authorization?: string;
   pat?: string;
-  /** further arguments of the tool */
+  /** additional arguments of the tool */
   args?: object;
 }
 
@@ -47,9 +47,9 @@ const metadata = `resource_metadata="${baseUrl}/.well-known/oauth-protected-reso
 
 test.each<[string, Sent, string]>([
   ['without one', {}, 'pat_missing'],
-  ['with one of the connection that is none', { authorization: 'Bearer not.a.pat' }, 'pat_of_connection'],
-  ['with one of the connection that has expired', { authorization: `Bearer ${expired}` }, 'pat_of_connection'],
-])('a call that needs a PAT, %s, is a result at /mcp, and 401 at /mcp/sign-in', async (_, sent, reason) => {
+  ['with a malformed one of the connection', { authorization: 'Bearer not.a.pat' }, 'pat_of_connection'],
+  ['with an expired one of the connection', { authorization: `Bearer ${expired}` }, 'pat_of_connection'],
+])('a call that needs a PAT, %s, gets a result at /mcp, and 401 at /mcp/sign-in', async (_, sent, reason) => {
   const { status, body, headers } = await execute(sent);
   expect({ status, id: body.id, isError: body.result.isError, challenge: headers['WWW-Authenticate'] }).toEqual({
     status: 200,
@@ -83,7 +83,7 @@ test.each<[string, Sent, string]>([
   expect(challenged.headers['WWW-Authenticate']).toBe(`Bearer realm="intent-gate", ${isInvalid}${metadata}`);
 });
 
-test('a PAT of the connection for an earlier policy is a result at /mcp, and 401 at /mcp/sign-in, where the host can ask for consent', async () => {
+test('a connection with a PAT for an earlier policy gets a result at /mcp, and 401 at /mcp/sign-in, where the host can ask for consent', async () => {
   const earlier = await signPat(gate.signingKeys, { ...claims, pol: claims.pol.replace(/=.*/, `=${'A'.repeat(43)}`) });
   const authorization = `Bearer ${earlier}`;
   const { status, body } = await execute({ authorization });
@@ -96,7 +96,7 @@ test('a PAT of the connection for an earlier policy is a result at /mcp, and 401
   expect([asArgument.status, asArgument.body.result.isError]).toEqual([200, true]);
 });
 
-test('without the sign-in, a call without a PAT is told the ways that there are', async () => {
+test('without sign-in, a call without a PAT gets advice that does not mention it', async () => {
   const { body } = await execute({}, open({ isSignInOffered: false }));
   const { error, next } = body.result.structuredContent;
   expect(error).toEqual({
@@ -108,7 +108,7 @@ test('without the sign-in, a call without a PAT is told the ways that there are'
   expect(next).not.toContain('/mcp/sign-in');
 });
 
-test.each(['/mcp', '/mcp/sign-in'])('an argument pat that does not hold is a result at %s: a model can get another', async (path) => {
+test.each(['/mcp', '/mcp/sign-in'])('an invalid argument pat gets a result at %s, because the model can get another PAT', async (path) => {
   for (const pat of ['not.a.pat', expired]) {
     const { status, body } = await execute({ path, pat });
     expect({ status, ...body.result.structuredContent }).toMatchObject({ status: 200, error: { code: 'UNAUTHORIZED' }, next: acceptFirst });
@@ -116,7 +116,7 @@ test.each(['/mcp', '/mcp/sign-in'])('an argument pat that does not hold is a res
   }
 });
 
-test.each(['/mcp', '/mcp/sign-in'])('a PAT of the connection, or of the arguments, is used at %s; both are refused', async (path) => {
+test.each(['/mcp', '/mcp/sign-in'])('%s uses the PAT of the connection or of the arguments, and refuses both together', async (path) => {
   for (const sent of [{ authorization: `Bearer ${issued}` }, { pat: issued }, { pat: ` ${issued}\n` }, { pat: `Bearer ${issued}` }]) {
     const { body } = await execute({ path, ...sent });
     expect(body.result.structuredContent.error).toMatchObject({
@@ -135,7 +135,7 @@ test.each(['/mcp', '/mcp/sign-in'])('a PAT of the connection, or of the argument
   }
 });
 
-test.each(['a\nb', 'Basic a.b.c'])('an argument pat %j is no PAT at all', async (pat) => {
+test.each(['a\nb', 'Basic a.b.c'])('refuses the argument pat %j', async (pat) => {
   const { body } = await execute({ pat });
   expect(body.result.structuredContent.error.details.issues).toEqual([
     { path: '/pat', problem: 'must be the PAT that accept_policy returned, and nothing else' },
@@ -164,7 +164,7 @@ test.each<[object | null, object]>([
   expect(queries).toEqual([{ page_size: '5', view: 'brief', ...searched }]);
 });
 
-test.each([null, ''])('%j for an optional argument leaves it out; a required one is missing', async (empty) => {
+test.each([null, ''])('%j omits an optional argument, and is refused for a required one', async (empty) => {
   const execute = async (given: object) => {
     const args = {
       intent_uid: 'a.example:none:v1',
@@ -192,7 +192,7 @@ test.each<[object, string]>([
     '"parameters":{"n":9007199254740993},"max_bytes":500,"fields":["/id"]',
   ],
   [{ parameters: { id: '7' } }, '"parameters":{"id":"7"},"max_bytes":20000'],
-])('the arguments %j of an execution are read if they are JSON text; parameters of the intent keep their type', async (args, expected) => {
+])('reads the arguments %j from JSON text; parameters of the intent keep their types', async (args, expected) => {
   let body = '';
   const executeIntent: Action = async (request) => {
     body = JSON.stringify(request.json());
@@ -202,12 +202,12 @@ test.each<[object, string]>([
   expect(body).toBe(`{"intent_uid":"a.example:none:v1",${expected}}`);
 });
 
-test.each(['{"a":1,"a":2}', '[]', 'true', 'a=1'])('%s for the parameters is refused', async (parameters) => {
+test.each(['{"a":1,"a":2}', '[]', 'true', 'a=1'])('refuses the parameters %s', async (parameters) => {
   const { body } = await execute({ pat: issued, args: { parameters } });
   expect(body.result.structuredContent.error.details.issues).toEqual([{ path: '/parameters', problem: 'must be an object' }]);
 });
 
-describe('what helps after a service has failed', () => {
+describe('advice after a failure of the service', () => {
   const failing = (status: number, details: object = {}) =>
     open({
       endpoints: {
@@ -237,13 +237,13 @@ test.each<[string[], string, number]>([
   [['https://host.example'], 'https://other.example', 403],
   [['*'], 'https://other.example', 200],
   [[], 'null', 403],
-])('with corsOrigins %j, a page of %s is answered %s', async (allowedOrigins, origin, status) => {
+])('with corsOrigins %j, a page of %s gets %s', async (allowedOrigins, origin, status) => {
   const headers = { 'Content-Type': 'application/json', Origin: origin };
   const body = '{"jsonrpc":"2.0","id":7,"method":"ping"}';
   expect((await invoke(open({ allowedOrigins }), 'POST /mcp', { headers, body })).status).toBe(status);
 });
 
-test('if signatures have to be fresh, the policy is explained with the claims that a JWS must have', () => {
+test('if fresh signatures are required, explains which claims the JWS must have', () => {
   const { policy } = openPolicy()(baseUrl);
   const { text, data } = explainPolicy(policy, baseUrl, true);
   expect(text).toContain(`iat and exp (seconds since 1970), aud "${baseUrl}", and a jti that is new each time`);

@@ -22,7 +22,7 @@ const docs = (template = parsePolicyTemplate(policyText)): Action =>
 const readConsole = () => html['/console'];
 const files = createAsset({ readAsset: (name) => assets.find((asset) => asset.name === name)?.text });
 
-/** The response as the gateway gets it: these bodies are not JSON. */
+/** The response as the gateway receives it; these bodies are not JSON. */
 const answer = (steps: Action, path: string, call?: Call) =>
   serve(steps, { protocol: 'proto' })(eventOf(`GET ${path}`, call), {} as Context);
 
@@ -30,7 +30,7 @@ describe.each([
   ['/docs', docs(), ''],
   ['/console', createConsole({ readConsole }), "connect-src 'self'; "],
 ] as const)('the page of %s', (path, steps, connect) => {
-  test('is HTML that may run its own files and call this gate, and nothing else', async () => {
+  test('is HTML that may only run its own files and call this gate', async () => {
     const { statusCode, headers, body } = await answer(steps, path);
     expect(statusCode).toBe(200);
     expect(headers).toEqual({
@@ -46,7 +46,7 @@ describe.each([
     expect(body).not.toMatch(/<script(?! [^>]*src=)|<style|\sstyle=|\son\w+=|javascript:/i);
   });
 
-  test('has only relative addresses, of existing files', () => {
+  test('links only to existing files, by relative addresses', () => {
     const addresses = [...html[path].matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address = '']) => address);
     expect(addresses.filter((address) => /^(\/|https?:)/.test(address))).toEqual([]);
     const named = addresses.filter((address) => address.startsWith('docs/')).map((address) => address.slice('docs/'.length));
@@ -54,7 +54,7 @@ describe.each([
   });
 });
 
-test('/docs has the policy in plain words, whatever its content, and the references of errors under the name of the protocol', async () => {
+test('/docs shows the policy in plain words, and error references under the name of the protocol', async () => {
   const template = { ...parsePolicyTemplate(policyText), profile: 'https://policy.example/?a=<b>&c=$&' };
   const { body } = await answer(docs(template), '/docs');
   expect(body).toContain('<li>You may execute every intent, at most 60 times a minute.</li>');
@@ -82,7 +82,7 @@ describe('the console', () => {
 describe('the files of the pages', () => {
   const types: Record<string, string> = { js: 'text/javascript', css: 'text/css', txt: 'text/plain' };
 
-  test('may be cached for good, and are small enough for an answer of a function', async () => {
+  test('may be cached indefinitely, and are small enough for a response of a function', async () => {
     for (const { name, text } of assets) {
       const { statusCode, headers, body } = await answer(files, '/docs/{asset}', { path: { asset: name } });
       expect(statusCode).toBe(200);
@@ -94,12 +94,12 @@ describe('the files of the pages', () => {
       });
       expect(body).toBe(text);
       expect(Buffer.byteLength(text)).toBeLessThan(5_000_000);
-      // the pages write text only
+      // the pages insert text only
       expect(text).not.toMatch(/dangerouslySetInnerHTML:|insertAdjacentHTML|document\.write/);
     }
   });
 
-  test('the schema of policies keeps its name, so it is requested again', async () => {
+  test('the schema of policies keeps its name, so it must be revalidated', async () => {
     const text = '{"title":"a schema"}';
     const steps = createAsset({ readAsset: (name) => (name === 'policy.schema.json' ? text : undefined) });
     const path = { asset: 'policy.schema.json' };
@@ -110,7 +110,7 @@ describe('the files of the pages', () => {
     expect(again).toMatchObject({ statusCode: 304, body: '' });
   });
 
-  test.each(['..%2Findex.mjs', 'console.js', 'constructor', ''])('%j is none of them', async (asset) => {
+  test.each(['..%2Findex.mjs', 'console.js', 'constructor', ''])('there is no file %j', async (asset) => {
     expect(refusalOf(await invoke(files, 'GET /docs/{asset}', { path: { asset } }))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
@@ -120,7 +120,7 @@ describe('the files of the pages', () => {
   });
 });
 
-test('the OpenAPI document names the address that it is read by as its server', async () => {
+test('the OpenAPI document names the requested address as its server', async () => {
   const document = toOpenApi({ protocol: 'proto', aliases: true, policy: policyText });
   const { status, headers, body } = await invoke(createOpenApi({ readDocument: () => document }), 'GET /openapi.json');
   expect(status).toBe(200);

@@ -73,7 +73,7 @@ describe('the intents of a paused service', () => {
     },
   );
 
-  test('are answered in a line that pages nobody', async () => {
+  test('are logged without raising an alarm', async () => {
     await pause();
     const level = jest.replaceProperty(process.env, 'LOG_LEVEL', 'INFO');
     const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -88,7 +88,7 @@ describe('the intents of a paused service', () => {
     expect(lines[0]).not.toHaveProperty('upstream_host');
   });
 
-  test('still replay what was answered before', async () => {
+  test('still repeat earlier answers', async () => {
     const headers = { 'Idempotency-Key': 'before' };
     expect((await run(undefined, headers)).status).toBe(200);
     await pause();
@@ -101,14 +101,14 @@ describe('the intents of a paused service', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  test('are refused to those who may not execute them for that reason', async () => {
+  test('are refused to callers without permission for that reason instead', async () => {
     await pause();
     const refused = await execute(gate.openExecute(), 'x.y.z', uid, { code: 'FR' });
     expect(refusalOf(refused)).toMatchObject({ status: 401, code: 'UNAUTHORIZED' });
     expect(refusalOf(await execute(gate.openExecute(), pat, uid, {}))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
   });
 
-  test('are not called if connecting outlasts the pause', async () => {
+  test('are not called if they are paused while connecting', async () => {
     const headers = { 'Idempotency-Key': 'slow' };
     const connect = async () => {
       await pause();
@@ -120,7 +120,7 @@ describe('the intents of a paused service', () => {
     expect((await run(undefined, headers)).status).toBe(200);
   });
 
-  test('can be found and read, and are marked', async () => {
+  test('can be found and read, marked as paused', async () => {
     const show = (view: string) =>
       invoke(createGetIntent({ intents: gate.intents, findPolicy: openPolicy(loadPolicyTemplate()) }), 'GET /api/intents/{intent_uid}', {
         path: { intent_uid: uid },
@@ -151,7 +151,7 @@ describe('the intents of a paused service', () => {
     expect((await showService()).body).not.toHaveProperty('paused');
   });
 
-  test('tell a model what to do', async () => {
+  test('give advice to models', async () => {
     await pause();
     const mcp = openMcp(gate);
     const params = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' }, pat } };
@@ -161,7 +161,7 @@ describe('the intents of a paused service', () => {
   });
 });
 
-test('a paused service can be changed and deleted, and keeps its credential; the log has each change', async () => {
+test('a paused service can be changed and deleted, and keeps its credential; each change is logged', async () => {
   const credential = { headers: ['X-Api-Key'], query: [], origins: ['https://world.example'], set_at: 0, version: 'v' };
   await services.setCredential(serviceId, credential, () => true);
   await pause();
@@ -183,7 +183,7 @@ test('a paused service can be changed and deleted, and keeps its credential; the
   expect(pausedAgain?.digest_after).not.toBe(resumed?.digest_after);
 });
 
-test('paused must be true or false, and false pauses nothing', async () => {
+test('paused must be a boolean, and false has no effect', async () => {
   expect(refusalOf(await update({ paused: 'true' }))).toMatchObject({
     status: 400,
     code: 'INVALID_PARAMETER',

@@ -5,7 +5,7 @@ import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
 import { randomCalls, randomPolicy, runCalls, tryPolicies } from '../support/policy-trial.ts';
 import { seededRandom } from '../support/random.ts';
 
-test('the gate refuses under a policy exactly what trying it predicted', async () => {
+test('the gate refuses under a policy exactly what its trial predicted', async () => {
   const random = seededRandom(1);
   const total = { refused: 0, permitted: 0, limited: 0, unknown: 0 };
   for (let run = 0; run < 4; run++) {

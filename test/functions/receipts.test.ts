@@ -16,7 +16,7 @@ import { startReceiptLog } from '../support/receipts.ts';
 import { intentOf } from '../support/records.ts';
 
 let pat: string;
-/** what the upstream answers next */
+/** the next answer of the upstream */
 let status = 200;
 
 const uid = 'test.example:receipts:v1';
@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 const read = async (path: string) => (await invoke(actions.log, `GET ${path}`)).body as string;
 
-/** What an agent keeps of an answer. */
+/** What an agent keeps from an answer. */
 const kept = ({ headers, body }: Answer) => ({
   receipt: String(headers['Execution-Receipt']),
   salts: String(headers['Execution-Receipt-Salts']),
@@ -56,7 +56,7 @@ const kept = ({ headers, body }: Answer) => ({
   answer: JSON.stringify(body),
 });
 
-/** The same with all that verifying takes. */
+/** The same with everything that verification needs. */
 async function saved(answer: Answer) {
   const file = kept(answer);
   const { execution_id: id } = JSON.parse(Buffer.from(file.receipt.split('.')[1] ?? '', 'base64url').toString());
@@ -65,7 +65,7 @@ async function saved(answer: Answer) {
   return { ...file, proof: String(proof), log_key: await read('/log/key'), jwks: JSON.parse(JSON.stringify(await read('/log/jwks.json'))) };
 }
 
-test('a receipt says what was executed, and is in the log', async () => {
+test('a receipt describes the execution, and is in the log', async () => {
   const answer = await run(actions.keyed, keyed('1'));
   const file = await saved(answer);
   const report = await verifyReceipt(file);
@@ -97,10 +97,10 @@ test('a receipt says what was executed, and is in the log', async () => {
   });
 });
 
-test('a failure has a receipt, a call that was not sent has none', async () => {
+test('a failure has a receipt; a call that was not sent has none', async () => {
   status = 500;
   const failed = await run(actions.keyed, keyed('failed'));
-  // the answer names its request
+  // each answer contains its own request id
   const report = await verifyReceipt({ ...(await saved(failed)), answer: undefined });
   expect(report).toMatchObject({ claims: { outcome: 'INTENT_EXECUTION_FAILED' }, isValid: true });
   status = 429;
@@ -109,7 +109,7 @@ test('a failure has a receipt, a call that was not sent has none', async () => {
   expect(Object.keys((await run(actions.keyed)).headers)).not.toContain('Execution-Receipt');
 });
 
-test('the receipt of a failure in the background holds for what its caller reads', async () => {
+test('the receipt of a deferred failure matches what its caller reads', async () => {
   const withEvidence = evidenceOf(false);
   const parts = openDeferredParts(gate);
   const policy = loadPolicyTemplate();
@@ -130,7 +130,7 @@ test.each<[name: 'keyed' | 'all', headers: Record<string, string>, operations: u
   ['keyed', keyed('warm-1'), warmKeyed],
   ['all', {}, ['BatchGetItem', count, 'PutItem']],
   ['all', keyed('warm-2'), warmKeyed],
-])('with receipts: %s, a warm execution (%j) takes no KMS call and the round trips of section 21', async (name, headers, expected) => {
+])('with receipts: %s, a warm execution (%j) makes no KMS call and few round trips', async (name, headers, expected) => {
   await run(actions[name], keyed(`first-of-${name}`));
   const { operations } = gate.database;
   operations.length = 0;
@@ -143,7 +143,7 @@ test('a receipt without an idempotency key is in the log, too', async () => {
   expect(await verifyReceipt(await saved(await run(actions.all)))).toMatchObject({ isValid: true });
 });
 
-describe('what was changed', () => {
+describe('a changed receipt', () => {
   let file: Awaited<ReturnType<typeof saved>>;
   beforeAll(async () => {
     pat = await obtainPat(gate, await newAgent());
@@ -151,11 +151,11 @@ describe('what was changed', () => {
   });
 
   test.each(['receipt', 'salts', 'parameters', 'answer', 'proof', 'log_key'] as const)(
-    'a character of %s is noticed wherever it is',
+    'any changed character of %s is detected',
     async (name) => {
       const text = file[name];
       const unnoticed: number[] = [];
-      // of a long text, every few characters
+      // in a long text, every few characters
       for (let at = 0; at < text.length; at += Math.ceil(text.length / 150)) {
         const other = text[at] === 'A' ? 'B' : 'A';
         const changed = text.slice(0, at) + other + text.slice(at + 1);
@@ -166,9 +166,9 @@ describe('what was changed', () => {
   );
 
   test.each<[what: string, change: () => Partial<typeof file>, trusted: () => Promise<object>, problem: RegExp]>([
-    ['a part that is left out', () => ({ proof: undefined as never }), async () => ({}), /lacks proof or log_key/],
+    ['a missing part', () => ({ proof: undefined as never }), async () => ({}), /lacks proof or log_key/],
     [
-      'a key that is trusted',
+      'a key that is not trusted',
       () => ({}),
       async () => ({ logKey: (await other.log.publicKeys()).key }),
       /differs from the key that you trust/,
@@ -185,7 +185,7 @@ describe('what was changed', () => {
       async () => ({ checkpoints: [await checkpointOf(receipts, await sizeOf(file.proof))] }),
       /^Fork: the log has signed two checkpoints of size \d+ with different roots/,
     ],
-  ])('%s is said', async (_, change, trusted, problem) => {
+  ])('%s is reported', async (_, change, trusted, problem) => {
     const report = await verifyReceipt({ ...file, ...change() }, await trusted());
     expect(report.isValid).toBe(false);
     expect(report.checks.map((one) => one.problem ?? '').filter(Boolean)).toContainEqual(expect.stringMatching(problem));
@@ -204,24 +204,18 @@ describe('refusals', () => {
   const off = { log: undefined, table: { get: async () => undefined } };
   test.each<[what: string, open: () => Action, path: string, status: number, message: RegExp]>([
     ['an unknown execution', () => actions.proof, id, 404, /^No execution with this id/],
-    ['an id that is none', () => actions.proof, 'x'.repeat(300), 404, /^No execution with this id/],
-    ['a tile that is not there', () => actions.log, '/log/tile/0/009', 404, /^The log has no such tile/],
-    ['a path out of the tiles', () => actions.log, '/log/tile/../checkpoint', 404, /^The log has no such tile/],
+    ['an invalid id', () => actions.proof, 'x'.repeat(300), 404, /^No execution with this id/],
+    ['an unknown tile', () => actions.log, '/log/tile/0/009', 404, /^The log has no such tile/],
+    ['a path outside the tiles', () => actions.log, '/log/tile/../checkpoint', 404, /^The log has no such tile/],
     ['a gate without receipts', () => createGetLog(off), '/log/key', 404, /^This gate does not issue receipts/],
-    ['a gate without receipts, a proof', () => createGetProof(off), id, 404, /^This gate does not issue receipts/],
-    [
-      'a log that has not begun',
-      () => createGetLog({ log: other.log, table: gate.database.table }),
-      '/log/checkpoint',
-      404,
-      /begins within/,
-    ],
+    ['a proof from a gate without receipts', () => createGetProof(off), id, 404, /^This gate does not issue receipts/],
+    ['a log without entries', () => createGetLog({ log: other.log, table: gate.database.table }), '/log/checkpoint', 404, /begins within/],
   ])('%s', async (_, open, path, status, message) => {
     const refusal = refusalOf(await invoke(open(), `GET ${path}`, { path: { id: path } }));
     expect(refusal).toMatchObject({ status, message: expect.stringMatching(message) });
   });
 
-  test('a receipt that waits is said to', async () => {
+  test('a receipt that is not in the log yet is reported as waiting', async () => {
     const answer = await run(actions.keyed, keyed('waits'));
     const id = String(answer.headers['Execution-Id']);
     const waiting = await invoke(actions.proof, 'GET /api/executions/{id}/proof', { path: { id } });
@@ -229,7 +223,7 @@ describe('refusals', () => {
   });
 });
 
-test('without KMS, nothing is sent', async () => {
+test('sends nothing if KMS fails', async () => {
   const broken = { read: receipts.certifier.read, sign: async () => Promise.reject(new Error('KMS is down')) };
   const signer = openReceiptSigner(broken, Date.now);
   const withEvidence = openEvidence({ signer, table: gate.database.table, coversAll: true, protocol: 'proto', now: Date.now });
@@ -238,7 +232,7 @@ test('without KMS, nothing is sent', async () => {
   expect(upstream.seen.length).toBe(before);
 });
 
-test('a bucket that does not exist is an error, not an empty log', async () => {
+test('a missing bucket is an error, not an empty log', async () => {
   const none = bucketLog('none', { endpoint: 'http://127.0.0.1:9', region: 'x', credentials: { accessKeyId: 'x', secretAccessKey: 'x' } });
   await expect(none.read('checkpoint')).rejects.toThrow();
 });

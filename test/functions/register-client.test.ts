@@ -14,7 +14,7 @@ const unread = async () => {
 const clients = openClients(['http://127.0.0.1/callback'], unread);
 const loopback = 'http://127.0.0.1:3334/oauth/callback';
 
-test('a program on the machine of a person gets an id that says what was registered', async () => {
+test('a program on the machine of a person gets an id that contains the registration', async () => {
   const redirect_uris = [loopback, 'http://localhost:3334/callback', 'http://[::1]/callback'];
   const { status, body, headers } = await register({
     client_name: 'My inspector',
@@ -42,12 +42,12 @@ test('a program on the machine of a person gets an id that says what was registe
   };
   expect(clients.findRegistered(body.client_id)).toEqual(found);
   expect(await clients.find(body.client_id, baseUrl)).toEqual(found);
-  // the same again is the same client
+  // the same registration gets the same id
   expect((await register({ client_name: 'My inspector', redirect_uris })).body.client_id).toBe(body.client_id);
 });
 
 test.each([undefined, null, 'x'.repeat(61), 'Ac\u202eme', 'Claude\u201d, verified by \u201cAnthropic'])(
-  'a program called %j is one without a name',
+  'a program called %j gets a general name',
   async (client_name) => {
     const { body } = await register({ client_name, redirect_uris: ['http://LOCALHOST/'], grant_types: null, scope: null });
     expect(body.client_name).toBe('a program');
@@ -77,7 +77,7 @@ describe('refuses', () => {
   });
 });
 
-describe('an id that nobody registered is of no client', () => {
+describe('finds no client for an id that was not registered', () => {
   const encode = (content: unknown) => `local.${Buffer.from(JSON.stringify(content)).toString('base64url')}`;
   test.each([
     'local.',

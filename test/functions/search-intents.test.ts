@@ -33,7 +33,7 @@ describe('an answer', () => {
     for (const intent of page) await intents.create(service_id, intent);
   });
 
-  test('is a page of intents with links to the pages beside it', async () => {
+  test('is a page of intents with links to its neighbours', async () => {
     const { status, headers, body } = await ask({ tags: 'answer', page: '2', page_size: '1' });
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -49,7 +49,7 @@ describe('an answer', () => {
     });
   });
 
-  test('to a question links by page number, and explains itself on request', async () => {
+  test('with a query links by page number, and explains matches on request', async () => {
     const query = { query: 'numbers, please', page_size: '2' };
     const { headers, body } = await ask({ ...query, explain: 'true' });
     const address = 'https://api.example/test/api/intents/search?query=numbers%2C+please&page_size=2&explain=true&page=2';
@@ -64,7 +64,7 @@ describe('an answer', () => {
     ['text', 'use query'],
     ['tag', 'use tags'],
     ['name', 'use query, intent_name or service_name'],
-  ])('is refused for ?%s=, which would find everything', async (name, advice) => {
+  ])('refuses ?%s=, which would find everything', async (name, advice) => {
     const issues = [{ path: `/${name}`, problem: `is not a parameter of this endpoint: ${advice}` }];
     expect(await ask({ [name]: 'answer' })).toMatchObject({
       status: 400,
@@ -95,13 +95,13 @@ describe('an answer', () => {
     expect((await ask(query)).status).toBe(200);
   });
 
-  test('takes a query of white space as none', async () => {
+  test('ignores a query of white space', async () => {
     expect((await ask({ query: '  ' })).body).toEqual((await ask({})).body);
   });
 });
 
 describe('a request', () => {
-  test('for brief hits gets what a choice takes, and the catalogue also service, method and tags', async () => {
+  test('with view=brief returns what a choice needs, and view=catalogue also service, method and tags', async () => {
     const { service_id } = await services.create(serviceNamed('Brief'));
     const parameter = (name: string, required: boolean) => ({ name, type: 'string' as const, required });
     await intents.create(
@@ -120,7 +120,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('finds what the policy forbids last', async () => {
+  test('lists forbidden intents last', async () => {
     const { service_id } = await services.create(serviceNamed('Forbidden'));
     await intents.create(service_id, intentOf('forbidden.example:a:v1', { intent_name: 'Unwrap parcels' }));
     await intents.create(service_id, intentOf('allowed.example:b:v1', { intent_name: 'Wrap', description: 'something around parcels' }));
@@ -141,7 +141,7 @@ describe('a request', () => {
   });
 });
 
-test('says so if the table cannot be reached, rather than answer from stale data', async () => {
+test('fails if the table cannot be reached, rather than answer from stale data', async () => {
   const broken = await startTable();
   const engine = openSqliteEngine(openRegistry(broken.table));
   expect((await ask({}, engine)).status).toBe(200);

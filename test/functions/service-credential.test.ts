@@ -28,7 +28,7 @@ afterAll(() => Promise.all([gate.stop(), upstream.stop()]));
 const { services, credentials } = gate;
 let count = 0;
 
-/** A service that is where its intents lead. */
+/** A service at the origin of its intents. */
 const ofUpstream = (name: string): ServiceInput => ({
   ...serviceNamed(name),
   service_url: `https://API.world.example:${upstream.port}/v1`,
@@ -61,7 +61,7 @@ const call = (
 };
 
 const input = { header_name: 'X-Api-Key', header_value: 'Key canary' };
-test('a credential is set without being shown, replaced, and removed', async () => {
+test('a credential is set, replaced and removed, and never shown', async () => {
   const first = await call('PUT', input);
   expect(first).toMatchObject({ status: 200, headers: { 'Cache-Control': 'no-store' } });
   const names = { headers: ['X-Api-Key'], query: [], origins: origins() };
@@ -79,7 +79,7 @@ test('a credential is set without being shown, replaced, and removed', async () 
   expect(await call('DELETE', undefined)).toMatchObject({ status: 204 });
 });
 
-test('a credential has several values, and values that come next', async () => {
+test('a credential has several values and next values', async () => {
   const given = {
     headers: { 'PLAID-CLIENT-ID': 'canary 1', 'PLAID-SECRET': 'canary 2' },
     query: { key: 'canary & 3=ä' },
@@ -103,7 +103,7 @@ test('a credential has several values, and values that come next', async () => {
   const record = await services.find(id);
   expect(record?.credential).toMatchObject({ ...names, set_at: expect.any(Number), set_by: 'alice' });
   expect(JSON.stringify([body, record])).not.toContain('canary');
-  // the entity tag that an admin reads
+  // the entity tag that admins read
   expect(await call('DELETE', undefined, id, { 'If-Match': `"${record?.rev}.admin"` })).toMatchObject({ status: 204 });
   expect((await services.find(id))?.credential).toBeUndefined();
 });
@@ -116,13 +116,13 @@ test('the credential is deleted with the service', async () => {
   expect(await removeService()).toMatchObject({ status: 204 });
   await expectNoValues(service_id);
 
-  // the state after a deletion was interrupted between the record and the credential
+  // as if a deletion had been interrupted between the record and the credential
   await credentials.add(service_id, makeCredential(input, origins()));
   expect(await removeService()).toMatchObject({ status: 404 });
   await expectNoValues(service_id);
 });
 
-test('a credential makes the record of its service another than the one that was read before', async () => {
+test('a new credential changes the revision of its service', async () => {
   const id = await newService();
   const etag = `"${(await services.find(id))?.rev}"`;
   expect(await call('PUT', input, id)).toMatchObject({ status: 200 });
@@ -141,7 +141,7 @@ describe('an execution', () => {
   let id: string;
   const here = (path: string) => `https://api.world.example:${upstream.port}${path}`;
   const postTo = (url: string) => ({ url, method: 'POST', content_type: 'application/json' }) as const;
-  /** how often Secrets Manager was asked */
+  /** number of reads from Secrets Manager */
   const asked = () => gate.secrets.operations.filter((operation) => operation === 'GetSecretValue').length;
 
   beforeEach(async () => {
@@ -154,7 +154,7 @@ describe('an execution', () => {
     upstream.seen.length = 0;
   });
 
-  test('asks for a credential only if the service has one', async () => {
+  test('reads a credential only if the service has one', async () => {
     expect(await run()).toMatchObject({ status: 200 });
     expect([asked(), upstream.seen[0]?.headers]).toEqual([0, expect.not.objectContaining({ 'x-api-key': expect.anything() })]);
     await call('PUT', input, id);
@@ -179,7 +179,7 @@ describe('an execution', () => {
     const pat = await obtainPat(gate, await newAgent(), template);
     return () => execute(gate.openExecute({ template }), pat, uid, { code: 'FR' });
   };
-  /** The log line of what runs. */
+  /** The log line of the execution that `run` makes. */
   async function receiptOf(run: () => Promise<unknown>): Promise<Record<string, unknown>> {
     const written = jest.spyOn(log, 'info');
     try {
@@ -191,7 +191,7 @@ describe('an execution', () => {
     }
   }
 
-  describe('of a service that repeats its credential', () => {
+  describe('of a service that echoes its credential', () => {
     const values = {
       headers: { Authorization: `Basic ${btoa('acme-shop:s3cr3t/pass+word')}`, 'X-Api-Key': 'KEY-CANARY-1' },
       query: { api_key: 'QUERY&CANARY=1' },
@@ -221,7 +221,7 @@ describe('an execution', () => {
         ({ headers }) => JSON.stringify({ bad: headers['x-api-key'], to_come: 'KEY-CANARY-2' }),
         { error: { details: { upstream_body: { bad: '[credential]', to_come: '[credential]' } } } },
       ],
-    ])('passes on %s without it, keeps it without it, and logs that', async (_, status, type, write, expected) => {
+    ])('removes it from %s that is passed on or stored, and logs that', async (_, status, type, write, expected) => {
       const echo = await answering((request, response) => response.writeHead(status, { 'Content-Type': type }).end(write(request)));
       const uid = `test.example:echo-${++count}:v1`;
       await gate.intents.create(id, intentOf(uid, { endpoint: postTo(`https://api.world.example:${echo.port}/a`), output_parameters: [] }));
@@ -240,7 +240,7 @@ describe('an execution', () => {
       await echo.stop();
     });
 
-    test('is warned of if a value is too short to be hidden', async () => {
+    test('warns of values that are too short to be hidden', async () => {
       expect((await put()).body).not.toHaveProperty('warnings');
       const short = {
         headers: { 'X-A': '1234567', 'X-B': '12345678', Authorization: 'Bearer abc' },
@@ -259,7 +259,7 @@ describe('an execution', () => {
     });
   });
 
-  test('on another origin goes out without the credential, and says so in its log line', async () => {
+  test('on another origin is sent without the credential, which is logged', async () => {
     await call('PUT', { ...input, query: undefined }, id);
     const elsewhere = await startUpstream((_, response) => response.end('{"name":"France"}'), certificate);
     const url = `https://api.world.example:${elsewhere.port}/collect`;
@@ -268,7 +268,7 @@ describe('an execution', () => {
     expect(sent.filter((name) => /api-key/.test(name))).toEqual([]);
     expect(line).toMatchObject({ upstream_host: `api.world.example:${elsewhere.port}`, credential: 'withheld' });
     expect(asked()).toBe(0);
-    // an admin who names the origin sends it there
+    // unless an admin names that origin
     await call('PUT', { headers: { 'X-Api-Key': 'new' }, origins: [new URL(url).origin] }, id);
     expect(await receiptOf(() => executeAnother(url))).toMatchObject({ credential: 'sent' });
     expect(elsewhere.seen[1]?.headers).toMatchObject({ 'x-api-key': 'new', signature: expect.any(String) });
@@ -276,7 +276,7 @@ describe('an execution', () => {
     await elsewhere.stop();
   });
 
-  test('goes over http within this machine, where the rules allow it', async () => {
+  test('may use http on this machine if the rules allow it', async () => {
     const local = await startUpstream((_, response) => response.end('{"name":"France"}'));
     const origin = `http://127.0.0.1:${local.port}`;
     await services.replace(id, { ...ofUpstream(`Local ${count}`), service_url: `${origin}/v1` }, () => true);
@@ -286,7 +286,7 @@ describe('an execution', () => {
     await local.stop();
   });
 
-  test('sends the values of a query percent-encoded, in place of what the agent or the URL has under their names', async () => {
+  test('sends query values percent-encoded, in place of equally named ones of the agent or the URL', async () => {
     await call('PUT', { query: { api_key: 'can&ary=ä?' }, headers: { 'X-Tenant': 'ours' } }, id);
     const names = [
       'api_key',
@@ -317,7 +317,7 @@ describe('an execution', () => {
     expect(upstream.seen[1]?.headers).not.toHaveProperty('x_tenant');
   });
 
-  test("carries the service's own header fields and the inputs that are some", async () => {
+  test('carries the header fields of the service and of the inputs', async () => {
     await services.replace(
       id,
       { ...ofUpstream(`Fields ${count}`), headers: { 'Notion-Version': '2022-06-28', 'X-Both': 'service' } },
@@ -338,7 +338,7 @@ describe('an execution', () => {
     });
   });
 
-  test('fails at no instant of a change of values, and an instance sends no earlier one after it was answered', async () => {
+  test('never fails while values change, and sends no earlier value after the change was answered', async () => {
     const accepted = new Set(['first', 'second']);
     const strictUpstream = await startUpstream(({ headers }, response) => {
       const isAccepted = accepted.has(String(headers['x-api-key']));
@@ -361,7 +361,7 @@ describe('an execution', () => {
       while (!isOver) await callOnce();
     });
     await set('second');
-    // those that began before the answer may carry the earlier value
+    // calls that began before the answer may carry the earlier value
     await Promise.all(running);
     accepted.delete('first');
     const seenBefore = strictUpstream.seen.length;
@@ -374,7 +374,7 @@ describe('an execution', () => {
     await strictUpstream.stop();
   });
 
-  test('fails at no instant if the upstream itself changes values and the next ones are known', async () => {
+  test('never fails while the upstream switches to known next values', async () => {
     let value = 'first';
     const switching = await startUpstream(({ headers }, response) => {
       response.writeHead(headers['x-api-key'] === value ? 200 : 401).end('{"name":"France"}');
@@ -389,7 +389,7 @@ describe('an execution', () => {
     value = 'second';
     expect(new Set(await Promise.all(running))).toEqual(new Set([200]));
     expect(await receiptOf(run)).toMatchObject({ credential: 'next' });
-    // what was accepted last is tried first
+    // the values that were accepted last are tried first
     expect(switching.seen.at(-2)?.headers['x-api-key']).toBe('second');
     value = 'neither';
     const before = switching.seen.length;
@@ -399,7 +399,7 @@ describe('an execution', () => {
     await switching.stop();
   });
 
-  test('goes on with the earlier values if a PUT is cut short, whether before or after it has written its own, until it is sent again', async () => {
+  test('uses the earlier values if a PUT is interrupted before or after it has stored its own, until it is repeated', async () => {
     await call('PUT', input, id);
     const cut = () => Promise.reject(new Error('cut short'));
     const later = { header_name: 'X-Api-Key', header_value: 'later' };
@@ -414,7 +414,7 @@ describe('an execution', () => {
     expect(upstream.seen.at(-1)?.headers['x-api-key']).toBe('later');
   });
 
-  test('is refused after a DELETE was cut short, until it is sent again', async () => {
+  test('is refused after a DELETE was interrupted, until it is repeated', async () => {
     await call('PUT', input, id);
     const fault = { remove: () => credentials.remove(id).then(() => Promise.reject(new Error('cut short'))) };
     expect(await call('DELETE', undefined, id, {}, { ...credentials, ...fault })).toMatchObject({ status: 500 });
@@ -430,24 +430,24 @@ describe('an execution', () => {
     expect(upstream.seen[0]?.headers['x-api-key']).toBeUndefined();
   });
 
-  test('is refused if its record would send the credential where its secret does not', async () => {
+  test('is refused if the record names an origin that the secret does not', async () => {
     const { version } = await credentials.add(id, makeCredential(input, ['https://home.example']));
     await services.setCredential(id, { headers: ['X-Api-Key'], query: [], origins: origins(), version, set_at: 1 }, () => true);
     expect(refusalOf(await run())).toMatchObject({ status: 503, details: { reason: 'no_credential', outcome: 'not_sent' } });
     expect(upstream.seen).toEqual([]);
   });
 
-  /** Sets the credential, and something happens before its values are written. */
+  /** Sets the credential; `happens` runs before its values are stored. */
   const putWhile = (happens: () => Promise<unknown>) =>
     call('PUT', input, id, {}, { ...credentials, add: async (...given) => happens().then(() => credentials.add(...given)) });
 
-  test('is not left without the credential when a PUT and a DELETE meet', async () => {
+  test('still has its credential after a concurrent PUT and DELETE', async () => {
     await call('PUT', input, id);
     expect(refusalOf(await putWhile(() => call('DELETE', undefined, id)))).toEqual(refusals.changed);
     expect(await run()).toMatchObject({ status: 200 });
   });
 
-  test('leaves no credential behind when its service is deleted meanwhile', async () => {
+  test('leaves no credential behind if its service is deleted meanwhile', async () => {
     expect(refusalOf(await putWhile(() => services.remove(id, () => true)))).toEqual(refusals.noSuchService);
     await expectNoValues(id);
   });
@@ -522,19 +522,16 @@ describe('a credential is refused', () => {
     expect(await services.find(serviceId)).not.toHaveProperty('credential');
   });
 
-  test.each(['http://10.0.0.1', 'http://localhost.example.com'])(
-    'also where this machine may be called, for the origin %s',
-    async (origin) => {
-      const loose = { ...strict, allowLoopback: true };
-      expect(refusalOf(await call('PUT', at(origin), serviceId, {}, credentials, loose))).toEqual(refusals.invalid(['/origins/0', https]));
-    },
-  );
+  test.each(['http://10.0.0.1', 'http://localhost.example.com'])('with the origin %s, even if loopback is allowed', async (origin) => {
+    const loose = { ...strict, allowLoopback: true };
+    expect(refusalOf(await call('PUT', at(origin), serviceId, {}, credentials, loose))).toEqual(refusals.invalid(['/origins/0', https]));
+  });
 
   test.each<[string, string]>([
     ['https://API.example.com:443', 'https://api.example.com'],
     ['https://api.example.com:8443', 'https://api.example.com:8443'],
     ['https://xn--bcher-kva.example', 'https://xn--bcher-kva.example'],
-  ])('but not for the origin %s', async (origin, kept) => {
+  ])('but not with the origin %s', async (origin, kept) => {
     const id = await newService();
     const { body } = await call('PUT', { ...input, origins: [origin, kept] }, id, {}, credentials, strict);
     expect(body.origins).toEqual([kept]);

@@ -53,7 +53,7 @@ const nextQuery = (headers: Answer['headers']): Record<string, string> | undefin
   return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
 };
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
-/** The policy of these tests with a limit that is soon reached. */
+/** The policy with a limit of two calls an hour. */
 const twiceAnHour = () =>
   JSON.parse(JSON.stringify(loadPolicyTemplate()).replaceAll(':60,', ':2,').replaceAll('vocabulary/minute', 'vocabulary/hour'));
 const thumbprintOf = async (agentId: string) => (await gate.agents.find(agentId))?.thumbprint;
@@ -84,7 +84,7 @@ describe('a blocked agent', () => {
     ['under its agent_id with another key', (agent, other) => ({ ...other, agentId: agent.agentId })],
   ];
 
-  test.each(cases)('%s gets no PAT, also once its id has been freed, and costs no write', async (_, as) => {
+  test.each(cases)('%s gets no PAT, even after its id has been freed, and costs no write', async (_, as) => {
     const agent = await newAgent();
     const presented = as(agent, await newAgent());
     await obtainPat(gate, agent);
@@ -98,7 +98,7 @@ describe('a blocked agent', () => {
     expect((await requestPat(gate.openIssue(), presented)).status).toBe(200);
   });
 
-  test('executes nothing from the next request on, under none of its names, at the cost of the one read', async () => {
+  test('executes nothing from the next request on, under any of its names, at the cost of one read', async () => {
     const agent = await newAgent();
     const pats = [await obtainPat(gate, agent), await obtainPat(gate, { ...agent, agentId: `${agent.agentId} two` })];
     const steps = gate.openExecute();
@@ -116,7 +116,7 @@ describe('a blocked agent', () => {
     for (const pat of pats) expect((await run(pat, steps)).status).toBe(200);
   });
 
-  test('can be one that nobody has seen', async () => {
+  test('may be unknown to the gate', async () => {
     const agent = await newAgent();
     const { status, body } = await block(agent.agentId);
     expect({ status, body }).toEqual({
@@ -129,7 +129,7 @@ describe('a blocked agent', () => {
     expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
   });
 
-  test('can be a key alone, before it asks under any id', async () => {
+  test('may be named by its key alone, before its first request', async () => {
     const agent = await newAgent();
     const key_thumbprint = await calculateJwkThumbprint(JSON.parse(agent.publicJwk));
     const { status, body } = await block('~', undefined, undefined, { key_thumbprint });
@@ -141,7 +141,7 @@ describe('a blocked agent', () => {
     expect((await requestPat(gate.openIssue(), agent)).status).toBe(200);
   });
 
-  test('is blocked once, however often; what is not blocked cannot be unblocked', async () => {
+  test('can be blocked again, with another reason; an agent that is not blocked cannot be unblocked', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
     await block(agent.agentId);
@@ -156,11 +156,11 @@ describe('a blocked agent', () => {
     });
   });
 
-  test('needs a reason', async () => {
+  test('requires a reason', async () => {
     expect(refusalOf(await block('x', undefined, ''))).toMatchObject({ status: 400, code: 'INVALID_PARAMETER' });
   });
 
-  test('is blocked at once, and the answer waits until whoever has read before that has called or must read again', async () => {
+  test('is blocked immediately; the response waits until no execution that read the agent earlier can still send its call', async () => {
     const { agentId } = await newAgent();
     const outwaited = Promise.withResolvers<void>();
     const blocking = block(agentId, () => outwaited.promise);
@@ -182,7 +182,7 @@ describe('a blocked agent', () => {
   });
 });
 
-test('an intent that is deleted while its upstream is being connected is not called', async () => {
+test('an intent that is deleted while connecting is not called', async () => {
   const pat = await obtainPat(gate, await newAgent());
   const doomed = `${uid.slice(0, uid.lastIndexOf(':'))}:v99`;
   await gate.intents.create(serviceId, intentOf(doomed, { endpoint: endpointAt() }));
@@ -196,10 +196,10 @@ test('an intent that is deleted while its upstream is being connected is not cal
   expect(upstream.seen).toEqual([]);
 });
 
-describe('with approval', () => {
+describe('if approval is required', () => {
   const ask = (agent: Agent) => requestPat(gate.openIssue(undefined, true), agent);
 
-  test('an agent waits until it is approved, together with its key', async () => {
+  test('an agent waits until it is approved together with its key', async () => {
     const agent = await newAgent();
     expect(refusalOf(await ask(agent))).toEqual(pending);
     gate.database.operations.length = 0;
@@ -220,7 +220,7 @@ describe('with approval', () => {
     expect((await ask(agent)).status).toBe(200);
   });
 
-  test('an agent that had PATs before needs none, one that was unbound does', async () => {
+  test('an agent with earlier PATs needs none, unless it was unbound', async () => {
     const agent = await newAgent();
     await obtainPat(gate, agent);
     expect((await ask(agent)).status).toBe(200);
@@ -228,7 +228,7 @@ describe('with approval', () => {
     expect(refusalOf(await ask(agent))).toEqual(pending);
   });
 
-  test('an agent that waits can be blocked, and is not approved then', async () => {
+  test('a waiting agent can be blocked, and then cannot be approved', async () => {
     const agent = await newAgent();
     await ask(agent);
     await block(agent.agentId);
@@ -239,7 +239,7 @@ describe('with approval', () => {
     expect(refusalOf(await ask(agent))).toEqual(pending);
   });
 
-  test('nobody is approved without a key', async () => {
+  test('an agent cannot be approved without a key', async () => {
     expect(refusalOf(await approve('nobody'))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
@@ -251,7 +251,7 @@ describe('with approval', () => {
 
   const keyOf = async ({ publicJwk }: Agent) => calculateJwkThumbprint(JSON.parse(publicJwk));
 
-  test('a stranger who asks first keeps nobody out: several keys wait under one id, and approval names one', async () => {
+  test('several keys may wait under one id, and an approval names one of them', async () => {
     const stranger = await newAgent();
     const partner = { ...(await newAgent()), agentId: stranger.agentId };
     const [strangersKey, partnersKey] = [await keyOf(stranger), await keyOf(partner)];
@@ -284,14 +284,14 @@ describe('with approval', () => {
     });
   });
 
-  test('an id and a key can be approved before they ask', async () => {
+  test('an id and a key can be approved before their first request', async () => {
     const agent = await newAgent();
     expect((await approve(agent.agentId, { key_thumbprint: await keyOf(agent) })).status).toBe(200);
     expect(refusalOf(await ask({ ...(await newAgent()), agentId: agent.agentId }))).toEqual(bound);
     expect((await ask(agent)).status).toBe(200);
   });
 
-  test('an agent is forgotten after seven days', async () => {
+  test('a waiting agent expires after seven days', async () => {
     const agent = await newAgent();
     await ask(agent);
     const { table } = gate.database;
@@ -303,7 +303,7 @@ describe('with approval', () => {
     expect((await show(agent.agentId)).status).toBe(200);
   });
 
-  test('a full queue drops whoever has waited longest, and one call empties it', async () => {
+  test('a full queue drops the oldest agent, and one call clears it', async () => {
     const { table } = gate.database;
     const clear = () => invoke(byAdmin(createClear(gate)), 'DELETE /api/agents', { query: { state: 'pending' } });
     expect((await clear()).status).toBe(204);
@@ -321,7 +321,7 @@ describe('with approval', () => {
     };
     const ask = (agentId: string) => gate.agents.requestApproval({ agentId, thumbprint: 'key', nowMs: Date.now() });
     for (const id of ['oldest', 'next']) await ask(id);
-    // as many have asked since as there are places
+    // as if the queue had filled up since
     await table.update(keys.waitingAgents(), { add: [['asked', maxWaiting - 2]] });
     await ask('newest');
     expect(await queued()).toEqual({ found: ['newest', 'next'], displaced: 1 });
@@ -334,7 +334,7 @@ describe('with approval', () => {
   });
 });
 
-test('agents are listed by state, page by page', async () => {
+test('lists agents by state, in pages', async () => {
   const prefix = `listed-${Date.now()}`;
   const agents = await Promise.all(['C', 'a', 'B', 'd'].map((name) => newAgent(`${prefix}-${name}`)));
   for (const agent of agents) await obtainPat(gate, agent);
@@ -361,7 +361,7 @@ test('agents are listed by state, page by page', async () => {
 test.each([
   ['with a joiner between letters, which some scripts need', (id: string) => id.replace('cm', 'c\u200dm')],
   ['with two spaces inside', (id: string) => id.replace(' ', '  ')],
-])('an agent_id that looks like another, %s, belongs to the same key, which keeps its first spelling', async (_, change) => {
+])('an agent_id that looks like another (%s) belongs to the same key, which keeps its first spelling', async (_, change) => {
   const agent = await newAgent(`Acme bot ${Math.random()}`);
   await obtainPat(gate, agent);
   expect(refusalOf(await requestPat(gate.openIssue(), await newAgent(change(agent.agentId))))).toEqual(bound);
@@ -380,7 +380,7 @@ describe('a proof of possession', () => {
     details: {},
   };
 
-  test('is needed for every PAT after the first with one, by the id and by the key, until the id is freed', async () => {
+  test('is required for every PAT after the first with one, by id and by key, until the id is freed', async () => {
     const agent = await makeAgent();
     const request = { agent_id: agent.thumbprint, signed_policy: await signJws(agent, text), agent_public_key: agent.pem };
     const issue = gate.openIssue();
@@ -395,7 +395,7 @@ describe('a proof of possession', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  test('is not written down for a call that is known to be beyond the limit', async () => {
+  test('is not stored for a call that is known to exceed the limit', async () => {
     const agent = await makeAgent();
     const key = { agentId: agent.thumbprint, privateKey: agent.privateKey as never, publicJwk: JSON.stringify(agent.jwk as JWK) };
     const template = twiceAnHour();
@@ -412,7 +412,7 @@ describe('a proof of possession', () => {
   });
 });
 
-test('a request for a PAT beyond the limit writes nothing once that is known', async () => {
+test('a PAT request that is known to exceed the limit writes nothing', async () => {
   const agent = await makeAgent();
   const issue = gate.openIssue();
   const { text } = findPolicy(baseUrl);
@@ -427,7 +427,7 @@ test('a request for a PAT beyond the limit writes nothing once that is known', a
   expect(gate.database.operations).toEqual([]);
 }, 30_000);
 
-describe('an agent_id that several keys use', () => {
+describe('an agent_id shared by several keys', () => {
   const share = (isApprovalRequired = false) => gate.openIssue(loadPolicyTemplate(), isApprovalRequired, true);
   const subjectOf = (pat = '') => String(decodeJwt(pat).sub);
   const issued = async (agent: Agent, steps = share()): Promise<string> => {
@@ -435,14 +435,14 @@ describe('an agent_id that several keys use', () => {
     expect({ status, body }).toEqual({ status: 200, body: { 'proto-pat': expect.any(String), expires_at: expect.any(String) } });
     return body['proto-pat'];
   };
-  /** Three keys under one id; the first has it. */
+  /** Three keys under one id, which belongs to the first. */
   async function makeSharers() {
     const first = await newAgent();
     const others = [await newAgent(first.agentId), await newAgent(first.agentId.toUpperCase())];
     return [first, ...others] as [Agent, Agent, Agent];
   }
 
-  test('is told apart by key: each is an agent of its own, with PATs that hold side by side', async () => {
+  test('stands for one agent per key, each with PATs of its own', async () => {
     const sharers = await makeSharers();
     const [first, second] = sharers;
     const pats: string[] = [];
@@ -464,7 +464,7 @@ describe('an agent_id that several keys use', () => {
     expect((await run(await issued(second), steps)).status).toBe(200);
   });
 
-  test('is blocked with all its keys, or for one of them', async () => {
+  test('can be blocked for all its keys or for one', async () => {
     const sharers = await makeSharers();
     const [first, second, third] = sharers;
     const pats: string[] = [];
@@ -491,7 +491,7 @@ describe('an agent_id that several keys use', () => {
     expect((await requestPat(share(), third)).status).toBe(200);
   });
 
-  test('is approved for one key at a time', async () => {
+  test('is approved key by key', async () => {
     const [first, second] = await makeSharers();
     expect(refusalOf(await requestPat(share(true), first))).toEqual(pending);
     expect(refusalOf(await requestPat(share(true), second))).toEqual(pending);
@@ -506,7 +506,7 @@ describe('an agent_id that several keys use', () => {
   });
 });
 
-test('replays are read before anything is written, and end at ten for each call of the rate', async () => {
+test('replays write nothing, and are limited to ten for each call of the rate', async () => {
   const agent = await newAgent();
   const template = twiceAnHour();
   const pat = await obtainPat(gate, agent, template);
@@ -532,7 +532,7 @@ test('replays are read before anything is written, and end at ten for each call 
   expect((await run(pat, steps, { 'Idempotency-Key': 'new' })).status).toBe(429);
 });
 
-test('each PAT that is issued leaves a line that says to whom, and holds no secret', async () => {
+test('each issued PAT is logged with its agent, and without secrets', async () => {
   const written = jest.spyOn(log, 'info').mockReturnValue(undefined);
   try {
     const agent = await newAgent();

@@ -62,7 +62,7 @@ beforeEach(async () => {
 });
 
 describe('an agent', () => {
-  test('is verified while a directory lists its key, which each issue checks', async () => {
+  test('is verified if its directory lists its key at each issue', async () => {
     expect(claimsOf(await ask(agent))).toMatchObject({
       agent_domain: domain,
       scope: ['open.example:*:*:execute', 'bot.example:*:*:execute'],
@@ -122,7 +122,7 @@ describe('an agent', () => {
     },
   );
 
-  test('causes one read a minute, and none before its signature is verified', async () => {
+  test('causes one directory read a minute, and none before its signature is verified', async () => {
     const seen = upstream.seen.length;
     expect((await ask({ ...agent, privateKey: (await newAgent()).privateKey })).status).toBe(400);
     expect(upstream.seen.length).toBe(seen);
@@ -132,7 +132,7 @@ describe('an agent', () => {
   });
 });
 
-test('the client names its directory, and keeps no PAT of another', async () => {
+test('the client names its directory, and keeps no PAT for another one', async () => {
   const service = serviceOver(gate);
   service.setPolicy(policy);
   const keyStore = openMemoryKeyStore();
@@ -154,7 +154,7 @@ test('the client names its directory, and keeps no PAT of another', async () => 
   await expect(domainOf({ agentDirectory: 'https://127.0.0.1:1' })).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
 });
 
-test('a domain is approved once, for agents that wait and for those to come; blocks still win', async () => {
+test('an approved domain lets in waiting and later agents, except blocked ones', async () => {
   const other = await newAgent();
   list(agent, other);
   const waits = { status: 403, body: { error: { details: { reason: 'approval_pending' } } } };
@@ -179,7 +179,7 @@ test('a domain is approved once, for agents that wait and for those to come; blo
   expect(await ask(fourth, { agent_directory }, true)).toMatchObject(waits);
 });
 
-test('an agent that a domain let in cannot shed the rules for that domain', async () => {
+test('an agent that was approved through its domain cannot get a PAT without it', async () => {
   const member = await newAgent();
   list(member);
   await gate.domains.approve(someAdmin, domain);
@@ -197,7 +197,7 @@ test('an agent that a domain let in cannot shed the rules for that domain', asyn
   expect(await gate.agents.findWaiting(member.agentId)).toEqual([]);
 });
 
-test('directories are read as often as PATs are issued, and those that fail not for each request', async () => {
+test('directory reads are limited like PATs, and failing directories are not read for each request', async () => {
   const eager = await newAgent();
   const issue = gate.openIssue(policy);
   answer = { body: 'no JSON' };
@@ -210,7 +210,7 @@ test('directories are read as often as PATs are issued, and those that fail not 
   expect(asked).toEqual([...Array(59).fill(400), 429]);
 });
 
-test('admins approve domains by their names, list them, and withdraw that once', async () => {
+test('admins approve, list and withdraw domains', async () => {
   const send = async (action: AdminAction, method: 'GET' | 'PUT' | 'DELETE', domain = '') => {
     const { status, body } = await invoke(byAdmin(action), `${method} /api/agent-domains/{domain}`, { path: { domain } });
     return [status, body?.domains ?? body?.domain ?? body?.error.code];
@@ -224,7 +224,7 @@ test('admins approve domains by their names, list them, and withdraw that once',
   expect(await send(removeDomain(gate), 'DELETE', 'a.example:8443')).toEqual([404, 'NOT_FOUND']);
 });
 
-test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not asked', async (address) => {
+test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the private address %s is not read', async (address) => {
   const { port } = upstream;
   const readers = agentDirectories({
     rules: { ports: [port], allowLoopback: false, ownHosts: [] },
@@ -238,7 +238,7 @@ test.each(['127.0.0.1', '169.254.169.254', 'fd00::1'])('a directory at the priva
   expect(upstream.seen.length).toBe(seen);
 });
 
-test('search and get_intent say what is permitted to the agent whose PAT is sent', async () => {
+test('search and get_intent show what the policy permits to the holder of the PAT', async () => {
   const { service_id } = await gate.services.create(serviceNamed('Finding'));
   const uids = ['bot.example:seek:v1', 'open.example:seek:v1'];
   for (const uid of uids) await gate.intents.create(service_id, intentOf(uid, { intent_name: 'Seek parcels' }));
@@ -263,7 +263,7 @@ test('search and get_intent say what is permitted to the agent whose PAT is sent
   await engine.close();
 });
 
-test('rules with an assignee are for that agent alone, and services see verified domains', async () => {
+test('rules with an assignee apply to that agent only, and services see verified domains', async () => {
   const acme = await newAgent('acme');
   list(agent, acme);
   const { service_id } = await gate.services.create(serviceNamed('Bot'));

@@ -31,10 +31,10 @@ const jwk = { ...(await exportJWK(keyPair.publicKey)), kid: 'key-1', alg: 'RS256
 let keySet: { status: number; body: string };
 let fetches: number;
 
-// The verifier calls the issuer's own address, which nothing here may reach.
+// The verifier calls the real issuer, which tests must not reach.
 jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
   expect(address).toBe(`${issuer}/.well-known/jwks.json`);
-  // a kept one may be lost while the environment is frozen
+  // a reused connection may break while the environment is frozen
   expect(options?.headers).toEqual({ connection: 'close' });
   fetches++;
   return new Response(keySet.body, { status: keySet.status });
@@ -51,7 +51,7 @@ const segment = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 
 const open = () => openAdminVerifier({ userPool, clientIds: [clientId, 'machines'], adminScope });
 
-/** Who the verifier says was there last. */
+/** The last admin that the verifier admitted. */
 let admitted: Admin | undefined;
 
 async function knock(token: string | undefined, verifyAdmin = open()): Promise<Answer> {
@@ -85,12 +85,12 @@ test.each<[string, JWTPayload, Partial<Admin>]>([
   ],
   ['a machine client of a namespace', { ...machineClaims, scope: payScope }, { actor: machine, namespaces: ['pay.example'] }],
   ['a full admin who is in the group of a namespace too', { ...adminClaims, 'cognito:groups': ['admins:pay', 'admins'] }, { actor: alice }],
-])('lets %s pass, and says who it is and what they may change', async (_, claims, expected) => {
+])('admits %s with their rights', async (_, claims, expected) => {
   expect(await knock(await sign(claims))).toMatchObject({ status: 204 });
   expect(admitted).toEqual({ ...expected, requestId: 'request-1' });
 });
 
-test('asks for a token if there is none', async () => {
+test('requires a token', async () => {
   const answer = await knock(undefined);
   expect(answer).toEqual(refused(401, 'UNAUTHORIZED', 'Send the header Authorization: Bearer <token>.'));
   expect(answer.headers['WWW-Authenticate']).toBe('Bearer realm="intent-gate"');
@@ -130,7 +130,7 @@ test.each<[string, JWTPayload]>([
   ['the group as text', { ...adminClaims, 'cognito:groups': 'admins' }],
   ['an attribute that users write', { ...adminClaims, 'cognito:groups': undefined, 'custom:role': 'admin', 'custom:groups': ['admins'] }],
   ['a scope that begins like it', { ...adminClaims, 'cognito:groups': undefined, scope: `${adminScope}s intent-gate/` }],
-])('does not take %s for an admin', async (_, claims) => {
+])('refuses %s', async (_, claims) => {
   expect(await knock(await sign(claims))).toEqual(refused(403, 'FORBIDDEN', notAdmin));
 });
 
@@ -138,7 +138,7 @@ describe('the key set', () => {
   test.each([
     ['an error', { status: 500, body: '' }],
     ['no keys', { status: 200, body: '{}' }],
-  ])('with %s is unavailable, and asked for again', async (_, broken) => {
+  ])('with %s is unavailable, and fetched again', async (_, broken) => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
     const healthy = keySet;
@@ -148,7 +148,7 @@ describe('the key set', () => {
     expect(await knock(token, verifyAdmin)).toMatchObject({ status: 204 });
   });
 
-  test('is fetched once for many tokens, and not again for every unknown key', async () => {
+  test('is fetched once for many tokens, and not for every unknown key', async () => {
     const verifyAdmin = open();
     const token = await sign(adminClaims);
     await Promise.all(Array.from({ length: 20 }, () => knock(token, verifyAdmin)));

@@ -24,7 +24,7 @@ describe('bearerToken', () => {
     expect(read(field, scheme)).toBe(token);
   });
 
-  test('says what to send if nothing is sent, and names no error', () => {
+  test('without a token, says what to send, without an error attribute', () => {
     expect(() => read(undefined)).toThrow(
       expect.objectContaining({
         code: 'UNAUTHORIZED',

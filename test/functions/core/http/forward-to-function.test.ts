@@ -16,7 +16,7 @@ const refusal = new ApiError('TOO_MANY_REQUESTS', 'Later.', {
 
 const slow = Promise.withResolvers<ApiResponse>();
 
-/** What the functions of this Lambda do, by their names. */
+/** The functions of this Lambda, by their names. */
 const functions: Record<string, Action> = {
   read: async (request) =>
     ok({ method: request.method, query: request.query(z.object({ query: z.string() })), id: request.requestId, at: request.baseUrl }),
@@ -44,7 +44,7 @@ const ask = (name: string, { method = 'POST' as 'GET' | 'POST', timeoutMs = 5_00
 
 const asked = { body: { a: [1] }, headers: { DPoP: 'a.b.c', Authorization: 'Bearer secret' } };
 
-test('a GET is asked with its query, under the same request id, at the same address', async () => {
+test('a GET is forwarded with its query, request id and address', async () => {
   const reading: Action = (request) => ask('read', { method: 'GET' })(innerRequest(request, { query: { query: 'größe & more' } }));
   expect((await invoke(reading, 'GET /here')).body).toEqual({
     method: 'GET',
@@ -54,16 +54,16 @@ test('a GET is asked with its query, under the same request id, at the same addr
   });
 });
 
-test('a POST is asked with its body and its proof, and without its PAT', async () => {
+test('a POST is forwarded with its body and proof, and without its PAT', async () => {
   expect((await invoke(ask('write'), 'POST /mcp', asked)).body).toEqual({ body: { a: [1] }, proof: 'a.b.c' });
 });
 
-test('an alias is asked by its ARN', async () => {
+test('an alias is invoked by its ARN', async () => {
   const arn = 'arn:aws:lambda:eu-west-1:123456789012:function:Gate-issuepat-1:live';
   expect((await invoke(ask(arn), 'POST /mcp', asked)).body).toEqual({ asked: 'alias' });
 });
 
-test('a refusal is passed on with what it tells the caller to do', async () => {
+test('a refusal is passed on with its headers', async () => {
   const answer = await invoke(ask('refuse'), 'POST /mcp', asked);
   expect(refusalOf(answer)).toEqual({ status: 429, code: 'TOO_MANY_REQUESTS', message: 'Later.', details: { reason: 'busy' } });
   expect(answer.headers).toMatchObject({ 'Retry-After': '7', 'X-Request-Id': 'request-1' });
@@ -79,7 +79,7 @@ test.each<[string, () => Action]>([
       return ask('read');
     },
   ],
-])('if the function %s, that is no fault of the caller', async (_, open) => {
+])('answers 503 if the function %s', async (_, open) => {
   const answer = await invoke(open(), 'POST /mcp', asked);
   expect(refusalOf(answer)).toEqual({
     status: 503,

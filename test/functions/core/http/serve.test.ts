@@ -23,7 +23,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** The lines that are written to the log from here on. */
+/** The lines that are logged from now on. */
 function captureLog(): string[] {
   const lines: string[] = [];
   process.env.LOG_LEVEL = 'INFO';
@@ -40,7 +40,7 @@ describe('a body', () => {
     ["as the protocol's own JSON", { 'content-type': 'application/Proto+json; charset=utf-8' }],
     ['with another name of the charset', { 'content-type': 'application/json;charset=utf8' }],
     ['with a quoted charset', { 'CONTENT-TYPE': 'Application/JSON;charset="utf-8"' }],
-  ])('is read %s', async (_, headers) => {
+  ])('is accepted %s', async (_, headers) => {
     expect(await post(JSON.stringify(valid), headers)).toMatchObject({ status: 200, body: valid });
   });
 
@@ -87,7 +87,7 @@ describe('a body', () => {
     expect(JSON.stringify(answer.body)).not.toContain(canary);
   });
 
-  test('may have 262,144 bytes, not one more, in whatever encoding it comes', async () => {
+  test('may have 262,144 bytes and no more', async () => {
     const sized = (size: number) => {
       const empty = JSON.stringify({ ...valid, pad: '' });
       return JSON.stringify({ ...valid, pad: 'x'.repeat(size - empty.length) });
@@ -103,7 +103,7 @@ describe('a body', () => {
     ['JSON', Buffer.from(JSON.stringify(valid)), 200],
     ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
     ['compressed', gzipSync(JSON.stringify(valid)), 400],
-  ])('that the gateway sends in base64 and is %s', async (_, bytes, status) => {
+  ])('in base64 from the gateway: %s', async (_, bytes, status) => {
     const event = { ...eventOf('POST /api/services', { headers: json }), body: bytes.toString('base64'), isBase64Encoded: true };
     const answer = await serve(echo, { protocol: 'proto' })(event, {} as Context);
     expect(answer.statusCode).toBe(status);
@@ -143,7 +143,7 @@ describe('query parameters', () => {
 });
 
 describe('an error', () => {
-  test('that was not expected reveals nothing, and logs only where it happened', async () => {
+  test('that is unexpected reveals nothing, and logs only its place', async () => {
     const lines = captureLog();
     const failing: Action = async () => {
       throw new TypeError(canary, { cause: Object.assign(new Error(canary), { code: 'ECODE' }) });
@@ -169,7 +169,7 @@ describe('an error', () => {
     expect(JSON.stringify(answer.body)).not.toContain(canary);
   });
 
-  test('of a dependency says when to try again, and its cause is only in the log', async () => {
+  test('of a dependency says when to try again, and logs its cause', async () => {
     const lines = captureLog();
     const answer = await invoke(() => Promise.reject(unavailable('Down. Try again.', new RangeError(canary))), 'GET /');
     expect(answer).toMatchObject({
@@ -181,7 +181,7 @@ describe('an error', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('cannot have its request id or reference set by details', async () => {
+  test('cannot override request id and reference by details', async () => {
     const error = new ApiError('NOT_FOUND', 'No.', { details: { request_id: 'forged', reference: 'forged' } });
     const answer = await invoke(() => Promise.reject(error), 'GET /');
     expect(answer.body.error.details).toEqual({ request_id: 'request-1', reference: 'PROTO-RES-001' });
@@ -200,7 +200,7 @@ describe('the log attributes a failure', () => {
       new ApiError(code, 'No.', answered(429)).withDetails({ nearest: [] }),
       { level: 'INFO', code, fault: 'upstream' },
     ],
-    ['to nobody, if the caller can mend it', new ApiError('NOT_FOUND', 'No.', answered(404)), { level: 'INFO', code: 'NOT_FOUND' }],
+    ["to nobody, if it is the caller's", new ApiError('NOT_FOUND', 'No.', answered(404)), { level: 'INFO', code: 'NOT_FOUND' }],
   ])('%s', async (_, error, expected) => {
     const lines = captureLog();
     await invoke(() => Promise.reject(error), 'GET /');
@@ -217,7 +217,7 @@ test.each(['a\r\nb', '"}{"'])('a log line stays one JSON object with %j in the p
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ message: 'answered', endpoint: `GET ${text}` });
 });
 
-describe('a read that may be asked for again', () => {
+describe('a conditional read', () => {
   const steps: Action = async () => revalidated({ a: 1 }, '"tag"');
 
   test.each([
@@ -233,7 +233,7 @@ describe('a read that may be asked for again', () => {
     expect(answer.body).toEqual(status === 200 ? { a: 1 } : undefined);
   });
 
-  test('has no headers about its content if the caller has it', async () => {
+  test('answers 304 without headers about the content', async () => {
     const headers = { Link: '<next>', Vary: 'Accept', 'Content-Language': 'en' };
     const paged: Action = async () => revalidated({ a: 1 }, '"tag"', headers);
     const event = eventOf('GET /', { headers: { 'If-None-Match': '"tag"', Origin: 'https://a.example' } });
@@ -251,14 +251,14 @@ describe('a read that may be asked for again', () => {
   });
 });
 
-test('browsers are not told to stay with https if the gate is called over http', async () => {
+test('sends no Strict-Transport-Security over http', async () => {
   const handler = serve(async () => ok({}), { protocol: 'proto', baseUrl: 'http://127.0.0.1:8080' });
   expect((await handler(eventOf('GET /'), {} as Context)).headers).not.toHaveProperty('Strict-Transport-Security');
 });
 
 const context = { getRemainingTimeInMillis: () => 540 } as Context;
 
-test('an invocation that runs out of time ends its steps, and says so in the form of every refusal, and in the log', async () => {
+test('an invocation that runs out of time is aborted, refused and logged', async () => {
   const lines = captureLog();
   let signal: AbortSignal | undefined;
   const steps: Action = async () => {
@@ -293,13 +293,13 @@ test('an invocation that runs out of time ends its steps, and says so in the for
 });
 
 describe('a run on a schedule', () => {
-  test('leaves a line', async () => {
+  test('is logged', async () => {
     const lines = captureLog();
     await serveSchedule(async () => {})({}, context);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'INFO', message: 'ran', duration_ms: expect.any(Number) }]);
   });
 
-  test('that fails is an error of the function, and leaves a line that shows none of its message', async () => {
+  test('that fails is an error of the function, and is logged without its message', async () => {
     const lines = captureLog();
     const failure = new RangeError(canary);
     await expect(serveSchedule(() => Promise.reject(failure))({}, context)).rejects.toBe(failure);
@@ -307,7 +307,7 @@ describe('a run on a schedule', () => {
     expect(lines.join()).not.toContain(canary);
   });
 
-  test('that runs out of time is an error too, and its steps end', async () => {
+  test('that runs out of time is aborted, and is an error', async () => {
     captureLog();
     let signal: AbortSignal | undefined;
     const run = async () => {
@@ -327,7 +327,7 @@ describe('the base URL', () => {
     return JSON.parse((await serve(steps, settings)(event as never, {} as Context)).body).baseUrl;
   };
 
-  test('is of several configured ones that at which the gate is called, else the first', async () => {
+  test('is, of several configured ones, the one that was called, or else the first', async () => {
     const configured = 'http://127.0.0.1:8080,http://localhost:8080';
     const called = ['localhost:8080', '127.0.0.1:8080', 'localhost:9', 'evil.example', 'http://localhost:8080', ''];
     expect(await Promise.all(called.map((domainName) => at({ domainName }, configured)))).toEqual(
@@ -335,7 +335,7 @@ describe('the base URL', () => {
     );
   });
 
-  test('has the stage if the path has it', async () => {
+  test('includes the stage if the path does', async () => {
     expect(await at({ domainName: 'a.execute-api.eu-west-1.amazonaws.com', stage: 'v1', path: '/v1/x' })).toBe(
       'https://a.execute-api.eu-west-1.amazonaws.com/v1',
     );
@@ -343,19 +343,19 @@ describe('the base URL', () => {
     expect(await at({ domainName: 'gate.example', stage: 'v1', path: '/v1x' })).toBe('https://gate.example');
   });
 
-  test.each(['gate.example', 'Gate.Example.:443'])('is the same however the host is spelt: %s', async (domainName) => {
+  test.each(['gate.example', 'Gate.Example.:443'])('is the same for any spelling of the host: %s', async (domainName) => {
     expect(await at({ domainName, stage: 'v1', path: '/x' })).toBe('https://gate.example');
   });
 });
 
-test('a path variable is decoded once, and must be UTF-8', async () => {
+test('path variables are decoded once, and must be UTF-8', async () => {
   const steps: Action = async (request) => ok({ id: request.pathParameter('id') });
   expect((await invoke(steps, 'GET /{id}', { path: { id: 'a:b%25' } })).body).toEqual({ id: 'a:b%25' });
   const event = { ...eventOf('GET /{id}'), pathParameters: { id: '%FF' } };
   expect(await serve(steps, { protocol: 'proto' })(event, {} as Context)).toMatchObject({ statusCode: 400 });
 });
 
-test('a union reports what is wrong with the branch that was meant', async () => {
+test('a union reports the issues of the branch that was meant', async () => {
   const steps: Action = async (request) =>
     ok(request.body(z.strictObject({ endpoint: z.union([z.string(), z.strictObject({ url: z.string(), method: z.enum(['GET']) })]) })));
   const answer = await invoke(steps, 'POST /', { headers: json, body: '{"endpoint":{"url":"x","method":"HEAD"}}' });

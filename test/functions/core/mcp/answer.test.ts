@@ -33,7 +33,7 @@ test.each<[string, Error | undefined, object]>([
     unavailable('The gate cannot reach its database.', new Error('table')),
     { level: 'ERROR', code: 'SERVICE_UNAVAILABLE', cause: expect.objectContaining({ name: 'Error' }) },
   ],
-])('a tool %s leaves a line that alarms can tell apart, although all are answered with 200', async (_, failure, expected) => {
+])('a tool call %s is logged so that alarms can distinguish it, although all get 200', async (_, failure, expected) => {
   const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const run = async () => {
     if (failure) throw failure;
@@ -45,13 +45,13 @@ test.each<[string, Error | undefined, object]>([
   expect({ level, code, fault, cause }).toEqual({ code: undefined, fault: undefined, cause: undefined, ...expected });
 });
 
-test('how long to wait is said in seconds, not as the name of a header', async () => {
+test('states the wait in seconds instead of naming a header', async () => {
   const busy = new ApiError('SERVICE_UNAVAILABLE', 'Busy. Try again after Retry-After.', { headers: { 'Retry-After': '7' } });
   const { body } = await call(() => Promise.reject(busy), 'tools/call', { name: 'execute_intent' });
   expect(body.result.structuredContent.error.message).toBe('Busy. Try again after 7 seconds.');
 });
 
-test('who asks too early for the result of a task is told how to ask again', async () => {
+test('tasks/result of a running task says how to continue', async () => {
   const { body } = await call(async () => ({ data: {} }), 'tasks/result', { taskId: '1' }, { Authorization: 'Bearer x' });
   expect(body.error).toEqual({
     code: -32603,
@@ -67,7 +67,7 @@ test.each<[JsonValue | undefined, boolean]>([
   ['a\nb', false],
   ['é', false],
   [{}, false],
-])('requestState %j names a call: %j', async (requestState, isValid) => {
+])('whether requestState %j is valid: %j', async (requestState, isValid) => {
   const keys: string[] = [];
   const run: Tool['run'] = async (_args, _request, { key }) => {
     keys.push(key);
@@ -82,7 +82,7 @@ test.each<[JsonValue | undefined, boolean]>([
   expect(body.error).toEqual(isValid ? undefined : { code: -32602, message });
 });
 
-test('a task without an id is refused for that, and an unknown one in words for tasks', async () => {
+test('refuses a task without an id, and an unknown one in terms of tasks', async () => {
   const none = await call(async () => ({ data: {} }), 'tasks/get', {});
   expect(none.body.error).toEqual({ code: -32602, message: 'params.taskId must be the id of a task.' });
   const text = inToolTerms('You have no deferred call with this id. Take the address from the 202 answer.');
@@ -90,7 +90,7 @@ test('a task without an id is refused for that, and an unknown one in words for 
   expect(nextCall('tasks/get', new ApiError('NOT_FOUND', text))).toMatch(/^Send the taskId exactly as it was given\./);
 });
 
-test('the advice about a call that was made, whose answer was not kept, is not to make it again', () => {
+test('advises against repeating a call that was made but whose answer was not stored', () => {
   const outcomeNotStored = new ApiError('CONFLICT', 'It was made.', { details: { reason: 'not_stored', outcome: 'executed' } });
   expect(nextCall('execute_intent', outcomeNotStored)).toBe('It was done. Do not make the same call again.');
 });

@@ -13,7 +13,7 @@ const page = (count: number, size: number) => ({ intents: Array.from({ length: c
 const bytesOf = (data: object) =>
   JSON.stringify({ content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data }).length;
 
-test('hits that fit stay as they are', () => {
+test('hits that fit are unchanged', () => {
   expect(fitHits(page(5, 50))).toEqual(page(5, 50));
 });
 
@@ -21,7 +21,7 @@ test.each([
   [20, 200],
   [100, 200],
   [5, 4_000],
-])('%i hits with texts of %i characters fit into 8 KB, or are counted', (count, size) => {
+])('%i hits with texts of %i characters are shortened to 8 KB, and omitted hits are counted', (count, size) => {
   const fitted = fitHits(page(count, size));
   expect(bytesOf(fitted)).toBeLessThanOrEqual(8 * 1024);
   expect(fitted.intents.length + (fitted.left_out ?? 0)).toBe(count);

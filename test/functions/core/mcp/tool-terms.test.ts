@@ -14,11 +14,11 @@ test.each([
   expect(inToolTerms(text)).toBe(said);
 });
 
-test('seconds are put in the place of the header', () => {
+test('replaces the header by seconds', () => {
   expect(inToolTerms('after Retry-After seconds, after Retry-After.', '1')).toBe('after 1 second, after 1 second.');
 });
 
-/** What only admins and auditors are told, who have no tools. */
+/** Endpoints in messages for admins and auditors, who have no tools. */
 const forPeople = /(GET|POST|PUT|DELETE) \/(api\/(services|agents|agent-domains|changes)|log\/checkpoint)/g;
 
 const lines = globSync('functions/**/*.ts')
@@ -26,7 +26,7 @@ const lines = globSync('functions/**/*.ts')
   .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   .filter((line) => !/^\s*(\*|\/\*|\/\/)/.test(line));
 
-test('no message of the functions names an endpoint that a model cannot call', () => {
+test('no other message names an endpoint, which a model cannot call', () => {
   expect(lines.filter((line) => /(GET|POST|PUT|DELETE) \//.test(inToolTerms(line).replace(forPeople, '')))).toEqual([]);
 });
 

@@ -11,7 +11,7 @@ import { startTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
 const database = await startTable();
-/** A table whose log has the entries of one test only. */
+/** A table that only one test uses. */
 const own = await startTable();
 const { table } = database;
 afterAll(() => Promise.all([database.stop(), own.stop()]));
@@ -27,11 +27,11 @@ async function entriesOf(id: string): Promise<LogEntry[]> {
   return entries.reverse();
 }
 
-/** Enters a change of nothing but the log. */
+/** Adds an entry that changes no record. */
 const enter = (log: ReturnType<typeof openChangeLog>, subject: string, id = 'one') =>
   log.change(by(subject), async () => ({ result: (seq) => seq, changes: [{ kind: 'agent', id, action: 'block' }], writes: () => [] }));
 
-test('the changes of a record link its digests: each begins with what the one before has left', async () => {
+test('each change of a record starts from the digest that the previous one left', async () => {
   const { service_id } = await newService();
   const uid = `chain.example:number-${made}:v1`;
   const intents = openIntents(table);
@@ -48,7 +48,7 @@ test('the changes of a record link its digests: each begins with what the one be
   expect(deleted).toEqual({ kind: 'intent', id: uid, action: 'delete', digest_before: created?.digest_after });
 });
 
-test('entries are numbered without gaps, in the order of time, and each holds the digest of the one before', async () => {
+test('entries are numbered without gaps in order of time, and each contains the digest of the previous one', async () => {
   const log = openChangeLog(table);
   await Promise.all(Array.from({ length: 5 }, () => newService()));
   const entries = (await Array.fromAsync(log.after(0))).flat();
@@ -59,7 +59,7 @@ test('entries are numbered without gaps, in the order of time, and each holds th
   await expect(log.head()).resolves.toMatchObject({ seq: last.seq, digest: digestOf(last) });
 });
 
-test('a change takes one batch and one transaction, and what changes nothing writes nothing', async () => {
+test('a change takes two batch reads and one transaction; a refused one writes nothing', async () => {
   const { service_id } = await newService();
   const services = openServices(table);
   database.operations.length = 0;
@@ -70,7 +70,7 @@ test('a change takes one batch and one transaction, and what changes nothing wri
   expect(database.operations).toEqual(['BatchGetItem']);
 });
 
-test('a head that moves all the time is 503 in the end, and nothing is changed', async () => {
+test('a head that keeps moving ends in 503, and nothing is changed', async () => {
   const memory = openMemoryTable();
   const never: Table = { ...memory, transact: async () => [0] };
   let nowMs = 0;
@@ -81,14 +81,14 @@ test('a head that moves all the time is 503 in the end, and nothing is changed',
   expect(memory.items()).toEqual([]);
 });
 
-test('entries are kept as long as the setting says', async () => {
+test('entries expire after the configured time', async () => {
   const log = openChangeLog(table, 30);
   const seq = await enter(log, 'somebody');
   const { expires_at } = (await table.get<{ expires_at: number }>(keys.log(seq))) ?? { expires_at: 0 };
   expect(Math.abs(expires_at * 1_000 - Date.now() - 30 * dayMs)).toBeLessThan(60_000);
 });
 
-test('pages lead back through the log, and read no more than they show', async () => {
+test('pages go back through the log, and read no more than they show', async () => {
   const { table, readUnits, operations } = own;
   const log = openChangeLog(table);
   for (let at = 0; at < 40; at++) await enter(log, at % 2 ? 'odd' : 'even', `id-${at}`);
@@ -114,7 +114,7 @@ test('pages lead back through the log, and read no more than they show', async (
   expect({ operations, readUnits }).toEqual({ operations: ['Query'], readUnits: [1] });
 });
 
-test('a page of a selection looks at 1,000 entries, and the next one goes on', async () => {
+test('a filtered page examines 1,000 entries, and the next one continues', async () => {
   const memory = openMemoryTable();
   const log = openChangeLog(memory);
   for (let at = 1; at <= 1_300; at++) await enter(log, 'somebody', `id-${at}`);

@@ -20,7 +20,7 @@ beforeEach(async () => {
 const anyRevision = () => true;
 const uid = (version = 1, name = 'intent') => `test.example:${name}-${slug}:v${version}`;
 
-test('what was created is found whole, with its service', async () => {
+test('finds a created intent whole, with its service', async () => {
   const input = intentOf(uid(), {
     input_parameters: [{ name: 'x', type: 'any', default: { big: 1e300, small: 5e-324, zero: -0, nested: [[[{}]]], none: null } }],
     deprecated: true,
@@ -38,12 +38,12 @@ test('what was created is found whole, with its service', async () => {
   expect(found?.service).toMatchObject({ service_id: serviceId, service_name: `Service ${slug}` });
 });
 
-test.each(['', 'a:b:c', `${'a'.repeat(300)}:b:v1`])('nothing is found for %p', async (text) => {
+test.each(['', 'a:b:c', `${'a'.repeat(300)}:b:v1`])('finds nothing for %p', async (text) => {
   await expect(intents.find(text)).resolves.toBeUndefined();
   await expect(intents.remove(text, anyRevision)).resolves.toBe(false);
 });
 
-test('several changes at once are one entry of the log, one transaction, and counted', async () => {
+test('several changes together are one log entry and one transaction, and are counted', async () => {
   for (const name of ['old', 'gone']) await intents.create(serviceId, intentOf(uid(1, name), name === 'gone' ? { draft: true } : {}));
   database.operations.length = 0;
   const done = await intents.apply(serviceId, [
@@ -62,7 +62,7 @@ test('several changes at once are one entry of the log, one transaction, and cou
   await expect(services.find(serviceId)).resolves.toMatchObject({ intents: 1, drafts: 1 });
 });
 
-test('versions are those of the same namespace and slug, by number', async () => {
+test('lists versions of the same namespace and slug, in numerical order', async () => {
   for (const version of [10, 2, 1]) await intents.create(serviceId, intentOf(uid(version)));
   await intents.create(serviceId, intentOf(uid(1, 'another')));
   await intents.remove(uid(2), anyRevision);

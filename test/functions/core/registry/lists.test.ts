@@ -10,7 +10,7 @@ import { intentOf, serviceNamed } from '../../../support/records.ts';
 import { startTable } from '../../../support/table.ts';
 
 const database = await startTable();
-/** A table of which one test reads everything. */
+/** A table that one test reads completely. */
 const whole = await startTable();
 const services = openServices(database.table);
 afterAll(() => Promise.all([database.stop(), whole.stop()]));
@@ -62,12 +62,12 @@ describe('a service with 2,000 intents', () => {
     expect(database.readUnits).toEqual([]);
   });
 
-  test('an intent that was registered since it was counted takes the place of no other', async () => {
+  test('an intent that was registered since the count displaces no other', async () => {
     const { intents: listed, total } = await listIntents(database.table, service(size - 1), 0, size);
     expect([listed.length, total]).toEqual([size, size]);
   });
 
-  test('pages by number end where too much would have to be skipped', async () => {
+  test('pages by number are refused if too much would have to be skipped', async () => {
     await expect(listIntents(database.table, service(20_000), 9_000, 10)).rejects.toMatchObject({
       code: 'INVALID_PARAMETER',
       message: 'This page number is out of range. Start from an earlier or later page and follow its Link header (rel="next").',
@@ -75,7 +75,7 @@ describe('a service with 2,000 intents', () => {
   });
 });
 
-test('the whole registry is read by way of names, lists and batches, without a scan', async () => {
+test('the whole registry is read through names, lists and batches, without a scan', async () => {
   const { table, operations } = whole;
   const store = openIntents(table);
   const ids = await Promise.all(['One', 'Two'].map(async (name) => (await openServices(table).create(serviceNamed(name))).service_id));
@@ -95,7 +95,7 @@ test('the whole registry is read by way of names, lists and batches, without a s
   expect(parts.flatMap((part) => part.ids).sort()).toEqual([...ids, ...uids.slice(1)].sort());
   expect(operations).toEqual(['Query', 'Query', 'Query', 'BatchGetItem', 'BatchGetItem']);
 
-  // a reading that was cut short goes on where it was, at most with that service once more
+  // an interrupted reading continues where it stopped, and repeats at most one service
   const rest = (await Array.fromAsync(registry.readAll(parts[0]?.cursor))).flatMap(({ records }) => records.map(idOf));
   const later = parts.slice(1).flatMap((part) => part.ids);
   expect(rest.slice(-later.length)).toEqual(later);

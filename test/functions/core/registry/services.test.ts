@@ -37,7 +37,7 @@ describe('a name', () => {
 });
 
 describe('remove', () => {
-  test('takes every intent along', async () => {
+  test('also removes every intent', async () => {
     const { service_id } = await services.create(serviceNamed('Big'));
     const uids = Array.from({ length: 60 }, (_, index) => `big.example:intent-${index}:v1`);
     for (const half of [uids.slice(0, 30), uids.slice(30)])
@@ -51,7 +51,7 @@ describe('remove', () => {
     await expect(table.query(keys.listEntry(service_id, '').pk)).resolves.toMatchObject({ items: [] });
   });
 
-  test('that has no time left makes every intent dead all the same, and the next one removes them', async () => {
+  test('without enough time still hides every intent, and the next one removes them', async () => {
     const { service_id } = await services.create(serviceNamed('Huge'));
     await intents.create(service_id, intentOf('huge.example:intent:v1'));
     await expect(services.remove(service_id, anyRevision, Date.now())).resolves.toBe(true);
@@ -68,7 +68,7 @@ describe('a namespace', () => {
   const isFull = (what: string) =>
     conflict(`A namespace holds at most 2 ${what}. Delete some, or ask the operators to raise the setting maxPerNamespace.`);
 
-  test('holds no more than its limit, and has room again after deletions', async () => {
+  test('is limited, and has room again after deletions', async () => {
     const small = openServices(table, undefined, 2);
     const smallIntents = openIntents(table, undefined, 2);
     const ids: string[] = [];
@@ -84,7 +84,7 @@ describe('a namespace', () => {
     await expect(small.create(inSmall('Small again'))).resolves.toBeDefined();
   });
 
-  test('that a service is given counts what it has', async () => {
+  test('counts the intents of a service that joins it', async () => {
     const { service_id } = await services.create(serviceNamed('Given'));
     await intents.create(service_id, intentOf('given.example:intent:v1'));
     await intents.create(service_id, intentOf('given.example:draft:v1', { draft: true }));

@@ -16,7 +16,7 @@ test.each(published)('the published description of %s is accepted, with the addr
   }
 });
 
-describe('a description says that the client can do without a secret', () => {
+describe('a description must allow the client to work without a secret', () => {
   const [, document] = published[0] as (typeof published)[number];
   test.each<[unknown, unknown, boolean]>([
     [undefined, undefined, true],
@@ -33,7 +33,7 @@ describe('a description says that the client can do without a secret', () => {
   });
 });
 
-test('the client for hosts without a description has both usual paths, at any port of the machine', async () => {
+test('the shared client has both usual paths, on any loopback port', async () => {
   const { redirectUris } = await openClients(parseSettings({}).signInRedirectUris, async () => ({})).find('intent-gate-public', baseUrl);
   const matches = (asked: string) => redirectUris.some((registered) => matchesRedirectUri(registered, asked));
   for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
