@@ -368,7 +368,7 @@ describe('POST /api/pat/issue', () => {
     expect((await readClaims(await issue(await requestOf(agent), { DPoP: proof }))).dpop).toBe(true);
     const used = invalid('The jti of the DPoP proof has been used before. Make a new proof for every request.');
     expectRefusal(await issue(await requestOf(agent), { DPoP: proof }), used);
-    const foreign = invalid('The DPoP proof is not made with the key that the agent presented. Use that key.');
+    const foreign = invalid('The DPoP proof was not made with the key that the agent presented. Use that key.');
     expectRefusal(await issue(await requestOf(agent), { DPoP: await signProof(await makeAgent(), { url }) }), foreign);
 
     const ask = openGate({ isProofRequired: true });

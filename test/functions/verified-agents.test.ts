@@ -76,7 +76,9 @@ describe('an agent', () => {
     list(await newAgent());
     expect(await ask(agent)).toMatchObject({
       status: 400,
-      body: { error: { details: { issues: [{ path: '/agent_directory', problem: 'must list agent_public_key, which it does not' }] } } },
+      body: {
+        error: { details: { issues: [{ path: '/agent_directory', problem: 'must lead to a directory that lists agent_public_key' }] } },
+      },
     });
     expect(await shown()).toBe(domain);
   });
@@ -88,11 +90,11 @@ describe('an agent', () => {
     ['redirects', async () => ({ status: 302, headers: { Location: agent_directory }, body: await own() }), reading],
     ['is of another type', async () => ({ headers: { 'Content-Type': 'text/html' }, body: await own() }), reading],
     ['has too many keys', async () => ({ body: JSON.stringify({ keys: Array(101).fill(jwkOf(agent)) }) }), keySet],
-    ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'must list agent_public_key'],
+    ['lists another key', async () => ({ body: JSON.stringify({ keys: [jwkOf(await newAgent())] }) }), 'lists agent_public_key'],
     [
       'lists the kid alone',
       async () => ({ body: JSON.stringify({ keys: [{ ...jwkOf(await newAgent()), kid: await calculateJwkThumbprint(jwkOf(agent)) }] }) }),
-      'must list agent_public_key',
+      'lists agent_public_key',
     ],
   ])('is not verified by a directory that %s', async (_, answers, problem) => {
     answer = await answers();

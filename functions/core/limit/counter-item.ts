@@ -163,7 +163,7 @@ export const openCounterItems = (table: Table) => ({
 
 /** 429 for a person with too many clients. */
 export const tooManyClients = (): ApiError =>
-  new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person lately. Try again after Retry-After seconds.', {
+  new ApiError('TOO_MANY_REQUESTS', 'Too many clients have called for this person recently. Try again after Retry-After seconds.', {
     details: { reason: 'clients', retry_after_seconds: sweepDelaySeconds },
     headers: { 'Retry-After': String(sweepDelaySeconds) },
   });

@@ -68,7 +68,7 @@ export function agentDirectories(options: Pick<DocumentOptions, 'rules' | 'resol
         cache.set(origin, known);
       }
       if (known.found instanceof ApiError) throw known.found;
-      if (!lists(known, thumbprint)) throw refuse('must list agent_public_key, which it does not');
+      if (!lists(known, thumbprint)) throw refuse('must lead to a directory that lists agent_public_key');
       return host;
     },
   };

@@ -39,7 +39,9 @@ export function checkIssuedAt(iat: JsonValue | undefined, what: string, nowMs: n
 
 export function checkJti(jti: JsonValue | undefined, what: string, refuse: Refuse): string {
   if (typeof jti === 'string' && jti !== '' && characters(jti) <= maxJtiLength) return jti;
-  throw refuse(`The jti of the ${what} must be a text of 1 to ${maxJtiLength} characters, new with every signature. Sign it again.`);
+  throw refuse(
+    `The jti of the ${what} must be a string of 1 to ${maxJtiLength} characters that differs for every signature. Sign it again.`,
+  );
 }
 
 /**
@@ -79,7 +81,7 @@ export function checkFreshness(claims: Record<string, JsonValue>, options: Fresh
     ends.push(exp);
   }
   if (aud !== undefined && aud !== options.baseUrl) {
-    throw invalidSignature(`The aud of the ${what} must be one text, the address of this gate: ${options.baseUrl}. Sign it again.`);
+    throw invalidSignature(`The aud of the ${what} must be a single string, the address of this gate: ${options.baseUrl}. Sign it again.`);
   }
   if (jti === undefined) return undefined;
   const checked = checkJti(jti, what, invalidSignature);

@@ -108,7 +108,7 @@ async function verifyProof(
   if (!verifyJwsSignature(alg, key, Buffer.from(`${headerSegment}.${payloadSegment}`), signature)) {
     throw refuse(`The signature of the ${what} does not verify with the jwk in its header. Make it again.`);
   }
-  if (key.thumbprint !== thumbprint) throw refuse(`The ${what} is not made with the key that the agent presented. Use that key.`);
+  if (key.thumbprint !== thumbprint) throw refuse(`The ${what} was not made with the key that the agent presented. Use that key.`);
 
   const payload = readJson(Buffer.from(payloadSegment, 'base64url'));
   const { htm, htu, ath, iat, jti } = isObject(payload) ? payload : {};

@@ -117,7 +117,7 @@ function readCondition({ operator, rightOperand, unit }: Constraint, subject: Su
   const values = (Array.isArray(given) ? given : []).filter(isScalar);
   const isList = Array.isArray(given) && given.length > 0 && values.length === given.length && new Set(values.map(kindOf)).size === 1;
   const wanted =
-    comparison === 'within' ? 'a list of at least one text, number, true or false, all of one kind' : 'a text, a number, true or false';
+    comparison === 'within' ? 'a non-empty list of strings, numbers or booleans, all of one type' : 'a string, a number or a boolean';
   if (!comparison) position.at('operator').refuse(`must be one of ${comparisons.join(', ')}`);
   else if (!isList) position.at('rightOperand').refuse(`must be ${wanted}`);
   else checkValues(subject, comparison, values, position);
@@ -162,7 +162,7 @@ function checkValues(subject: Subject, comparison: Comparison, values: readonly 
   const right = position.at('rightOperand');
   if (subject.of === 'parameter') {
     if (isOrder && !values.every(isOrderable))
-      right.refuse('must be a number, a date such as 2026-02-28, or a date and time with an offset, if the operator is an order');
+      right.refuse('must be a number, a date such as 2026-02-28, or a date and time with an offset, for the operators gt, gte, lt and lte');
     return;
   }
   const { isOrdered, accepts, accepted } = operandRules[subject.of];

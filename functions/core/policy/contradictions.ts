@@ -39,8 +39,8 @@ function findProblem(rule: Rule, rules: readonly Rule[], sinceMs: number): strin
     const because = against.length > 0 ? `what it permits is prohibited by ${listPointers(against)}` : describeUnmet(contradictory);
     return `${what}, because ${because}`;
   }
-  const dear = rule.charges.find(({ cost, rate }) => cost > rate);
-  if (dear) return `allows nothing, because the price is more than the budget (${dear.rule})`;
+  const unaffordable = rule.charges.find(({ cost, rate }) => cost > rate);
+  if (unaffordable) return `allows nothing, because the price is more than the budget (${unaffordable.rule})`;
   const wider = rule.needsApproval ? undefined : findWider(rule, rules);
   return wider && `does not restrict what ${wider.pointer} permits without its conditions, and limits only calls that meet them`;
 }

@@ -18,7 +18,7 @@ function nameEntry(entry: string, several = 'every intent'): string {
 }
 
 const nameTimes = ({ rate, period }: Charge): string =>
-  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in all'}`;
+  `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in total'}`;
 
 function namePayment({ amount, currency, every, budget, target }: Payment): string {
   if (budget) {
@@ -157,5 +157,5 @@ export function describeChanges(before: Policy, after: Policy, baseUrl: string):
     ...now.filter((sentence) => !earlier.includes(sentence)).map((sentence) => `New: ${sentence}`),
   ];
   if (changes.length > 0 || canonicalText(before) === canonicalText(after)) return changes;
-  return ['The wording has changed; what it grants and asks has not.'];
+  return ['Only the wording has changed, not what the policy grants or requires.'];
 }

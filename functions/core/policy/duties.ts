@@ -77,6 +77,6 @@ function describeAmount(value: unknown, currency: string): string {
   if (value === undefined) return 'is required';
   if (!isCurrency(currency)) return 'must be a number above 0';
   const largest = formatMoney(Number.MAX_SAFE_INTEGER, currency);
-  if (typeof value === 'number' && value > Number(largest)) return `must be at most ${largest}, the largest exact sum`;
+  if (typeof value === 'number' && value > Number(largest)) return `must be at most ${largest}, the largest amount that is counted exactly`;
   return `must be a number above 0 with at most ${minorDigits(currency)} decimals, which ${currency} has`;
 }

@@ -54,13 +54,13 @@ export function explainCall(rules: readonly Rule[], call: Call): Explanation {
 
 function describeObstacle(condition: Condition, call: Call): string {
   const words = `${nameCondition(condition)} (${condition.pointer})`;
-  if (!concerns(condition, call.intentUid)) return `it is about another intent: ${words}`;
-  return evaluateCondition(condition, call) === undefined ? `it is unknown whether ${words}` : `it is not the case that ${words}`;
+  if (!concerns(condition, call.intentUid)) return `it concerns another intent: ${words}`;
+  return evaluateCondition(condition, call) === undefined ? `it is unknown whether ${words}` : `it does not hold that ${words}`;
 }
 
 function whyApplies({ conditions }: Rule, call: Call): string {
   const relevant = conditions.filter((condition) => concerns(condition, call.intentUid));
-  if (relevant.length === 0) return 'it covers the intent, without conditions';
+  if (relevant.length === 0) return 'it covers the intent unconditionally';
   return relevant
     .map((condition) => {
       const words = `${nameCondition(condition)} (${condition.pointer})`;

@@ -151,7 +151,7 @@ function readObligation(obligation: Obligation, { baseUrl, policyUid, reading }:
   for (const [at, { leftOperand, operator, rightOperand, unit }] of constraint.entries()) {
     const namesTheKey = typeof rightOperand === 'string' && /^agent[-_]?public[-_]?key$/i.test(termOf(rightOperand));
     if (termOf(leftOperand) !== 'publicKey' || !['eq', 'use'].includes(operator) || !namesTheKey)
-      position.at('constraint', at).refuse('must say that publicKey eq agent_public_key');
+      position.at('constraint', at).refuse('must state that publicKey eq agent_public_key');
     if (unit !== undefined) position.at('constraint', at, 'unit').refuse('must be left out: a key has no unit');
   }
 }

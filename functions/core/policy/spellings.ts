@@ -120,7 +120,7 @@ function typed(given: unknown, type: unknown, position: Position): unknown {
   if (type === undefined || given === undefined) return given;
   const name = bareType(String(type));
   if (!['string', 'number', 'boolean'].includes(typeof given))
-    position.refuse('must be a single text, number, true or false if it has a type');
+    position.refuse('must be a single string, number or boolean if it has a type');
   const text = String(given);
   if (name === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
   if (name === 'time') return text.replace(/^(\d\d:\d\d):00$/, '$1');
@@ -130,7 +130,7 @@ function typed(given: unknown, type: unknown, position: Position): unknown {
     if (number === undefined) position.refuse('must be a decimal number that is exact as a 64-bit floating point number');
     return number ?? 0;
   }
-  if (!textTypes.test(name)) position.refuse('must have a supported type of XML Schema: a number, text, boolean, date or time');
+  if (!textTypes.test(name)) position.refuse('must have a supported XML Schema type: number, string, boolean, date or time');
   return text;
 }
 

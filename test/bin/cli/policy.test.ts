@@ -50,7 +50,7 @@ test('a call is explained: which rules decide, and why', async () => {
     stdout: [
       'Refused by /prohibition/0/constraint/0.',
       'applies  /permission/0  You may execute every intent, at most 60 times a minute.',
-      '  it covers the intent, without conditions',
+      '  it covers the intent unconditionally',
       'applies  /prohibition/0  You must not execute the intent payments.example:refund:v1 if parameter amount is at least 500, whatever else is permitted.',
       '  parameter amount is at least 500 (/prohibition/0/constraint/0)',
       '',

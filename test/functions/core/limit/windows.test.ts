@@ -244,7 +244,7 @@ test('a person has windows for 200 clients beside the one that calls; more are r
   const refusal = {
     code: 'TOO_MANY_REQUESTS',
     status: 429,
-    message: 'Too many clients have called for this person lately. Try again after Retry-After seconds.',
+    message: 'Too many clients have called for this person recently. Try again after Retry-After seconds.',
     details: { reason: 'clients', retry_after_seconds: 3_600 },
     headers: { 'Retry-After': '3600' },
   };

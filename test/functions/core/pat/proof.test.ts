@@ -90,11 +90,11 @@ describe('a proof', () => {
   const ath = 'The ath of the DPoP proof must be the SHA-256 of the PAT that it is sent with, in base64url. Make it again.';
   const iat = 'The iat of the DPoP proof must be a whole number of seconds since 1970. Sign it again.';
   const age = "The iat of the DPoP proof must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
-  const jti = 'The jti of the DPoP proof must be a text of 1 to 255 characters, new with every signature. Sign it again.';
+  const jti = 'The jti of the DPoP proof must be a string of 1 to 255 characters that differs for every signature. Sign it again.';
   const compact = 'The DPoP proof is not a compact JWS: three parts in base64url without padding, separated by dots. Sign it again.';
   const keyForms =
     'The jwk of the DPoP proof must be a public key: PEM (SPKI), base64 of PEM or of DER SPKI, or a JWK; RSA of at least 2048 bits, P-256, P-384 or Ed25519.';
-  const otherKey = 'The DPoP proof is not made with the key that the agent presented. Use that key.';
+  const otherKey = 'The DPoP proof was not made with the key that the agent presented. Use that key.';
 
   const unsigned = Buffer.from(JSON.stringify({ alg: 'none', typ: 'dpop+jwt', jwk: agent.jwk })).toString('base64url');
 

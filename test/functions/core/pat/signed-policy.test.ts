@@ -172,11 +172,11 @@ describe('the claims of a signed policy', () => {
   const iat = 'The iat of the signed policy must be a whole number of seconds since 1970. Sign it again.';
   const age = "The iat of the signed policy must be within 300 seconds of the gate's time. Set your clock, and sign it again.";
   const exp = 'The exp of the signed policy must be a whole number of seconds since 1970, and not yet past. Sign it again.';
-  const aud = `The aud of the signed policy must be one text, the address of this gate: ${baseUrl}. Sign it again.`;
+  const aud = `The aud of the signed policy must be a single string, the address of this gate: ${baseUrl}. Sign it again.`;
   const farExp = 'With a jti, the exp of the signed policy must be at most 24 hours ahead. Sign it again.';
   const endless =
     'With a jti, the signed policy must have an exp or an iat, so that the jti does not have to be stored forever. Sign it again.';
-  const jti = 'The jti of the signed policy must be a text of 1 to 255 characters, new with every signature. Sign it again.';
+  const jti = 'The jti of the signed policy must be a string of 1 to 255 characters that differs for every signature. Sign it again.';
 
   test.each<[string, object, object]>([
     ['all in the header', fresh, { isCurrent: true, singleUse: { jti: 'j1', expiresAt: now + 60 } }],

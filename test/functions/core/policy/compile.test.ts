@@ -101,11 +101,11 @@ describe('compilePolicy', () => {
 
   const wholeNumber = 'must be a whole number from 1 to 9007199254740991';
   const period = 'must be one of second, minute, hour, day, week';
-  const list = 'must be a list of at least one text, number, true or false, all of one kind';
+  const list = 'must be a non-empty list of strings, numbers or booleans, all of one type';
   const unconverted = 'must be left out: values are compared as they are';
   const terms =
     'must be one of rateLimit, count, dateTime, timeOfDay, dayOfWeek, agentKey, agentDomain, method, tag, service, or end in /parameters/<name>';
-  const ordered = 'must be a number, a date such as 2026-02-28, or a date and time with an offset, if the operator is an order';
+  const ordered = 'must be a number, a date such as 2026-02-28, or a date and time with an offset, for the operators gt, gte, lt and lte';
   const ofTarget = 'must be {base_url}/api/intents/<intent_uid>/parameters/<name>, or the target and /parameters/<name>';
   const zone = 'must be a URI that ends in # and a time zone such as Europe/Berlin, or be left out for UTC';
   const domain = 'must be the domain of an agent directory in lower case, such as bot.example';
@@ -118,7 +118,7 @@ describe('compilePolicy', () => {
     [when('count', 'lte', 5, 'day'), 'unit', 'must be left out: executions are counted'],
     [on('amount', 'lt', 'much'), 'rightOperand', ordered],
     [on('amount', 'within', 5), 'rightOperand', list],
-    [on('amount', 'eq', [5]), 'rightOperand', 'must be a text, a number, true or false'],
+    [on('amount', 'eq', [5]), 'rightOperand', 'must be a string, a number or a boolean'],
     [on('amount', 'use', 5), 'operator', 'must be one of eq, neq, gt, gte, lt, lte, within'],
     [{ ...on('amount', 'lt', 5), unit: 'v:EUR' }, 'unit', unconverted],
     [on('amount', 'lt', 5, 'https://elsewhere.example/intents'), 'leftOperand', ofTarget],
@@ -157,7 +157,7 @@ describe('compilePolicy', () => {
     [budget({ price: 0.005, budget: 10 }), 'amount/price', coins(2, 'EUR')],
     [budget({ price: 1, budget: 10 }, { timeInterval: undefined }), 'timeInterval', bounded],
     [budget({ price: 1, budget: 10, tax: 2 }), 'amount/tax', 'is not a known member; remove it'],
-    [budget({ price: 1, budget: 1e20 }), 'amount/budget', 'must be at most 90071992547409.91, the largest exact sum'],
+    [budget({ price: 1, budget: 1e20 }), 'amount/budget', 'must be at most 90071992547409.91, the largest amount that is counted exactly'],
     [budget({ budget: 5 }), 'amount/price', 'is required'],
     ...['urn:budget:Tag "x"', 'urn:budget:бюджет', `${baseUrl}/budgets/`].map((target): [Duty, string, string] => [
       budget({ price: 1, budget: 5 }, { target }),
@@ -180,7 +180,7 @@ describe('compilePolicy', () => {
     [{ prohibition: [execute(intents, [rate(5, 'hour')])] }, '/prohibition/0/constraint/0/operator', 'must be gt'],
     [{ prohibition: [{ target: intents, action: 'exceedRateLimit' }] }, '/prohibition', noRate],
     [{ obligation: [{ action: 'pray' }] }, '/obligation/0/action', 'must be sign or observeRateLimit'],
-    [sign(when('publicKey', 'eq', 'a:my-key')), '/obligation/0/constraint/0', 'must say that publicKey eq agent_public_key'],
+    [sign(when('publicKey', 'eq', 'a:my-key')), '/obligation/0/constraint/0', 'must state that publicKey eq agent_public_key'],
     [sign(when('publicKey', 'eq', 'agent_public_key', 'x')), '/obligation/0/constraint/0/unit', 'must be left out: a key has no unit'],
     [{ permission: [execute(namespace('b.example'), [on('amount', 'lt', 5, one)])] }, '/permission/0/constraint/0/leftOperand', notCovered],
     [{ permission: [daily(10, 'a.example:x:v1'), daily(20, 'a.example:y:v1')] }, '/permission/1/duty/0', otherBudget],

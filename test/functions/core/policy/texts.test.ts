@@ -230,7 +230,7 @@ describe('in plain sentences', () => {
     ]);
     expect(describeChanges(shipped(), shipped(), baseUrl)).toEqual([]);
     expect(describeChanges(shipped(), withFirst('obligation', { operator: 'use' }), baseUrl)).toEqual([
-      'The wording has changed; what it grants and asks has not.',
+      'Only the wording has changed, not what the policy grants or requires.',
     ]);
   });
 
@@ -251,7 +251,7 @@ describe('in plain sentences', () => {
       { action: 'signPayload', target: 'https://terms.example/', assignee: 'urn:agent' },
     ];
     expect(sentencesOf({ permission, obligation })).toEqual([
-      'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in all, for 0.5 EUR each time, at most 20 EUR in any month.',
+      'You may execute the intent b.example:x:v1 if parameter amount is at least 1 and parameter unit price is one of "low", "high" and parameter day is not after 2026-12-31 and the date is not before 2026-01-01T00:00:00Z and the time of day (Europe/Berlin) is before 17:00 and the day of the week (UTC) is not sunday, at most 1000 times in total, for 0.5 EUR each time, at most 20 EUR in any month.',
       'You may execute intents of the namespace b.example at most 7 times an hour.',
       'You must sign the policy with the key that you present as agent_public_key.',
       'You must sign https://terms.example/ with the key that you present as agent_public_key (assignee: urn:agent).',
