@@ -8,7 +8,7 @@ import { type SimulationOptions, startSimulation } from '../../../support/simula
 
 const unknownTime = 'The clock of the gate is not accurate enough to count the call. Try again after Retry-After.';
 
-/** Calls as often as it may, through all instances: how often each admitted, what they failed with, and the most within any period. */
+/** Calls as often as possible through all instances. Returns the calls admitted and refused for their clock by each, and the maximum in any period. */
 async function hammer(limit: RateLimit, options: SimulationOptions) {
   const world = startSimulation(options);
   const request = countCalls('agent', 'execute', limit);
@@ -17,7 +17,7 @@ async function hammer(limit: RateLimit, options: SimulationOptions) {
   const doubted = world.instances.map(() => 0);
   const callOnce = async (instance: number): Promise<void> => {
     const limits = world.instances[instance];
-    // an execution reads before it counts, and each answer tells the time
+    // an execution reads before it counts, and every response carries the time
     await limits?.inspect(request);
     if (!(await limits?.consume(request))?.isWithinLimits) return;
     timesMs.push(world.now());
@@ -42,13 +42,13 @@ const limits = [
   { rate: 60, period: 60 },
 ];
 
-describe('four instances, a fifth of the answers lost', () => {
+describe('four instances with a fifth of the responses lost', () => {
   test.each(limits)('clocks that are five seconds ahead and behind: never more than $rate in $period s', async (limit) => {
     for (let seed = 1; seed <= 2; seed++) {
       const { most, total, admitted, doubted } = await hammer(limit, { skewsMs: [0, 5_000, -5_000, 0], lost: 0.2, seed });
       expect(most).toBeLessThanOrEqual(limit.rate);
       expect(total).toBeGreaterThan(5 * limit.rate);
-      // the shortest period bears no clock that is known to be wrong; the longest is counted by the table's time from the first answer on
+      // the shortest period tolerates no wrong clock; the longest is counted by the table's time from the first response
       const [right, ahead, behind] = admitted.map((count) => count > 0);
       expect([right, ahead, behind]).toEqual(limit.period === 1 ? [true, false, false] : [true, true, true]);
       if (limit.period === 60) expect(doubted).toEqual([0, 0, 0, 0]);
@@ -62,7 +62,7 @@ describe('four instances, a fifth of the answers lost', () => {
     expect(doubted.map((count) => count > 0)).toEqual([false, true, true, false]);
   });
 
-  test('a table that does not tell the time: the clocks are believed', async () => {
+  test('trusts the clocks if responses of the table have no date', async () => {
     const { most, doubted } = await hammer({ rate: 20, period: 1 }, { skewsMs: [0, 0, 0, 0], lost: 0.2, hasNoDates: true });
     expect(most).toBeLessThanOrEqual(20);
     expect(doubted).toEqual([0, 0, 0, 0]);
@@ -80,8 +80,8 @@ describe('an instance whose clock is five seconds ahead', () => {
     return { world, consume };
   };
 
-  /** One read finds that there is no counter yet; each call is a write. */
-  test('counts by what the answers tell that it needs anyway, from its first call on', async () => {
+  /** One read for the missing counter, then one write per call. */
+  test('counts from its first call, by the dates of responses that it needs anyway', async () => {
     const { world, consume } = open();
     for (const operations of [2, 3, 4]) {
       expect(await consume({ rate: 60, period: 60 })).toMatchObject({ isWithinLimits: true });
@@ -89,7 +89,7 @@ describe('an instance whose clock is five seconds ahead', () => {
     }
   });
 
-  test('answers 503 under a limit that does not bear it, and names the cause in the log', async () => {
+  test('answers 503 under a limit that needs a better clock, and logs the cause', async () => {
     const refusal = await open().consume({ rate: 20, period: 1 });
     expect(refusal).toMatchObject({ code: 'SERVICE_UNAVAILABLE', status: 503, message: unknownTime, headers: { 'Retry-After': '1' } });
     expect(describeCause((refusal as Error).cause)).toMatchObject({ name: 'WrongClock' });
@@ -98,7 +98,7 @@ describe('an instance whose clock is five seconds ahead', () => {
 
 describe("the table's time", () => {
   const tableMs = Date.UTC(2026, 0, 1);
-  /** A clock that is at 0 when the table's is at `tableMs`. */
+  /** A clock that shows 0 when the table's shows `tableMs`. */
   const open = () => {
     let nowMs = 0;
     const clock = openTableClock(() => nowMs);
@@ -108,14 +108,14 @@ describe("the table's time", () => {
       wait: (ms: number) => {
         nowMs += ms;
       },
-      /** An answer after this many milliseconds. */
+      /** A response that takes this many milliseconds. */
       answer: (tookMs: number, headers: Record<string, string> = { date: dateAt(nowMs + tookMs / 2) }) => {
         const sentMs = nowMs;
         nowMs += tookMs;
         clock.observe({ sentMs, receivedMs: nowMs, headers });
       },
       dateAt,
-      /** How much earlier and later it may be than it is. */
+      /** The bounds, relative to the true time. */
       errors: () => {
         const { earliestMs, latestMs } = clock.bounds();
         return [earliestMs, latestMs].map((timeMs) => Math.round(timeMs - tableMs - nowMs));
@@ -123,11 +123,11 @@ describe("the table's time", () => {
     };
   };
 
-  test('is unknown before the first answer', () => {
+  test('is unknown before the first response', () => {
     expect(open().errors()).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]);
   });
 
-  test('is known to a second, the tolerance and the round trip after one answer, and more closely after others', () => {
+  test('is known to a second, the tolerance and the round trip after one response, and more precisely after others', () => {
     const { answer, wait, errors } = open();
     wait(300);
     answer(20);
@@ -140,7 +140,7 @@ describe("the table's time", () => {
     expect(errors()).toEqual([-115, 180]);
   });
 
-  test('is known less closely as time passes without answers, and as much longer as an answer took', () => {
+  test('is known less precisely as time passes without responses, and after a slow response', () => {
     const { answer, wait, errors } = open();
     answer(1_000);
     expect(errors()).toEqual([-1_100, 1_100]);
@@ -148,7 +148,7 @@ describe("the table's time", () => {
     expect(errors()).toEqual([-1_160, 1_160]);
   });
 
-  test('is not read from dates that are missing, no dates, or kept by a cache', () => {
+  test('is not read from dates that are missing, invalid or cached', () => {
     const { answer, wait, errors, dateAt } = open();
     for (const headers of [{}, { date: '' }, { date: 'soon' }, { date: dateAt(-60_000), age: '60' }])
       answer(0, headers as Record<string, string>);
@@ -158,7 +158,7 @@ describe("the table's time", () => {
     expect(errors()).toEqual([-600, 600]);
   });
 
-  test('is taken from the latest answer if answers contradict each other', () => {
+  test('is taken from the latest of contradictory responses', () => {
     const { answer, errors, dateAt } = open();
     answer(0);
     answer(0, { date: dateAt(3_600_000) });
@@ -168,15 +168,15 @@ describe("the table's time", () => {
   });
 });
 
-describe('what is counted by', () => {
+describe('an instance counts by', () => {
   const bounds = (earliestMs: number, latestMs: number) => ({ bounds: () => ({ earliestMs, latestMs }), observe: () => {} });
   test.each([
-    ['the measure, if it is close enough', bounds(9_000, 10_200), 60, 12_000, { earliestMs: 9_000, latestMs: 10_200 }],
-    ['the own clock, for a shorter period', bounds(9_000, 10_200), 40, 10_000, { earliestMs: 9_750, latestMs: 10_250 }],
-    ['the own clock, if nothing is known of the table', undefined, 1, 10_000, { earliestMs: 9_993.75, latestMs: 10_006.25 }],
-    ['the own clock, for what is counted for ever', undefined, Number.POSITIVE_INFINITY, 10_000, { earliestMs: 9_625, latestMs: 10_375 }],
+    ['the measurement, if it is precise enough', bounds(9_000, 10_200), 60, 12_000, { earliestMs: 9_000, latestMs: 10_200 }],
+    ['its own clock, for a shorter period', bounds(9_000, 10_200), 40, 10_000, { earliestMs: 9_750, latestMs: 10_250 }],
+    ['its own clock, if the time of the table is unknown', undefined, 1, 10_000, { earliestMs: 9_993.75, latestMs: 10_006.25 }],
+    ['its own clock, for a total', undefined, Number.POSITIVE_INFINITY, 10_000, { earliestMs: 9_625, latestMs: 10_375 }],
     [
-      'nothing, if the own clock is known to be wrong and the measure is not close enough',
+      'nothing, if its own clock is wrong and the measurement is not precise enough',
       bounds(9_000, 10_200),
       40,
       10_201,

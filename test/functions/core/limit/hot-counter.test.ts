@@ -52,7 +52,7 @@ test.each([
   [0.95, 'a minute', { period: 60, rate: 1_000_000 }],
   [0.95, 'a second', { period: 1, rate: 300 }],
 ])(
-  'with %s of its writes throttled, a counter of %s refuses calls within a second, and leaves environments for others',
+  'with %s of its writes throttled, a counter of %s refuses calls within a second and leaves environments free',
   async (throttled, _, limit) => {
     const { outcomes, longestMs, busiest } = await strain(limit, throttled);
     const { admitted = 0, refused = 0, SERVICE_UNAVAILABLE: unavailable = 0 } = outcomes;

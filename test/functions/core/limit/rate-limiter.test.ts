@@ -10,11 +10,11 @@ import type { RateLimit } from '../../../../schemas/pat.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { startTable } from '../../../support/table.ts';
 
-/** When a bucket of a minute no longer counts, and when a client is told so: in seconds, a little later. */
+/** How long a call counts against a limit of a minute, and the slightly longer time that clients are told. */
 const minuteMs = longestCountMs(60);
 const minuteSeconds = Math.ceil((minuteMs + slackMs(60)) / 1000);
 
-/** A moment at which buckets of every period used here begin. */
+/** A time at which a bucket of every period used here begins. */
 const startMs = Date.UTC(2026, 0, 1);
 const store = await startTable();
 let nowMs: number;
@@ -27,9 +27,8 @@ beforeEach(() => {
   store.operations.length = 0;
 });
 
-/** A request that counts calls under one limit. */
 const requestOf = (limit: RateLimit) => countCalls(`agent-${++agents}`, 'execute', limit);
-/** The item of a counter, and its one window. */
+/** A counter's item, with its only window. */
 const itemOf = async ({ owner, counter, charges: [{ id }] }: ReturnType<typeof requestOf>) => {
   const key = keys.limit(owner, counter);
   return { ...(await store.table.get(key)), ...(await openCounterItems(store.table).find(key))?.windows[id] };
@@ -80,7 +79,7 @@ describe('round trips', () => {
     expect(store.operations).toEqual(['PutItem']);
   });
 
-  test('what an instance learns late: two reads and two writes', async () => {
+  test('two reads and two writes if another instance has changed the counter', async () => {
     const [first, second] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf({ rate: 60, period: 60 });
     await first.consume(request);
@@ -93,7 +92,7 @@ describe('round trips', () => {
   });
 });
 
-test('reading the state costs one read and no call', async () => {
+test('inspecting costs one read and counts nothing', async () => {
   const counter = openRateLimiter(store.table, now);
   const request = requestOf({ rate: 1, period: 60 });
   expect(await counter.inspect(request)).toMatchObject(decision(true, 1, 1));
@@ -102,8 +101,8 @@ test('reading the state costs one read and no call', async () => {
   expect(await counter.inspect(request)).toMatchObject(decision(false, 0, minuteSeconds - 3));
   expect(store.operations).toEqual(['GetItem', 'PutItem', 'GetItem']);
 });
-describe('a call that was counted', () => {
-  test('a call that is made at once is renewed without a request to the table', async () => {
+describe('a counted call', () => {
+  test('is renewed without a request to the table if it is sent immediately', async () => {
     const request = requestOf({ rate: 2, period: 60 });
     const limits = openRateLimiter(store.table, now);
     const admitted = await limits.consume(request);
@@ -113,7 +112,7 @@ describe('a call that was counted', () => {
     expect(store.operations).toEqual([]);
   });
 
-  test('a call that could not be counted in time: 503', async () => {
+  test('too late is refused with 503', async () => {
     const slow: Table = {
       ...store.table,
       put: async (item, condition) => {
@@ -133,7 +132,7 @@ describe('a call that was counted', () => {
 test.each([
   { rate: 5, period: 10 },
   { rate: 3, period: 1 },
-])('a client that respects RateLimit-Policy is never refused, however parallel ($rate in $period s)', async (limit) => {
+])('a client that respects RateLimit-Policy is never refused, even if it sends in parallel ($rate in $period s)', async (limit) => {
   const random = seededRandom(limit.rate);
   const counter = openRateLimiter(store.table, now);
   const request = requestOf(limit);
@@ -145,7 +144,7 @@ test.each([
     const free = quota - sentMs.filter((timeMs) => timeMs > clientMs - seconds * 1_000).length;
     const burst = Math.min(free, Math.ceil(random() * quota));
     sentMs.push(...new Array(burst).fill(clientMs));
-    // the gate's clock is up to 50 ms ahead of the time at which the client sent
+    // the request reaches the gate up to 50 ms after the client sent it
     nowMs = clientMs + random() * 50;
     const decisions = await Promise.all(Array.from({ length: burst }, () => counter.consume(request)));
     expect(decisions.filter(({ isWithinLimits }) => !isWithinLimits)).toEqual([]);
@@ -166,7 +165,7 @@ describe('the counter item', () => {
     expect(JSON.stringify(item).length).toBeLessThan(500);
   });
 
-  test('belongs to one key and one thing counted, and has a window for each limit', async () => {
+  test('belongs to one owner and counter, and has a window for each limit', async () => {
     const counter = openRateLimiter(store.table, now);
     const request = requestOf({ rate: 1, period: 60 });
     const others = [
@@ -183,7 +182,7 @@ describe('the counter item', () => {
   });
 });
 
-test('a refusal says when to come back', () => {
+test('a refusal says when to retry', () => {
   const { charges } = countCalls('agent', 'execute', { rate: 60, period: 60 });
   const decision = { isWithinLimits: false, states: [{ charge: charges[0], used: 60, remaining: 0, resetSeconds: 12, retrySeconds: 12 }] };
   expect(limitExceeded(decision)).toMatchObject({

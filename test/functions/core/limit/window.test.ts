@@ -15,7 +15,7 @@ import {
   rollTo,
 } from '../../../../functions/core/limit/window.ts';
 
-/** Limits, and the times of calls: gaps around whole buckets and periods, where mistakes are likely. */
+/** Limits, and calls at intervals around whole buckets and periods, where mistakes are likely. */
 const histories = fc
   .record({ rate: fc.integer({ min: 1, max: 12 }), period: fc.constantFrom(1, 7, 60, 3_600, 604_800) })
   .chain(({ rate, period }) => {
@@ -70,7 +70,7 @@ describe('a window', () => {
     );
   });
 
-  test('says to the millisecond when more calls are free', () => {
+  test('knows to the millisecond when more calls will fit', () => {
     fc.assert(
       fc.property(histories, ({ limit, startMs, gapsMs }) => {
         const { rate, period } = limit;
@@ -99,14 +99,14 @@ describe('a window', () => {
     expect(rollTo(window, 100)).toBe(window);
   });
 
-  test('says when the next call is free if the rate has been lowered below the calls that count', () => {
+  test('knows when the next call will fit after the rate was lowered below the current count', () => {
     const full = rollTo(addCall(addCall(rollTo(addCall(emptyWindow(0)), 3))), 5);
     expect(full.total).toBe(3);
     expect(freeAtMs(full, { rate: 3, period: 10 })).toBe(longestCountMs(10));
     expect(freeAtMs(full, { rate: 1, period: 10 })).toBe(longestCountMs(10) + 3 * bucketMs(10));
   });
 
-  test.each([1, 60, 604_800])('of %s seconds counts a call that is made in time for the whole period', (period) => {
+  test.each([1, 60, 604_800])('of %s seconds counts a call for the whole period if it is sent in time', (period) => {
     const bucket = bucketAt(123_456_789, period);
     const madeMs = callableUntilMs(bucket, period) + madeWithinMs(period);
     expect(madeWithinMs(period)).toBeGreaterThan(0);

@@ -14,7 +14,7 @@ import { seededRandom } from '../../../support/random.ts';
 import { startTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
-/** A moment at which buckets of every period used here begin. */
+/** A time at which a bucket of every period used here begins. */
 const startMs = Date.UTC(2026, 0, 1);
 const store = await startTable();
 let nowMs: number;
@@ -45,7 +45,7 @@ const settle = (limits: RateLimiter[], request: LimitRequest, count: number) =>
   Promise.allSettled(Array.from({ length: count }, (_, at) => (limits[at % limits.length] as RateLimiter).consume(request)));
 
 describe('several limits at once', () => {
-  /** Limits that all have counts in all of their buckets, after calls that take as much of them as fits. */
+  /** The size of an item whose limits are used up and have counts in all buckets. */
   const fill = async (owner: string, charges: Charge[]): Promise<number> => {
     const limits = openRateLimiter(store.table, now);
     for (let bucket = 0; bucket < liveBuckets; bucket++) {
@@ -60,19 +60,19 @@ describe('several limits at once', () => {
     const { Item = {} } = await store.client.send(command);
     return itemBytes(JSON.parse(JSON.stringify(Item)));
   };
-  /** A budget of 999.99 EUR a month: the id is as long as those of policies are. */
+  /** A budget of 999.99 EUR a month, with an id as long as those of policies. */
   const large = (at: number): Charge => money(`limit_${String(at).padStart(2, '0')}`, 99_999, 4_545);
 
   test.each([
     [8, 1_024],
     [32, 4_096],
-  ])('%d of them, full, take less than %d bytes', async (count, bytes) => {
+  ])('%d of them take less than %d bytes when full', async (count, bytes) => {
     const holder = `${'x'.repeat(41)}${count}`.slice(-43);
     const charges = Array.from({ length: count }, (_, at) => large(at));
     expect(await fill(holder, charges)).toBeLessThan(bytes);
   });
 
-  test('are admitted or refused as a whole: a limit that refuses takes nothing of the others', async () => {
+  test('are counted together or not at all: a call that one limit refuses uses none of the others', async () => {
     const limits = openRateLimiter(store.table, now);
     const [all, narrow] = [calls('all', 10, 60), calls('narrow', 2, 3_600)];
     const wide = requestOf(all);
@@ -91,7 +91,7 @@ describe('several limits at once', () => {
     expect(await totalsOf(wide)).toEqual({ all: 10, narrow: 2 });
   });
 
-  test('a client that obeys is never refused either if calls of several kinds take different amounts of one budget', async () => {
+  test('never refuse a client that obeys the headers, even if calls have different prices', async () => {
     const random = seededRandom(3);
     const shared = (cost: number): Charge => ({ ...money('daily', 1_000, cost, 60), maxCost: 450 });
     const wide = requestOf();
@@ -108,14 +108,14 @@ describe('several limits at once', () => {
       if (remaining === '0') nowMs += Number(seconds) * 1_000;
     }
     expect(dear).toBeGreaterThan(10);
-    // what it is told on a refusal is about its own call
+    // Retry-After is about the refused call, not the most expensive one
     for (let call = 0; call < 20; call++) await limits[0]?.consume({ ...wide, charges: [shared(50)] });
     const refused = limitExceeded((await limits[0]?.consume({ ...wide, charges: [shared(50)] })) as LimitDecision);
     nowMs += Number(refused.headers['Retry-After']) * 1_000;
     expect(await limits[0]?.consume({ ...wide, charges: [shared(50)] })).toMatchObject({ isWithinLimits: true });
   });
 
-  test('a limit that a policy no longer has goes once it is empty; the others keep what they have counted', async () => {
+  test('a limit that was removed from the policy is dropped once it is empty, and the others keep their counts', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(calls('kept', 10, 86_400), calls('old', 10, 60));
     await limits.consume(request);
@@ -127,7 +127,7 @@ describe('several limits at once', () => {
     expect(await totalsOf(request)).toEqual({ kept: 3, new: 1 });
   });
 
-  test('a count is of all calls, for as long as the policy states it', async () => {
+  test('a total counts all calls for as long as the policy states it', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf({ ...calls('ever', 3, Number.POSITIVE_INFINITY), rule: '/permission/0/constraint/0' });
     for (let call = 0; call < 3; call++) {
@@ -148,7 +148,7 @@ describe('several limits at once', () => {
 });
 
 describe('a budget', () => {
-  test('refuses with 429, and warns from four fifths on', async () => {
+  test('refuses with 429, and warns from 80 %', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(money('monthly', 1_000, 300));
     const answers = [];
@@ -169,7 +169,7 @@ describe('a budget', () => {
     expect(refusal.headers).toMatchObject({ RateLimit: `"monthly";r=0;t=${seconds}`, 'Retry-After': String(seconds) });
   });
 
-  test('gets back what was charged for a call that was not sent, and so does a count; rates stay counted', async () => {
+  test('and a total are refunded for a call that was not sent; rates stay counted', async () => {
     const limits = openRateLimiter(store.table, now);
     const request = requestOf(money('monthly', 900, 300), calls('minute', 60, 60), calls('ever', 9, Number.POSITIVE_INFINITY));
     const decision = await limits.consume(request);
@@ -179,14 +179,14 @@ describe('a budget', () => {
     expect(await totalsOf(request)).toEqual({ monthly: 300, minute: 2, ever: 1 });
     nowMs += longestCountMs(2_678_400);
     expect(await limits.consume(request)).toMatchObject({ isWithinLimits: true, states: [{ used: 300 }, { used: 1 }, { used: 2 }] });
-    // by now its bucket is another one's
+    // its slot belongs to another bucket now
     await limits.giveBack({ ...request, charges: request.charges.slice(0, 1) }, decision);
     expect(await totalsOf(request)).toMatchObject({ monthly: 300 });
   });
 
-  test('gets back what was charged for a call that was counted too late, again and again, to be made', async () => {
+  test('is refunded for a call that was counted too late at every attempt', async () => {
     const request = requestOf(money('monthly', 1_000, 100), calls('minute', 60, 60), calls('ever', 9, Number.POSITIVE_INFINITY));
-    /** The time is up whenever the call has been counted. */
+    /** Every write takes too long. */
     function late<A extends unknown[], R>(write: (...input: A) => Promise<R>) {
       return async (...input: A): Promise<R> => {
         const written = await write(...input);
@@ -200,7 +200,7 @@ describe('a budget', () => {
     expect(await totalsOf(request)).toEqual({ monthly: 0, minute: 1, ever: 0 });
   });
 
-  test('that another instance has given back is seen within ten seconds', async () => {
+  test('notices within ten seconds that another instance has refunded it', async () => {
     const charge = money('monthly', 300, 300);
     const [here, there] = [openRateLimiter(store.table, now), openRateLimiter(store.table, now)];
     const request = requestOf(charge);
@@ -214,7 +214,7 @@ describe('a budget', () => {
   });
 });
 
-test('a person has a rate with each client and a count with all of them, counted in one write', async () => {
+test('a person has a rate per client and a total over all clients, counted in one write', async () => {
   const limits = openRateLimiter(store.table, now);
   const person = personOf(`person-${++agents}`);
   const charges = [calls('day', 4, 86_400), calls('ever', 10, Number.POSITIVE_INFINITY)];
@@ -231,7 +231,7 @@ test('a person has a rate with each client and a count with all of them, counted
   expect([await useUp('a'), await useUp('b'), await useUp('c')]).toEqual([2, 2, 2]);
 });
 
-test('a person has windows for 200 clients beside the one that calls; more are refused until some of them are empty', async () => {
+test('a person has windows for 200 clients besides the calling one; further clients are refused until a window is empty', async () => {
   const thumbprint = `person-${++agents}`;
   const table = openMemoryTable();
   const limits = openRateLimiter(table, now);
@@ -249,7 +249,7 @@ test('a person has windows for 200 clients beside the one that calls; more are r
     headers: { 'Retry-After': '3600' },
   };
   await expect(call(201)).rejects.toMatchObject(refusal);
-  // those that are known go on
+  // known clients are not refused
   for (const client of [0, 200]) expect((await call(client)).isWithinLimits).toBe(true);
   await expect(call(201)).rejects.toMatchObject(refusal);
   nowMs += longestCountMs(60) + 3_600_000;
@@ -258,7 +258,7 @@ test('a person has windows for 200 clients beside the one that calls; more are r
   expect(Object.keys(item?.windows ?? {})).toHaveLength(1);
 });
 
-describe('a write whose answer is lost', () => {
+describe('a write whose response is lost', () => {
   const interrupted = async (others: number, period = 3_600) => {
     const table = connectTable(store.endpoint, store.tableNames);
     const other = openRateLimiter(store.table, now);
@@ -272,7 +272,7 @@ describe('a write whose answer is lost', () => {
           if (!isLost) return written;
           isLost = false;
           for (let call = 0; call < others; call++) await other.consume(request);
-          // what the client makes of the second attempt
+          // the SDK's retry
           return table.update<T>(...given);
         },
       },
@@ -284,10 +284,7 @@ describe('a write whose answer is lost', () => {
     return totalsOf(request);
   };
 
-  test.each([0, rememberedTokens - 1])(
-    'and %s writes of others are between it and the next attempt: it is counted once',
-    async (others) => {
-      expect(await interrupted(others)).toEqual({ hour: 2 + others });
-    },
-  );
+  test.each([0, rememberedTokens - 1])('counts once if %s other writes happen before the retry', async (others) => {
+    expect(await interrupted(others)).toEqual({ hour: 2 + others });
+  });
 });

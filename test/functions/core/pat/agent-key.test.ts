@@ -12,7 +12,7 @@ const agents = await Promise.all(kinds.map((kind) => makeAgent(kind)));
 const p256 = await makeAgent('P-256');
 const rsa = agents[0] as (typeof agents)[number];
 
-/** The number with a zero byte before it. */
+/** The number with a leading zero byte. */
 const longer = (text = '') => Buffer.concat([Buffer.alloc(1), Buffer.from(text, 'base64url')]).toString('base64url');
 
 describe('readAgentKey', () => {
@@ -24,7 +24,7 @@ describe('readAgentKey', () => {
     },
   );
 
-  test('one key has one thumbprint, however it is encoded', async () => {
+  test('a key has one thumbprint in all encodings', async () => {
     expect((await read(JSON.stringify({ ...rsa.jwk, n: longer(rsa.jwk.n) }))).thumbprint).toBe(rsa.thumbprint);
 
     const { x = '', y = '' } = p256.jwk;
@@ -98,7 +98,7 @@ describe('readAgentKey', () => {
     expect((error as ApiError).cause).toBeUndefined();
   });
 
-  test('refuses every point of small order of Ed25519, in whatever encoding', async () => {
+  test('refuses every Ed25519 point of small order in all encodings', async () => {
     const { Point } = ed25519;
     const torsion = ED25519_TORSION_SUBGROUP.flatMap((hex) => {
       const bytes = Buffer.from(hex, 'hex');
@@ -114,7 +114,7 @@ describe('readAgentKey', () => {
     }
   });
 
-  test('throws nothing but refusals', async () => {
+  test('throws only refusals', async () => {
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.base64String(),

@@ -20,13 +20,13 @@ function der(r: bigint, s: bigint): Buffer {
 
 const scalar = fc.oneof(
   fc.bigInt({ min: 1n, max: order - 1n }),
-  // short ones, which is where naive conversions break
+  // short numbers break naive conversions
   fc.integer({ min: 0, max: 247 }).chain((bits) => fc.bigInt({ min: 1n, max: 1n << BigInt(bits + 1) })),
   fc.constantFrom(1n, 127n, 128n, 255n, order / 2n, order / 2n + 1n, order - 1n),
 );
 
 describe('signatureFromDer', () => {
-  test('keeps both numbers, padded, s in its lower half', () => {
+  test('keeps both numbers, pads them, and returns the lower s', () => {
     fc.assert(
       fc.property(scalar, scalar, (r, s) => {
         const signature = signatureFromDer(der(r, s));
@@ -56,7 +56,7 @@ describe('signatureFromDer', () => {
     expect(() => signatureFromDer(bytes)).toThrow(new TypeError('not a DER signature'));
   });
 
-  test('throws nothing but TypeError', () => {
+  test('throws only TypeError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
         expect(() => signatureFromDer(bytes)).toThrow(TypeError);

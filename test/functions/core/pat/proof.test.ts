@@ -49,7 +49,7 @@ const refusal = (message: string) => ({
 
 describe('a proof', () => {
   test.each(agents.flatMap((by) => by.algorithms.map((alg) => [by.kind, alg, by] as const)))(
-    'by %s with %s is taken',
+    'by %s with %s is accepted',
     async (_, alg, by) => {
       await use({ by, proof: await make({}, { alg }, by), dpop: true });
       await use({ by, proof: await make({}, { alg }, by), scheme: 'DPoP' });
@@ -58,11 +58,11 @@ describe('a proof', () => {
   );
 
   test.each([
-    ['its query and fragment do not matter', { htu: `${url}?a=b#c` }],
-    ['its address may be written in other ways', { htu: 'HTTPS://API.example:443/test/api/intents/execute' }],
-    ['its clock may be behind', { iat: now - 299 }],
-    ['its clock may be ahead', { iat: now + 299 }],
-    ['other claims do not matter', { nonce: 'x' }],
+    ['may have a query and a fragment in htu', { htu: `${url}?a=b#c` }],
+    ['may spell the address differently', { htu: 'HTTPS://API.example:443/test/api/intents/execute' }],
+    ['may come from a slow clock', { iat: now - 299 }],
+    ['may come from a fast clock', { iat: now + 299 }],
+    ['may have other claims', { nonce: 'x' }],
   ])('%s', async (_, claims) => {
     await use({ proof: await make(claims) });
   });
@@ -75,7 +75,7 @@ describe('a proof', () => {
 
   test.each<[string, Use]>([
     ['the PAT was issued with one', { dpop: true }],
-    ['the deployment asks for it', { isRequired: true }],
+    ['the deployment requires it', { isRequired: true }],
     ['the PAT comes as DPoP', { scheme: 'DPoP' }],
     ['the PAT comes as dpop', { scheme: 'dpop' }],
   ])('is required if %s', async (_, how) => {
@@ -102,7 +102,7 @@ describe('a proof', () => {
     ['no JWS', async () => 'x', compact],
     ['padding', async () => `${await make()}=`, compact],
     ['a thief', () => make({}, {}, thief), otherKey],
-    ['a thief who shows our key', () => make({}, { jwk: agent.jwk }, thief), signature],
+    ['a thief who sends our key', () => make({}, { jwk: agent.jwk }, thief), signature],
     ['another typ', () => make({}, { typ: 'JWT' }), header],
     ['no jwk', () => make({}, { jwk: undefined }), keyForms],
     [
@@ -111,7 +111,7 @@ describe('a proof', () => {
       'The jwk of the DPoP proof must be the public key, but a private key was sent: treat it as leaked, and create a new pair.',
     ],
     ['a changed payload', async () => (await make()).replace(/\.[^.]+\./, '.e30.'), signature],
-    ['another alg in name', async () => (await make()).replace(/^[^.]+/, unsigned), signature],
+    ['an exchanged header', async () => (await make()).replace(/^[^.]+/, unsigned), signature],
     ['a payload that is no JSON', () => signJws(agent, 'x', { typ: 'dpop+jwt', jwk: agent.jwk }), target],
     ['another method', () => make({ htm: 'GET' }), target],
     ['a method in small letters', () => make({ htm: 'post' }), target],
@@ -126,13 +126,13 @@ describe('a proof', () => {
     ['iat ten minutes ago', () => make({ iat: now - 600 }), age],
     ['an empty jti', () => make({ jti: '' }), jti],
     ['a jti of 256 characters', () => make({ jti: 'j'.repeat(256) }), jti],
-  ])('with %s is refused, even if none was needed, and spends nothing', async (_, build, message) => {
+  ])('with %s is refused, even if none is required, and consumes nothing', async (_, build, message) => {
     store.operations.length = 0;
     await expect(use({ proof: await build() })).rejects.toMatchObject(refusal(message));
     expect(store.operations).toEqual([]);
   });
 
-  test('is sent once', async () => {
+  test('must be sent once', async () => {
     await expect(use({ proof: [await make(), await make()] })).rejects.toMatchObject({
       code: 'INVALID_PARAMETER',
       status: 400,

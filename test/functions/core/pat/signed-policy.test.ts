@@ -28,7 +28,7 @@ const policyWith = (members: object): string => JSON.stringify({ ...current.poli
 const reordered = JSON.stringify(Object.fromEntries(Object.entries(current.policy).reverse()), null, 4);
 const texts = signableTexts(current.policy);
 
-/** The signatures of each kind of key that name no algorithm. */
+/** Signatures without a named algorithm, for each kind of key. */
 function bareSignatures({ kind, privateKey: key }: TestAgent, data: Buffer): [string, Buffer][] {
   const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_MAX_SIGN, RSA_PSS_SALTLEN_DIGEST } = constants;
   switch (kind) {
@@ -88,7 +88,7 @@ describe('a signed policy', () => {
     expect((await verify(await make())).isCurrent).toBe(false);
   });
 
-  test('over another policy of the same uid names it', async () => {
+  test('over another policy with the same uid refers to it', async () => {
     const { otherReference } = await verify(await signJws(p256, policyWith({ obligation: [] })));
     expect(otherReference).toMatch(/^https:\/\/gate\.example\/api\/policy#sha-256=[A-Za-z0-9_-]{43}$/);
     expect(otherReference).not.toBe(current.reference);
@@ -106,7 +106,7 @@ describe('a signed policy', () => {
   const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const payload = Buffer.from(current.text).toString('base64url');
   const genuine = () => signJws(p256, current.text);
-  /** a validly signed JWS with a header that jose would not write */
+  /** a validly signed JWS with a header that jose refuses to write */
   const raw = async (header: object, agent = p256) => {
     const input = `${segment(header)}.${payload}`;
     return `${input}.${sign('sha256', Buffer.from(input), { key: agent.privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
@@ -219,12 +219,12 @@ describe('the claims of a signed policy', () => {
     }
   });
 
-  test('exp: 1e400 is no policy', async () => {
+  test('with exp 1e400 are not a policy', async () => {
     const payload = current.text.replace('{', '{"exp":1e400,');
     expect(await verify(await signJws(p256, payload))).toEqual({ isCurrent: false });
   });
 
-  test('may name the agent as issuer and subject, and a beginning that has come', async () => {
+  test('may name the agent as issuer and subject, and an nbf in the past', async () => {
     for (const claims of [{ iss: agentId, sub: agentId }, { sub: ' agent  7' }, { nbf: 0 }, { nbf: now + 300 }]) {
       expect(await verify(await signJws(p256, policyWith(claims)))).toEqual({ isCurrent: true });
       expect(await verify(await signDetached(p256, current.text, { alg: 'ES256', ...claims }))).toEqual({ isCurrent: true });
@@ -238,7 +238,7 @@ describe('the claims of a signed policy', () => {
     ['sub', null, 'be the agent_id of the request'],
     ['nbf', now + 301, 'be a whole number of seconds since 1970, not in the future'],
     ['nbf', '0', 'be a whole number of seconds since 1970, not in the future'],
-  ])('must not say otherwise: %s %p', async (name, value, problem) => {
+  ])('must not contradict the request: %s %p', async (name, value, problem) => {
     await expect(verify(await signJws(p256, policyWith({ [name]: value })))).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
       message: `The ${name} of the signed policy must ${problem}, or be left out. Sign it again.`,
@@ -254,7 +254,7 @@ describe('the claims of a signed policy', () => {
     });
   });
 
-  test.each(['iat', 'exp', 'aud', 'jti'])('may all be asked for: without %s it is refused', async (name) => {
+  test.each(['iat', 'exp', 'aud', 'jti'])('may be required, and are refused without %s', async (name) => {
     expect(await verify(await signJws(p256, current.text, fresh), p256, true)).toMatchObject({ isCurrent: true });
     await expect(verify(await signJws(p256, current.text, { ...fresh, [name]: undefined }), p256, true)).rejects.toMatchObject({
       code: 'INVALID_SIGNATURE',
@@ -262,14 +262,14 @@ describe('the claims of a signed policy', () => {
     });
   });
 
-  test('may be asked for: a bare signature has none', async () => {
+  test('may be required, which excludes bare signatures', async () => {
     const bare = sign('sha256', Buffer.from(current.text), p256.privateKey).toString('hex');
     await expect(verify(bare, p256, true)).rejects.toMatchObject({ code: 'INVALID_SIGNATURE', status: 400 });
   });
 });
 
 test.each(agents.map((agent) => [agent.kind, agent] as const))(
-  'whatever is sent as signed by %s, nothing is thrown but a refusal',
+  'for any text sent as signed with %s, only refusals are thrown',
   async (_, agent) => {
     const key = await readAgentKey(agent.pem, invalidSignature);
     const encode = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('base64url');

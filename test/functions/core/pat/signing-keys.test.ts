@@ -48,7 +48,7 @@ const unavailable = {
 const refusal = (type: string): WireAnswer => ({ status: 400, body: { __type: type, message: 'secret words of KMS' } });
 
 describe('signing', () => {
-  test('makes PATs that both verifiers take, with one call each', async () => {
+  test('makes PATs that both verifiers accept, with one KMS call each', async () => {
     const { client, keyIds, operations } = await start();
     const keys = openSigningKeys(client, keyIds);
     const verify = openPatVerifier({ findKey: keys.find });
@@ -61,7 +61,7 @@ describe('signing', () => {
     expect(operations).toEqual(['GetPublicKey', ...new Array(20).fill('Sign')]);
   });
 
-  test('publishes keys in the form of RFC 7517 and RFC 7638', async () => {
+  test('publishes keys as in RFC 7517 and RFC 7638', async () => {
     const { client, keyIds } = await start({ keys: [newKmsKey(), newKmsKey()] });
     const { keys } = await openSigningKeys(client, keyIds).jwks();
     expect(keys).toHaveLength(2);
@@ -71,7 +71,7 @@ describe('signing', () => {
     }
   });
 
-  test('refuses a PAT that no header could carry', async () => {
+  test('refuses a PAT that is too large for a header', async () => {
     const { client, keyIds } = await start();
     const scope = Array.from({ length: 200 }, (_, number) => `namespace-${number}.example:x:v1:execute`);
     await expect(signPat(openSigningKeys(client, keyIds), { ...claims, scope })).rejects.toThrow(
@@ -92,7 +92,7 @@ describe('signing', () => {
       { message: 'KMS returned a signature that its own public key does not verify' },
     ],
   ];
-  test.each(signFaults)('with an answer %s gives no PAT, and verification goes on', async (_, fault, expected) => {
+  test.each(signFaults)('with a response %s issues no PAT, and verification continues', async (_, fault, expected) => {
     let isFaulty = false;
     const { client, keyIds } = await start({
       disturb: (operation, answer) => (isFaulty && operation === 'Sign' ? fault(answer.body as Record<string, string>) : answer),
@@ -108,7 +108,7 @@ describe('signing', () => {
     expect(await openPatVerifier({ findKey: keys.find })(await signPat(keys, claims), at)).toEqual(claims);
   });
 
-  test('goes on with the very key whose public half is known when an alias moves on', async () => {
+  test('keeps using the key that an alias pointed to when it was read', async () => {
     const [earlier, later] = [newKmsKey(), newKmsKey()];
     const { client } = await start({ keys: [earlier, later] });
     const read = jest.spyOn(client, 'getPublicKey');
@@ -120,7 +120,7 @@ describe('signing', () => {
 });
 
 describe('finding keys', () => {
-  test('asks for each public key once, however many look for it at once, and never for an unknown kid', async () => {
+  test('reads each public key once, even for concurrent requests, and never for an unknown kid', async () => {
     const { client, keyIds, operations } = await start({ keys: [newKmsKey(), newKmsKey()] });
     const keys = openSigningKeys(client, keyIds);
     const { kid } = await keys.current();
@@ -129,7 +129,7 @@ describe('finding keys', () => {
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
   });
 
-  test('says 503 if the key may be one that cannot be read, and asks again after a second', async () => {
+  test('answers 503 if the key may be an unreadable one, and reads again after a second', async () => {
     let isDown = true;
     let nowMs = 0;
     const { client, keyIds, operations } = await start({ disturb: (_, answer) => (isDown ? refusal('DisabledException') : answer) });
@@ -145,7 +145,7 @@ describe('finding keys', () => {
     expect(operations).toEqual(['GetPublicKey', 'GetPublicKey']);
   });
 
-  test('a key that hangs or is gone does not keep another one from being found', async () => {
+  test('finds a key even if another one hangs or is gone', async () => {
     const [good, gone, slow] = [newKmsKey(), newKmsKey(), newKmsKey()];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { client } = await start({
@@ -172,7 +172,7 @@ describe('finding keys', () => {
   });
 });
 
-test('a KMS that hangs is 503 after two and a half seconds', async () => {
+test('a KMS that hangs is answered with 503 after two and a half seconds', async () => {
   const asked = Promise.withResolvers<void>();
   const { client, keyIds } = await start({
     disturb: () => {

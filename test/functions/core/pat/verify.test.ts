@@ -52,7 +52,7 @@ const seal = (input: string, key: KeyObject = ours.privateKey) =>
   `${input}.${encode(signatureFromDer(sign('sha256', Buffer.from(input), key)))}`;
 const token = (edit: object = {}, editHeader: object = {}, key = ours.privateKey) =>
   seal(`${json({ ...header, ...editHeader })}.${json({ ...claims, ...edit })}`, key);
-/** a token whose claims are this text */
+/** a token with this text as its claims */
 const tokenOf = (payload: string | Buffer) => seal(`${json(header)}.${encode(payload)}`);
 
 const notOurs = 'The PAT was not issued by this gate for this address. Get one with POST /api/pat/issue.';
@@ -101,7 +101,7 @@ test.each<[string, string]>([
   ['another order of headers', seal(`${json({ kid: ours.kid, typ: 'pat+jwt', alg: 'ES256' })}.${goodPayload}`)],
   ['no kid', token({}, { kid: undefined })],
   ['a kid that is a path', token({}, { kid: '../../../../dev/null' })],
-])('without asking for a key, refuses: %s', async (_, text) => {
+])('refuses without looking up a key: %s', async (_, text) => {
   asked.length = 0;
   await expect(verify(text, at)).rejects.toMatchObject(refusalOf(notOurs));
   expect(asked).toEqual([]);
@@ -145,7 +145,7 @@ describe('refuses', () => {
     await expect(verify(token({ exp }), at)).rejects.toMatchObject(refusalOf(expired));
   });
 
-  test('every PAT if the keys cannot be read', async () => {
+  test('every PAT while the keys cannot be read', async () => {
     const failure = unavailable('The signing keys cannot be reached. Try again after Retry-After.');
     await expect(openPatVerifier({ findKey: () => Promise.reject(failure) })(good, at)).rejects.toBe(failure);
   });
@@ -155,7 +155,7 @@ describe('a PAT that has been verified before', () => {
   const text = token({ nbf: now, exp: now + 10 });
   const atSecond = (second: number, baseUrl = address) => ({ baseUrl, nowMs: second * 1000 });
 
-  test('is judged by its claims again', async () => {
+  test('has its claims checked again', async () => {
     expect(await verify(text, atSecond(now))).toMatchObject({ jti: 'j1' });
     await expect(verify(text, atSecond(now - 1))).rejects.toMatchObject(refusalOf(notOurs));
     await expect(verify(text, atSecond(now, 'https://other.example'))).rejects.toMatchObject(refusalOf(notOurs));
@@ -173,7 +173,7 @@ describe('a PAT that has been verified before', () => {
     await expect(check(text, atSecond(now))).rejects.toMatchObject(refusalOf(notOurs));
   });
 
-  test('does not validate its signature on another text', async () => {
+  test('does not vouch for another text with its signature', async () => {
     await verify(text, atSecond(now));
     const [, , signature] = text.split('.');
     const forged = `${json(header)}.${json({ ...claims, sub: 'agent-2', exp: now + 10 })}.${signature}`;

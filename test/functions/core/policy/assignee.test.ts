@@ -48,7 +48,7 @@ const parties = fc.constantFrom('acme', 'bot.example', key);
 const isMeant = (party: string, { account, agentId, agentDomain }: JudgedAgent): boolean =>
   ({ acme: agentId?.toLowerCase() === 'acme', 'bot.example': agentDomain === 'bot.example', [key]: account === key })[party] ?? false;
 
-test('whoever the agent is, a rule with an assignee permits, prohibits and limits that agent and nobody else', () => {
+test('a rule with an assignee permits, prohibits and limits that agent only', () => {
   fc.assert(
     fc.property(parties, facts, (party, agent) => {
       const isThis = isMeant(party, agent);
@@ -70,7 +70,7 @@ test('whoever the agent is, a rule with an assignee permits, prohibits and limit
   );
 });
 
-test('rules for several agents have limits of their own, and obligations and ODRL objects name agents, too', () => {
+test('each assignee has separate limits, and obligations and ODRL objects can name agents', () => {
   const rules = rulesIn({
     permission: [rule({ '@id': 'bot.example' }, rate(5)), rule(key, rate(5))],
     obligation: [{ action: 'observeRateLimit', assignee: 'acme', constraint: [rate(1)] }],
@@ -79,7 +79,7 @@ test('rules for several agents have limits of their own, and obligations and ODR
   expect(rulesOf(rules, agentOf(['acme', 'bot.example'])).map(({ pointer }) => pointer)).toEqual(['/permission/0', '/obligation/0']);
 });
 
-test('words name the agents, and a permission that adds nothing, or that nobody can use, is reported', () => {
+test('the words name the agents, and permissions that add or allow nothing are reported', () => {
   const policy = read({ permission: [rule('bot.example', rate(5)), rule(key)], prohibition: [rule('acme')] });
   expect(describePolicy(policy, address).slice(1)).toEqual([
     'Agents verified for bot.example may execute every intent of the namespace a.example, at most 5 times a minute.',

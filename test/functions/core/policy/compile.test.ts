@@ -87,7 +87,7 @@ describe('compilePolicy', () => {
     expect(compiled).toEqual(expected);
   });
 
-  test('states no billing if none is configured', () => {
+  test('omits billing if none is configured', () => {
     expect(compilePolicy(policyOf(baseUrl, permit({ duty: [pay()] })), baseUrl)).not.toHaveProperty('bil');
   });
 
@@ -208,7 +208,7 @@ describe('compilePolicy', () => {
     expect(problemsOf(members)).toEqual([{ path, problem }]);
   });
 
-  test('names conditions that restrict nothing beside other mistakes, but for those of rules that are not understood', () => {
+  test('reports conditions that restrict nothing together with other mistakes, except in relation to rules that are not understood', () => {
     const conditional = execute(one, [on('amount', 'lt', 5, one)]);
     expect(problemsOf({ permission: [execute(intents), conditional], obligation: [{ action: 'x' }] }).map(({ path }) => path)).toEqual([
       '/obligation/0/action',
@@ -229,7 +229,7 @@ test('a scope permits exact names, segment by segment', () => {
   expect([...permitted, ...others].filter((uid) => isPermitted(scope, uid))).toEqual(permitted);
 });
 
-test('the limit is one of those that the policy states, and none lets fewer calls through in the long run', () => {
+test('the limit is the stated one with the fewest calls in the long run', () => {
   const units = Object.entries({ second: 1, minute: 60, hour: 3_600, day: 86_400 });
   const limits = fc.array(fc.tuple(fc.integer({ min: 1, max: 100_000 }), fc.constantFrom(...units)), { minLength: 1, maxLength: 4 });
   fc.assert(

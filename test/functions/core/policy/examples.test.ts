@@ -10,7 +10,7 @@ const baseUrl = 'https://gate.example';
 const sections = readFileSync(`${folder}/README.md`, 'utf8').split(/^## /m).slice(1);
 const code = (cell = '') => cell.trim().replace(/^`(.*)`$/, '$1');
 
-test('there are twenty-one, and each has its table', () => {
+test('each of the twenty-one examples has a table', () => {
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
   expect(files.sort()).toEqual(sections.map((section) => `${section.split('\n')[0]}.json`).sort());
   expect(files).toHaveLength(21);
@@ -40,7 +40,7 @@ describe.each(sections.map((section): [string, string] => [section.split('\n')[0
     }
   });
 
-  test('contradicts itself nowhere', () => {
+  test('does not contradict itself', () => {
     const problems = findContradictions(policy, baseUrl, 0).map(({ path }) => path);
     expect(problems).toEqual(name === 'all-but-one' ? ['/permission/1'] : []);
   });

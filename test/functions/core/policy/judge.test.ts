@@ -85,7 +85,7 @@ describe('a comparison', () => {
   });
 });
 
-test('a prohibition of a parameter of one intent is for any letter case of its namespace', () => {
+test('a prohibition on a parameter of one intent ignores the letter case of the namespace', () => {
   const { rules } = compile({ permission: [execute(intents)], prohibition: [execute(intents, [amount('gte', 5)])] });
   const isPermitted = (uid: string) => judge(rules, callOf(uid, { amount: 6 })).isPermitted;
   expect(['A.example:pay:v1', 'a.example:other:v1'].map(isPermitted)).toEqual([false, true]);
@@ -99,7 +99,7 @@ test.each<[string, Record<string, unknown>, [prohibited: boolean, permitted: boo
   ['a NUL', { role: 'admin\0' }, [true, false]],
   ['another composition of an accented letter', { role: 're\u0301dacteur' }, [false, true]],
   ['an input of similar name', { Role: 'admin', 'role[]': 'admin', 'role ': 'admin' }, [true, false]],
-])('a prohibition takes texts and names exactly, and a permission covers nothing else: %s', (_, parameters, expected) => {
+])('texts and parameter names are compared exactly: %s', (_, parameters, expected) => {
   const role = (operator: Operator, value: Value) => when(`${pay}/parameters/role`, operator, value);
   const prohibited = compile({
     permission: [execute(intents)],
@@ -110,7 +110,7 @@ test.each<[string, Record<string, unknown>, [prohibited: boolean, permitted: boo
   expect([prohibited, permitted].map(({ rules }) => judge(rules, call).isPermitted)).toEqual(expected);
 });
 
-describe('whatever the policy', () => {
+describe('for any policy', () => {
   const uids = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1'];
   const amounts = [undefined, 0, 1, 2, 3, 'two'];
   const calls = uids.flatMap((uid) => amounts.map((given) => callOf(uid, given === undefined ? {} : { amount: given })));
@@ -136,7 +136,7 @@ describe('whatever the policy', () => {
   const names = (target: string, uid: string) =>
     target === intents || target === `${intents}/${uid}` || target === `${intents}?namespace=${uid.split(':')[0]}`;
 
-  /** What a constraint says about a call, read off the words of the documentation: true, false, or undefined if it cannot be told. */
+  /** Evaluates a constraint as the documentation words it; undefined if unknown. */
   function says({ leftOperand, operator, rightOperand }: Constraint, target: string, { intentUid, parameters }: Call) {
     const owner = leftOperand.replace(/\/parameters\/amount$/, '');
     if (owner !== target && owner !== `${intents}/${intentUid}`) return 'nothing';
@@ -151,7 +151,7 @@ describe('whatever the policy', () => {
 
   const isCondition = ({ leftOperand }: Constraint) => leftOperand.endsWith('/parameters/amount');
 
-  /** The oracle: which rules cover a call. */
+  /** The oracle: the rules that cover a call. */
   const covering = (rules: readonly PolicyPermission[], isPermission: boolean, call: Call) =>
     rules.filter(({ target, constraint = [] }) => {
       const told = constraint.filter(isCondition).map((one) => says(one, target, call));
@@ -163,7 +163,7 @@ describe('whatever the policy', () => {
 
   const isLimit = ({ constraint = [] }: PolicyPermission) => constraint.some((one) => !isCondition(one));
 
-  /** Undefined if the policy is refused, for a condition that restricts nothing. */
+  /** Undefined if the policy is refused because of a condition that restricts nothing. */
   function tryCompile(members: Partial<Policy>): CompiledPolicy | undefined {
     try {
       return compile(members);
@@ -176,7 +176,7 @@ describe('whatever the policy', () => {
 
   const permitted = (compiled: CompiledPolicy) => calls.filter((call) => judge(compiled.rules, call).isPermitted);
 
-  test('what is permitted, and by which limits, is what a reader would make of it, and what is explained', () => {
+  test('judgements, limits and explanations agree with a simple reading of the policy', () => {
     fc.assert(
       fc.property(policies, ({ permission, prohibition }) => {
         const compiled = tryCompile({ permission, prohibition });
@@ -207,7 +207,7 @@ describe('whatever the policy', () => {
     );
   });
 
-  test('another address of the gate, and another order of its rules, make no other windows', () => {
+  test('neither the address of the gate nor the order of rules changes the windows', () => {
     fc.assert(
       fc.property(policies, ({ permission, prohibition }) => {
         const compiled = tryCompile({ permission, prohibition });
@@ -223,7 +223,7 @@ describe('whatever the policy', () => {
     );
   });
 
-  test('a policy that is said to allow nothing by a rule allows the same without it', () => {
+  test('a permission that is reported to allow nothing can be left out', () => {
     fc.assert(
       fc.property(policies, ({ permission, prohibition }) => {
         const compiled = tryCompile({ permission, prohibition });
@@ -264,7 +264,7 @@ describe('contradictions', () => {
     expect(warn({ permission: [execute(pay, constraint)] })).toEqual([]);
   });
 
-  test('what was permitted or prohibited until a moment that has passed', () => {
+  test('a rule that ended in the past', () => {
     const until = [time('dateTime', 'lt', '2026-01-01T00:00:00Z')];
     const year = [time('dateTime', 'gte', '2026-01-01T00:00:00Z'), time('dateTime', 'lt', '2027-01-01T00:00:00Z')];
     const since = (at: string, members: Partial<Policy>) => warn(members, Date.parse(at));
@@ -297,7 +297,7 @@ describe('contradictions', () => {
     }
   });
 
-  test('not a permission of what prohibitions leave, or of what they leave to other parameters', () => {
+  test('not a permission of which prohibitions leave something', () => {
     const other = { ...amount('lt', 5), leftOperand: `${pay}/parameters/other` };
     for (const prohibited of [[[amount('lt', 50)]], [[amount('lt', 500), other]], [[{ ...other, operator: 'eq' as const }]]]) {
       const prohibition = prohibited.map((one) => execute(pay, one));
@@ -317,7 +317,7 @@ describe('contradictions', () => {
     ).toEqual([]);
   });
 
-  test('a price above its budget, what is prohibited, and conditions that another permission makes useless', () => {
+  test('a price above the budget, a prohibited permission, and conditions that another permission voids', () => {
     const duty = [{ action: 'pay', amount: { price: 3, budget: 2 }, unit: 'v:EUR', timeInterval: 'P1D' }];
     expect(warn({ permission: [{ ...execute(pay), duty }] })).toEqual([
       '/permission/0 allows nothing, because the price is more than the budget (/permission/0/duty/0): You may execute the intent a.example:pay:v1, for 3 EUR each time, at most 2 EUR in any day.',
@@ -331,7 +331,7 @@ describe('contradictions', () => {
   });
 });
 
-test('what a change does to the intents of a registry', () => {
+test('comparing two policies for a registry', () => {
   const listed = ['a.example:pay:v1', 'a.example:get:v1', 'b.example:get:v1', 'c.example:get:v1'].map((intentUid) => ({ intentUid }));
   const before = compile({ permission: [execute(`${intents}?namespace=a.example`, [rate(5)]), execute(`${intents}?namespace=b.example`)] });
   const after = compile({
@@ -355,7 +355,7 @@ test('what a change does to the intents of a registry', () => {
   });
 });
 
-test('what a refusal says of several permissions: any would do', () => {
+test('a refusal names the conditions of all permissions, any of which would suffice', () => {
   const { rules } = compile({ permission: [execute(pay, [amount('lt', 100)]), execute(pay, [amount('gte', 500), amount('lte', 900)])] });
   const wordsOf = (given: number) => {
     const judgement = judge(rules, callOf('a.example:pay:v1', { amount: given }));
@@ -366,7 +366,7 @@ test('what a refusal says of several permissions: any would do', () => {
   expect(wordsOf(1_000)).toBe('You may execute this only if parameter amount is less than 100, or if parameter amount is at most 900.');
 });
 
-describe('what the dearest call takes of a budget', () => {
+describe('the most expensive call of a budget', () => {
   const from = (price: number, target: string) => ({
     action: 'pay',
     amount: { price, budget: 20 },
@@ -390,7 +390,7 @@ describe('what the dearest call takes of a budget', () => {
   });
 });
 
-test('what is said about one intent', () => {
+test('the terms of one intent', () => {
   const compiled = compile({ permission: [execute(intents, [rate(9)]), execute(pay, [rate(2)])] });
   expect(describeTerms(compiled, { intentUid: 'a.example:pay:v1' })).toEqual([
     'You may execute the intent a.example:pay:v1, at most 2 times a day.',
@@ -427,7 +427,7 @@ describe('conditions on the intent itself', () => {
     expect([isPermitted(permitted, unknown), isPermitted(prohibited, unknown)]).toEqual([false, false]);
   });
 
-  test('read-only access to one service takes two rules', () => {
+  test('read-only access to one service needs two rules', () => {
     const compiled = compile({
       permission: [execute(intents, [on('service', 'eq', 'GitHub REST API'), rate(60)])],
       prohibition: [execute(intents, [on('method', 'neq', 'GET')])],
@@ -452,7 +452,7 @@ describe('conditions on the intent itself', () => {
     ['a tag that is there and is not', [on('tag', 'eq', 'a'), on('tag', 'neq', 'A')], 1],
     ['two tags', [on('tag', 'eq', 'a'), on('tag', 'eq', 'b')], 0],
     ['an id and a name', [on('service', 'eq', 'A'), on('service', 'eq', '01J')], 0],
-  ])('%s: contradictions are found', (_, constraints, warnings) => {
+  ])('%s: reported if they contradict each other', (_, constraints, warnings) => {
     expect(problemsIn({ permission: [execute(intents, constraints)] })).toHaveLength(warnings);
   });
 });

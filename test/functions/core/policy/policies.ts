@@ -16,7 +16,7 @@ export const execute = (target: string, constraint: Constraint[] = [], duty?: Du
   ...(duty && { duty }),
 });
 
-/** What an action says is wrong with a policy: nothing if it accepts the policy. */
+/** The issues for which an action refuses a policy; empty if it accepts it. */
 export function issuesIn(act: () => unknown): readonly Issue[] {
   try {
     act();

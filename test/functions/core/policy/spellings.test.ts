@@ -11,13 +11,10 @@ const vocabulary = (term: string) => `{base_url}/vocabulary/${term}`;
 const head = { '@context': 'http://www.w3.org/ns/odrl.jsonld', uid: '{base_url}/api/policy', type: 'Set' };
 const parse = (value: object) => parsePolicyTemplate(JSON.stringify(value));
 
-test.each(['policy.json', 'bin/local/policy.json', ...globSync('samples/policies/*.json')])(
-  '%s is served as it is written, byte for byte',
-  (file) => {
-    const text = readFileSync(file, 'utf8');
-    expect(JSON.stringify(parsePolicyTemplate(text))).toBe(JSON.stringify(JSON.parse(text)));
-  },
-);
+test.each(['policy.json', 'bin/local/policy.json', ...globSync('samples/policies/*.json')])('%s is served byte for byte', (file) => {
+  const text = readFileSync(file, 'utf8');
+  expect(JSON.stringify(parsePolicyTemplate(text))).toBe(JSON.stringify(JSON.parse(text)));
+});
 
 const when = (leftOperand: unknown, operator: unknown, rightOperand: unknown, more: object = {}) => ({
   leftOperand,
@@ -43,7 +40,7 @@ const bare = [
 ];
 const typed = (value: string, type: string) => ({ '@value': value, '@type': `xsd:${type}` });
 
-describe('one policy in many spellings is served in one', () => {
+describe('all spellings of a policy are served in the same form', () => {
   test.each<[string, object]>([
     ['bare terms', at({ constraint: bare })],
     ['nothing but permissions', { permission: [{ target: intents, action: 'execute', constraint: bare }] }],
@@ -95,7 +92,7 @@ describe('one policy in many spellings is served in one', () => {
     expect(parsePolicyTemplate(`\ufeff${JSON.stringify(canonical)}`)).toEqual(canonical);
   });
 
-  test('lists of targets and assignees, and those of the whole policy, are rules for each', () => {
+  test('lists of targets and assignees, of a rule or the whole policy, become separate rules', () => {
     const [a, b] = [`${intents}/x.example:a:v1`, `${intents}/x.example:b:v1`];
     const [one, other] = [
       { target: a, action: 'execute', assignee: 'one.example' },
@@ -157,7 +154,7 @@ describe('one policy in many spellings is served in one', () => {
   });
 });
 
-test('the policies of docs/policy.md can be pasted', () => {
+test('the policies of docs/policy.md are valid', () => {
   const blocks = [...readFileSync('docs/policy.md', 'utf8').matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = '']) => text);
   const policies = blocks.filter((text) => text.includes('"permission"'));
   expect(policies).toHaveLength(2);
@@ -171,7 +168,7 @@ test('the policies of docs/policy.md can be pasted', () => {
   expect(readOnly).toEqual(['You may execute every intent if the service is GitHub and the method is GET, at most 60 times a minute.']);
 });
 
-describe('what has no meaning here is refused by name', () => {
+describe('unsupported members and terms are refused by name', () => {
   const first = '/permission/0/constraint/0';
   const permit = (members: object) => at({ constraint: [{ ...bare[0], ...members }] });
   test.each<[string, object, string]>([

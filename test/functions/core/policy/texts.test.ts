@@ -24,7 +24,7 @@ test('the shipped policy grants every intent 60 times a minute', () => {
   expect(digest).toMatch(/^[A-Za-z0-9_-]{43}$/);
 });
 
-test('an address has its own policy, which is made once', () => {
+test('each address has its own policy, which is built once', () => {
   const findPolicy = openPolicy();
   expect(findPolicy('https://a.example')).toBe(findPolicy('https://a.example'));
   expect(findPolicy('https://a.example').digest).not.toBe(findPolicy('https://b.example').digest);
@@ -62,7 +62,7 @@ test.each<[string, string, object[]]>([
       { path: '/more', problem: 'is not a known member; remove it' },
     ],
   ]),
-])('a policy file with %s is refused with its place', (_, text, issues) => {
+])('a policy file with %s is refused with the place of the mistake', (_, text, issues) => {
   expect(issuesOf(text)).toEqual(issues);
 });
 
@@ -70,7 +70,7 @@ test.each(['9007199254740992', '1.10', '1e3'])('%s is not rounded', (number) => 
   expect(issuesOf(edited({ more: 0 }).replace('"more":0', `"more":${number}`))).toEqual([expect.not.objectContaining({ problem: exact })]);
 });
 
-test('every mistake in a policy file is named at once, of whatever kind', () => {
+test('all kinds of mistakes in a policy file are reported together', () => {
   const intents = '{base_url}/api/intents';
   const text = JSON.stringify({
     '@context': odrlContext,
@@ -107,7 +107,7 @@ test('every mistake in a policy file is named at once, of whatever kind', () => 
   ]);
 });
 
-test('a policy file is read or refused, whatever stands anywhere in it', () => {
+test('any policy file is either read or refused with issues', () => {
   const valid = JSON.stringify(loadPolicyTemplate());
   const values = valid.match(/"[^"]*"(?!:)|\d+|\{[^{}]*\}|\[[^[\]]*\]/g) ?? [];
   fc.assert(
@@ -123,7 +123,7 @@ test('a policy file is read or refused, whatever stands anywhere in it', () => {
   );
 });
 
-test('the texts that agents sign', () => {
+test('the texts that agents may sign', () => {
   const texts = signableTexts({ b: [1, { ü: '😀"' }], a: {}, c: [] });
   expect(texts.slice(0, 3)).toEqual([
     '{"b":[1,{"ü":"😀\\""}],"a":{},"c":[]}',
@@ -131,11 +131,10 @@ test('the texts that agents sign', () => {
     '{"b": [1, {"ü": "😀\\""}], "a": {}, "c": []}',
   ]);
   expect(texts).toContain('{"a": {}, "b": [1, {"\\u00fc": "\\ud83d\\ude00\\""}], "c": []}');
-  // six layouts, in two orders, with and without characters beyond ASCII
+  // six layouts, in two orders, with and without escapes of non-ASCII characters
   expect(texts).toHaveLength(24);
 });
 
-/** Awkward numbers and names. */
 const awkward = {
   numbers: [0.00005, 1e-7, 1.5e-9, -2.5e-5, 1.25e-100, 0.0001, 0.1, 5e-324, 0, -1, 60, 1e15, 1e16, 1e20, 1e21, 1.5e300, 2 ** 53],
   'é\u007f\u2028"\\\t': '\u0000\u001f\ud83d\ude00 / \u20ac',
@@ -144,7 +143,7 @@ const awkward = {
   a: { b: 1, B: 2 },
 };
 
-test('the texts are those that json.dumps of Python writes', async () => {
+test('the texts include those that json.dumps of Python writes', async () => {
   const program = [
     'import itertools, json, sys',
     'policy = json.loads(sys.argv[1])',

@@ -20,7 +20,7 @@ const rule = (target: string, ...constraint: object[]) => ({ target, action: 'ex
 const unknownIn = (policy: object) =>
   findUnknownNames(compilePolicy(parsePolicyTemplate(JSON.stringify(policy)), placeholder).rules, known);
 
-test('names that something has are none', () => {
+test('known names are not reported', () => {
   const permission = [
     rule(
       intents,
@@ -37,7 +37,7 @@ test('names that something has are none', () => {
   expect(unknownIn({ permission, prohibition })).toEqual([]);
 });
 
-test('names that nothing has are all reported, with the nearest', () => {
+test('all unknown names are reported with the nearest known one', () => {
   const permission = [
     rule(intents, on('service', 'GitHub REST'), on('tag', ['repo', 'Repos', 'issues'], 'isAnyOf'), on('parameters/amuont', 5)),
     rule(`${intents}?namespace=api.gihub.com`, on('parameters/x', 1)),

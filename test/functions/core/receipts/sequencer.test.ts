@@ -39,7 +39,7 @@ async function addReceipts(count: number): Promise<Entry[]> {
 
 const waiting = async () => (await Promise.all(newReceiptPartitions().map((pk) => table.query(pk)))).flatMap(({ items }) => items).length;
 
-/** Reads the published log, and checks that the checkpoint is that of its entries and all lower tiles are. */
+/** Reads the published log, and checks its checkpoint and lowest tiles against its entries. */
 async function readLog(): Promise<string[]> {
   const note = String(await parts.store.read('checkpoint'));
   const { size, root } = await verifyCheckpoint(note, verifierKey(verifier));
@@ -59,7 +59,7 @@ async function readLog(): Promise<string[]> {
   return entries;
 }
 
-/** Every receipt is in the log once, its place is known, and none waits. */
+/** Expects every receipt in the log once, its index stored, and none waiting. */
 async function expectLogged(entries: readonly Entry[]): Promise<void> {
   const logged = await readLog();
   expect([...logged].sort()).toEqual(entries.map(spellEntry).sort());
@@ -69,7 +69,7 @@ async function expectLogged(entries: readonly Entry[]): Promise<void> {
   expect(await table.get<HeadItem>(keys.receiptLog(origin))).not.toHaveProperty('entries');
 }
 
-/** Parts that fail at one of their operations: before it takes effect, or after. Each is what a crash there leaves. */
+/** Parts that fail at one of their operations, before or after it takes effect, as in a crash. */
 function crashingAt(
   step: number,
   when: 'before' | 'after',
@@ -110,7 +110,7 @@ describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
         () => false,
         () => true,
       );
-      // half of the crashes meet another one at the beginning of the next run
+      // after every second crash, the next run crashes too
       if (step % 2 === 0) await sequence(crashingAt(step % 7, when).parts).catch(() => {});
       await sequence();
       await expectLogged(all);
@@ -121,7 +121,7 @@ describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
   });
 });
 
-test('sequencers at the same time lose and duplicate nothing', async () => {
+test('concurrent sequencers lose and duplicate nothing', async () => {
   let all: Entry[] = [];
   for (let round = 0; round < 4; round++) {
     const [entries] = await Promise.all([addReceipts(40), sequence(), sequence(), sequence()]);
@@ -131,7 +131,7 @@ test('sequencers at the same time lose and duplicate nothing', async () => {
   await expectLogged(all);
 });
 
-test('requests to S3 that fail lose and duplicate nothing', async () => {
+test('failing S3 requests lose and duplicate nothing', async () => {
   let seed = 1;
   const fails = () => {
     seed = (seed * 48_271) % 2_147_483_647;
@@ -157,7 +157,7 @@ test('requests to S3 that fail lose and duplicate nothing', async () => {
   await expectLogged(all);
 });
 
-test('a write that is repeated late does not put a receipt into the log again', async () => {
+test('a late retry of a write does not log a receipt twice', async () => {
   const [entry] = await addReceipts(1);
   await sequence();
   if (entry) await table.put(newReceiptItem(entry));
@@ -165,7 +165,7 @@ test('a write that is repeated late does not put a receipt into the log again', 
   await expectLogged(entry ? [entry] : []);
 });
 
-test('a sequencer that is late does not put an earlier checkpoint in place of a later one', async () => {
+test('a late sequencer does not replace a checkpoint with an earlier one', async () => {
   await sequence();
   const first = await addReceipts(2);
   const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
@@ -183,7 +183,7 @@ test('a sequencer that is late does not put an earlier checkpoint in place of a 
   await expectLogged([...first, ...second]);
 });
 
-test.each([255, 256, 257, 1_000])('a log of %i receipts is whole', async (count) => {
+test.each([255, 256, 257, 1_000])('a log of %i receipts is complete', async (count) => {
   const entries = await addReceipts(count);
   await sequence();
   await expectLogged(entries);
