@@ -1,4 +1,4 @@
-/** Many instances of the gate over one table in simulated time: a minute passes in milliseconds, and a seed gives the same run again. */
+/** Many instances of the gate over one table in simulated time: a minute passes in milliseconds, and a seed repeats a run. */
 import { ProvisionedThroughputExceededException } from '@aws-sdk/client-dynamodb';
 import { unavailable } from '../../functions/core/api-error.ts';
 import { openCountingClock } from '../../functions/core/limit/counting-clock.ts';
@@ -12,45 +12,24 @@ export interface SimulationOptions {
   /** how far the clock of each instance is ahead of the table's, in milliseconds */
   skewsMs: readonly number[];
   seed?: number;
-  /** probability that an answer is lost after the request took effect, 0 by default */
+  /** probability that a response is lost after the request took effect, 0 by default */
   lost?: number;
-  /** probability that a request is held back for 200 ms, 0 by default */
-  delayed?: number;
   /** probability that a write is throttled, 0 by default */
   throttled?: number;
-  /** answers of the table have no date */
+  /** whether the table's responses have no date */
   hasNoDates?: boolean;
 }
 
-export interface Simulation {
-  /** the table's time, in milliseconds since the epoch */
-  now(): number;
-  random(): number;
-  sleep(ms: number): Promise<void>;
-  instances: RateLimiter[];
-  /** operations that reached the table, for each instance */
-  operations: number[];
-  /** Lets time pass, until this moment, and ends what goes on then. */
-  runUntil(timeMs: number): Promise<void>;
-}
-
-/** A moment at which buckets of every period begin. */
+/** A time at which a bucket of every period begins. */
 const startMs = Date.UTC(2026, 0, 1);
 
-/** One way to the table, in milliseconds: the least, and how much more it may be. */
+/** Duration of a one-way trip to the table, in milliseconds. */
 const wayMs = { least: 1.5, more: 2 };
 
-/** As the client of the table does: three attempts, and a random wait before each further one, which may be twice as long each time. */
+/** As in the table's client: three attempts, with exponential backoff and full jitter. */
 const [maxAttempts, maxBackoffMs] = [3, 100];
 
-export function startSimulation({
-  skewsMs,
-  seed = 1,
-  lost = 0,
-  delayed = 0,
-  throttled = 0,
-  hasNoDates = false,
-}: SimulationOptions): Simulation {
+export function startSimulation({ skewsMs, seed = 1, lost = 0, throttled = 0, hasNoDates = false }: SimulationOptions) {
   const random = seededRandom(seed);
   const store = openMemoryTable();
   const due: { timeMs: number; resume(): void }[] = [];
@@ -64,6 +43,7 @@ export function startSimulation({
       due.splice(at, 0, { timeMs, resume });
     });
 
+  /** Lets time pass until this moment. */
   async function runUntil(endMs: number): Promise<void> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -78,6 +58,7 @@ export function startSimulation({
 
   const travel = () => sleep(wayMs.least + random() * wayMs.more);
 
+  /** operations that reached the table, for each instance */
   const operations = skewsMs.map(() => 0);
   const open = (skewMs: number, instance: number): RateLimiter => {
     const ownMs = () => nowMs + skewMs;
@@ -90,7 +71,6 @@ export function startSimulation({
         cause = isWrite && random() < throttled ? new ProvisionedThroughputExceededException({ message: '', $metadata: {} }) : undefined;
         const sentMs = ownMs();
         await travel();
-        if (random() < delayed) await sleep(200);
         operations[instance] = (operations[instance] ?? 0) + 1;
         const answer = cause ? undefined : await operate();
         const date = new Date(nowMs).toUTCString();

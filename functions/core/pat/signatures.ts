@@ -36,17 +36,8 @@ const bareAlgorithms: readonly Algorithm[] = [
   ed25519,
 ];
 
-/** DER signatures vary by a few bytes, the others have a fixed length. */
-function hasImpossibleLength({ kind, key }: AgentKey, { length }: Buffer): boolean {
-  if (kind === 'RSA') return length !== Math.ceil((key.asymmetricKeyDetails?.modulusLength ?? 0) / 8);
-  if (kind === 'Ed25519') return length !== 64;
-  return length > (kind === 'P-256' ? 72 : 104);
-}
-
-function holds({ kind, hash, options }: Algorithm, agentKey: AgentKey, data: Buffer, signature: Buffer): boolean {
-  if (kind !== agentKey.kind || hasImpossibleLength(agentKey, signature)) return false;
-  return verify(hash, data, { key: agentKey.key, ...options }, signature);
-}
+const holds = ({ kind, hash, options }: Algorithm, agentKey: AgentKey, data: Buffer, signature: Buffer): boolean =>
+  kind === agentKey.kind && verify(hash, data, { key: agentKey.key, ...options }, signature);
 
 export function verifyJwsSignature(name: string, key: AgentKey, data: Buffer, signature: Buffer): boolean {
   const algorithm = Object.hasOwn(jwsAlgorithms, name) ? jwsAlgorithms[name] : undefined;

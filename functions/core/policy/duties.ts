@@ -2,7 +2,7 @@ import type { Duty } from '../../../schemas/policy.ts';
 import { isObject } from '../json.ts';
 import { termOf } from './constraints.ts';
 import { toSeconds } from './duration.ts';
-import { formatMoney, isCurrency, minorDigits, toMinorUnits } from './money.ts';
+import { isCurrency, minorDigits, toMinorUnits } from './money.ts';
 import type { Position } from './position.ts';
 
 export interface Payment {
@@ -56,7 +56,8 @@ export function readDuty(
   for (const name of Object.keys(unknown)) position.at('amount', name).refuse('is not a known member; remove it');
   const read = (name: 'price' | 'budget', value: unknown): number => {
     const minor = typeof value === 'number' ? toMinorUnits(value, currency) : undefined;
-    if (!minor) position.at('amount', name).refuse(describeAmount(value, currency));
+    if (!minor)
+      position.at('amount', name).refuse(`must be a positive amount with at most ${minorDigits(currency)} decimals and 15 digits`);
     return minor || 1;
   };
   const stated = { price: read('price', price), budget: read('budget', budget) };
@@ -71,12 +72,4 @@ export function readDuty(
     payment: { amount: Number(price), currency, budget: { amount: Number(budget), every: timeInterval ?? '' }, target: name },
     budget: { rule: position.pointer, target, ...stated, currency, period },
   };
-}
-
-function describeAmount(value: unknown, currency: string): string {
-  if (value === undefined) return 'is required';
-  if (!isCurrency(currency)) return 'must be a number above 0';
-  const largest = formatMoney(Number.MAX_SAFE_INTEGER, currency);
-  if (typeof value === 'number' && value > Number(largest)) return `must be at most ${largest}, the largest amount that is counted exactly`;
-  return `must be a number above 0 with at most ${minorDigits(currency)} decimals, which ${currency} has`;
 }

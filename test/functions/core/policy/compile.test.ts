@@ -136,7 +136,7 @@ describe('compilePolicy', () => {
 
   const price = 'must be a number of at least 0';
   const currency = 'must be a currency: a URI that ends in its ISO 4217 code';
-  const coins = (decimals: number, code: string) => `must be a number above 0 with at most ${decimals} decimals, which ${code} has`;
+  const coins = (decimals: number) => `must be a positive amount with at most ${decimals} decimals and 15 digits`;
   const bounded = 'must be a duration between PT1S and P5Y, in which the budget may be spent';
   const budgetName = 'must end in a name of at most 100 ASCII letters, digits and . _ ~ -, by which responses refer to the budget';
   test.each(['approve', `${baseUrl}/vocabulary/approve`, 'v:approve'])('reads the duty %s', (action) => {
@@ -151,14 +151,14 @@ describe('compilePolicy', () => {
     [pay({ amount: undefined }), 'amount', price],
     [pay({ unit: 'https://a.example/shells' }), 'unit', currency],
     [pay({ unit: 'v:XYZ' }), 'unit', currency],
-    [budget({ price: 0.5, budget: 10 }, { unit: 'v:JPY' }), 'amount/price', coins(0, 'JPY')],
-    [budget({ price: 1, budget: -10 }), 'amount/budget', coins(2, 'EUR')],
+    [budget({ price: 0.5, budget: 10 }, { unit: 'v:JPY' }), 'amount/price', coins(0)],
+    [budget({ price: 1, budget: -10 }), 'amount/budget', coins(2)],
     [pay({ timeInterval: 'P' }), 'timeInterval', 'must be a duration of at least PT1S'],
-    [budget({ price: 0.005, budget: 10 }), 'amount/price', coins(2, 'EUR')],
+    [budget({ price: 0.005, budget: 10 }), 'amount/price', coins(2)],
     [budget({ price: 1, budget: 10 }, { timeInterval: undefined }), 'timeInterval', bounded],
     [budget({ price: 1, budget: 10, tax: 2 }), 'amount/tax', 'is not a known member; remove it'],
-    [budget({ price: 1, budget: 1e20 }), 'amount/budget', 'must be at most 90071992547409.91, the largest amount that is counted exactly'],
-    [budget({ budget: 5 }), 'amount/price', 'is required'],
+    [budget({ price: 1, budget: 1e20 }), 'amount/budget', coins(2)],
+    [budget({ budget: 5 }), 'amount/price', coins(2)],
     ...['urn:budget:Tag "x"', 'urn:budget:бюджет', `${baseUrl}/budgets/`].map((target): [Duty, string, string] => [
       budget({ price: 1, budget: 5 }, { target }),
       'target',
