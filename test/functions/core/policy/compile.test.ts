@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type CompiledPolicy, compilePolicy } from '../../../../functions/core/policy/compile.ts';
 import { isPermitted } from '../../../../functions/core/policy/scope.ts';
 import type { Constraint, Duty, Policy } from '../../../../schemas/policy.ts';
-import { execute, issuesIn, policyOf } from './policies.ts';
+import { when as constraintOf, execute, issuesIn, policyOf } from './policies.ts';
 
 const baseUrl = 'https://gate.example/v1';
 const intents = `${baseUrl}/api/intents`;
@@ -13,17 +13,11 @@ const billing = { method: 'invoice', id: 'customer-1' } as const;
 
 type Value = Constraint['rightOperand'];
 
-const when = (term: string, operator: string, rightOperand: Value, unit?: string): Constraint => ({
-  leftOperand: `https://vocabulary.example/terms#${term}`,
-  operator: operator as 'eq',
-  rightOperand,
-  unit: unit && `https://vocabulary.example/${unit}`,
-});
+const when = (term: string, operator: string, rightOperand: Value, unit?: string): Constraint =>
+  constraintOf(`https://vocabulary.example/terms#${term}`, operator, rightOperand, unit && `https://vocabulary.example/${unit}`);
 const rate = (rightOperand: Value, unit: string, operator = 'lte') => when('rateLimit', operator, rightOperand, unit);
-const on = (name: string, operator: string, rightOperand: Value, owner = intents): Constraint => ({
-  ...when('', operator, rightOperand),
-  leftOperand: `${owner}/parameters/${name}`,
-});
+const on = (name: string, operator: string, rightOperand: Value, owner = intents): Constraint =>
+  constraintOf(`${owner}/parameters/${name}`, operator, rightOperand);
 const pay = (more: Partial<Duty> = {}): Duty => ({ action: 'pay', amount: 0.05, unit: 'https://vocabulary.example/currency#EUR', ...more });
 const budget = (amount: Duty['amount'], more: Partial<Duty> = {}) => pay({ amount, timeInterval: 'P1M', ...more });
 const permit = (more: object) => ({ permission: [{ ...execute(intents), ...more }] });

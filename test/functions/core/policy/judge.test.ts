@@ -19,7 +19,7 @@ import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { isPermitted, isProhibited } from '../../../../functions/core/policy/scope.ts';
 import { parseExact } from '../../../../schemas/number.ts';
 import type { Constraint, Policy, PolicyPermission } from '../../../../schemas/policy.ts';
-import { execute, policyOf } from './policies.ts';
+import { execute, policyOf, when } from './policies.ts';
 
 const baseUrl = 'https://gate.example';
 const intents = `${baseUrl}/api/intents`;
@@ -32,9 +32,8 @@ const callOf = (intentUid: string, parameters: Record<string, unknown> = {}): Ca
 type Operator = Constraint['operator'];
 type Value = Constraint['rightOperand'];
 
-const when = (leftOperand: string, operator: Operator, rightOperand: Value): Constraint => ({ leftOperand, operator, rightOperand });
 const amount = (operator: Operator, value: Value, owner = pay) => when(`${owner}/parameters/amount`, operator, value);
-const rate = (number: number, operator: 'lte' | 'gt' = 'lte') => ({ ...when('v:rateLimit', operator, number), unit: 'v:day' });
+const rate = (number: number, operator: 'lte' | 'gt' = 'lte') => when('v:rateLimit', operator, number, 'v:day');
 
 describe('a comparison', () => {
   const parameter: Subject = { of: 'parameter', name: 'x' };

@@ -9,6 +9,13 @@ export const policyOf = (baseUrl: string, members: Partial<Policy>): Policy => (
   ...members,
 });
 
+export const when = (leftOperand: string, operator: string, rightOperand: Constraint['rightOperand'], unit?: string): Constraint => ({
+  leftOperand,
+  operator: operator as Constraint['operator'],
+  rightOperand,
+  ...(unit !== undefined && { unit }),
+});
+
 export const execute = (target: string, constraint: Constraint[] = [], duty?: Duty[]): PolicyPermission => ({
   target,
   action: 'execute',

@@ -9,7 +9,7 @@ import { PolicyError } from '../../../../functions/core/policy/reading.ts';
 import { signableTexts } from '../../../../functions/core/policy/signable-texts.ts';
 import { fillTemplate, parsePolicyTemplate } from '../../../../functions/core/policy/template.ts';
 import { type Constraint, type Duty, odrlContext, type Policy } from '../../../../schemas/policy.ts';
-import { execute, issuesIn, policyOf } from './policies.ts';
+import { execute, issuesIn, policyOf, when } from './policies.ts';
 
 const baseUrl = 'https://gate.example';
 const shipped = () => fillTemplate(loadPolicyTemplate(), baseUrl);
@@ -168,12 +168,6 @@ test('the texts include those that json.dumps of Python writes', async () => {
 describe('in plain sentences', () => {
   const intents = `${baseUrl}/api/intents`;
   const target = `${intents}/b.example:x:v1`;
-  const when = (leftOperand: string, operator: string, rightOperand: Constraint['rightOperand'], unit?: string): Constraint => ({
-    leftOperand,
-    operator: operator as 'eq',
-    rightOperand,
-    unit,
-  });
   const rate = (rightOperand: number, unit: string, operator = 'lte') => when('v:rateLimit', operator, rightOperand, unit);
   const pay = (amount: Duty['amount'], more: Partial<Duty> = {}): Duty => ({ action: 'pay', amount, unit: 'v:EUR', ...more });
   const sentencesOf = (members: Partial<Policy>) => describePolicy(policyOf(baseUrl, members), baseUrl).slice(1);
