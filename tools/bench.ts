@@ -1,16 +1,38 @@
-/** `npm run bench -- <what> [options]`: runs one of the benchmarks and prints its results. */
-const benchmarks: Record<string, () => Promise<{ run(args: string[]): Promise<void> }>> = {
-  execute: () => import('./bench/execute.ts'),
-  search: () => import('./bench/search.ts'),
-  cold: () => import('./bench/cold.ts'),
-  hanging: () => import('./bench/hanging.ts'),
-};
+/** `npm run bench -- <benchmark> [options]`: runs a benchmark and prints its results. */
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 
-const [what = '', ...args] = process.argv.slice(2);
-const load = benchmarks[what];
-if (load) {
-  await (await load()).run(args);
-} else {
-  console.error(`Usage: npm run bench -- ${Object.keys(benchmarks).join(' | ')}`);
-  process.exitCode = 1;
+function readCount(text: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 9999999.');
+  return Number(text);
 }
+
+const program = new Command('npm run bench --').description('Run a benchmark and print its results').showHelpAfterError();
+program
+  .command('execute')
+  .description(
+    'Execute an intent through the local stack; compare it with calling its upstream directly, and the function with the least work that an execution takes: the same two signed requests to DynamoDB, the same call and one signature check in plain Node',
+  )
+  .option('--executions <count>', 'number of executions of each variant', readCount, 2_000)
+  .option('--concurrency <count>', 'concurrent executions while throughput is measured', readCount, 16)
+  .action(async (options) => (await import('./bench/execute.ts')).measureExecutions(options));
+program
+  .command('search')
+  .description('Measure the quality of search, then its speed and memory')
+  .option(
+    '--folder <path>',
+    'folder with pairs of docs.jsonl and queries.jsonl, or with OpenAPI documents and questions.txt; default: the built-in corpora',
+  )
+  .option('--sizes <list>', 'numbers of intents at which to measure time and memory, separated by commas', '1000,10000,100000')
+  .option('--quality-only', 'omit time and memory')
+  .action(async (options) => (await import('./bench/search.ts')).measureSearch(options));
+program
+  .command('hanging')
+  .description(
+    'Simulate a function of which one upstream hangs. Prints the share of healthy calls that find no free environment in each minute, with and without the bound on slow calls',
+  )
+  .option('--environments <count>', 'maximum number of environments, which is the reserved concurrency', readCount, 300)
+  .option('--minutes <count>', 'simulated time', readCount, 5)
+  .option('--healthy <count>', 'healthy calls per second', readCount, 50)
+  .action(async (options) => (await import('./bench/hanging.ts')).measureHanging(options));
+
+await program.parseAsync();

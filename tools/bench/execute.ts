@@ -1,6 +1,5 @@
 import { openHttp } from '../../client/http.ts';
 import { nodeOptions } from '../../lib/environment.ts';
-import { benchmark } from './benchmark.ts';
 import { describeExecutions } from './execute-report.ts';
 import { floorOf } from './floor.ts';
 import { obtainPat, startGate } from './gate.ts';
@@ -8,18 +7,11 @@ import { drive, measureVariants, turns, warmUpOf } from './load.ts';
 import type { TableWork } from './table-work.ts';
 import { benchEvent, type HostReport, runAlone, startThread } from './workers.ts';
 
-const usage = `npm run bench -- execute [--executions 2000] [--concurrency 16]
-
-Executes an intent through the local stack, and compares that with calling its upstream directly and the function with the least that an
-execution takes: the same two requests of DynamoDB, signed, the same call and one signature check in plain Node.
-  --executions   how many, of each
-  --concurrency  how many at once when executions per second are measured`;
-
 const path = '/api/intents/execute';
 const intentUid = 'bench.example:echo:v1';
 const parameters = { text: 'How far is it from Zurich to Lugano?', count: 3 };
 
-export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, async ({ executions, concurrency }) => {
+export async function measureExecutions({ executions, concurrency }: { executions: number; concurrency: number }): Promise<void> {
   await using upstream = await startThread('./upstream-worker.ts');
   await using benched = await startGate();
   const { stack, dynamo } = benched;
@@ -42,7 +34,7 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
 
   const warmUp = warmUpOf(executions);
   const { folder, environment } = stack.definitionOf('execute-intent');
-  const event = benchEvent({ method: 'POST', path, baseUrl, ...execution });
+  const event = benchEvent({ path, baseUrl, ...execution });
   const floor = await floorOf(work.tableWork, {
     dynamoUrl: dynamo.url,
     upstream: { url: `${upstream.url}/echo`, ...direct },
@@ -60,7 +52,7 @@ export const run = benchmark(usage, { executions: 2_000, concurrency: 16 }, asyn
   }
   const dynamoMs = busyMs / (turns * (warmUp + executions));
   console.log(describeExecutions({ executions, concurrency, ...measured, ...work, rounds, dynamoMs }));
-});
+}
 
 async function register(baseUrl: string, bearer: string, upstreamUrl: string): Promise<void> {
   const http = openHttp({ url: baseUrl });

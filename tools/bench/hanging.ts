@@ -5,15 +5,6 @@ import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import type { Condition, Update } from '../../functions/core/table/expression.ts';
 import type { Key } from '../../functions/core/table/keys.ts';
 import type { Item, Table } from '../../functions/core/table/table.ts';
-import { benchmark } from './benchmark.ts';
-
-const usage = `npm run bench -- hanging [--environments 300] [--minutes 5] [--healthy 50]
-
-Simulates one function of which an upstream hangs: calls to it end after 20 seconds, those to another one after 0.3 seconds, and each environment
-runs one call at a time. Prints the share of healthy calls that find no environment in each minute, with and without the bound of slow calls.
-  --environments  how many may run, which is the reserved concurrency
-  --minutes       how long
-  --healthy       healthy calls a second`;
 
 /** Parameters of a simulation; `healthy` and `hanging` are rates in calls per second. */
 export interface Hanging {
@@ -100,7 +91,8 @@ function openLeaseTable(): Pick<Table, 'update'> & { read(key: Key): SlowCallsIt
 
 const cases = [{ hanging: 20 }, { hanging: 60 }, { hanging: 200 }, { hanging: 100, hangMs: 10_000 }];
 
-export const run = benchmark(usage, { environments: 300, minutes: 5, healthy: 50 }, async (options) => {
+/** Prints the share of healthy calls that are refused in each minute, with and without the bound on slow calls. */
+export async function measureHanging(options: Pick<Hanging, 'environments' | 'minutes' | 'healthy'>): Promise<void> {
   for (const given of cases) {
     for (const bound of [undefined, boundOf(options.environments)]) {
       const minutes = await simulateHanging({ ...options, ...given, ...(bound && { bound }) });
@@ -108,4 +100,4 @@ export const run = benchmark(usage, { environments: 300, minutes: 5, healthy: 50
       console.log(`${given.hanging} calls/s of ${(given.hangMs ?? deadlineMs) / 1_000} s, bound ${bound ?? 'none'}: ${shown}`);
     }
   }
-});
+}
