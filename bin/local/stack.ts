@@ -75,7 +75,6 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
   const log = options.quiet ? nothing : (line: string) => console.log(line);
   const policyFile = findPolicy(options.policyFile);
   const data = openDataFolder(options.dataFolder);
-  const isKept = data.kept !== undefined && existsSync(join(data.kept, 'table'));
   const parts = new AsyncDisposableStack();
   parts.defer(data.release);
   const keep = <T extends { stop(): unknown }>(part: Promise<T>): Promise<T> => {
@@ -172,7 +171,7 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [adminToken, userToken] = [signIn('admin'), signIn('user')];
     if (upstream && registering) {
       log('Registering the demo service and its intents ...');
-      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, isKept, signal });
+      await registering.registerDemo({ baseUrl, adminToken, upstreamUrl: upstream.url, signal });
     }
     signal?.throwIfAborted();
     return {

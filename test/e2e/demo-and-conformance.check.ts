@@ -106,7 +106,7 @@ describe('registering the demo', () => {
   });
 
   test('without an admin token fails in one sentence', async () => {
-    await expect(registerDemo({ ...registration, adminToken: 'nobody' })).rejects.toThrow(
+    await expect(registerDemo({ ...registration, upstreamUrl: 'http://127.0.0.1:12345', adminToken: 'nobody' })).rejects.toThrow(
       /^The demo could not be registered: the gate answered 401, /,
     );
   });
