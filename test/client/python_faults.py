@@ -12,7 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 os.environ["http_proxy"] = "http://127.0.0.1:9"  # nothing may be sent there
 
 import intent_gate
-from intent_gate.keys import _encode_json, canonical_digest
+from intent_gate.canonical import canonical_digest
+from intent_gate.keys import _encode_json
 
 seen = []
 traced = []

@@ -145,7 +145,7 @@ print(json.dumps([gate.execute("${country}", {"code": "JP"})["name"], gate.obtai
     const { stdout } = await python(
       '-c',
       `import json, sys
-from intent_gate.keys import AsWritten, canonical_digest
+from intent_gate.canonical import AsWritten, canonical_digest
 print(json.dumps([canonical_digest(value) for value in json.loads(sys.argv[1], parse_float=AsWritten)]))`,
       JSON.stringify(values),
     );

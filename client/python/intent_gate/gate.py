@@ -16,8 +16,9 @@ import uuid
 from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union, cast
 
 from .answers import Answer, ExecutionState, FullIntent, IntentPage, Policy
+from .canonical import AsWritten, canonical_digest
 from .errors import Deferred, IntentGateError, PolicyDeclined, RateLimited, Unreachable, UnexpectedAnswer
-from .keys import AsWritten, Key, canonical_digest
+from .keys import Key
 from .wire import life_seconds, opener, pause, read_address, read_answer, read_error, read_limits, refusal_of, require_policy_of, write_json
 
 OnPolicy = Callable[[Policy, List[str]], bool]

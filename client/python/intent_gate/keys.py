@@ -1,8 +1,7 @@
-"""Agent keys (Ed25519), and the canonical JSON and JWS that they sign."""
+"""Agent keys (Ed25519), and the JWS that they sign."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
@@ -14,13 +13,11 @@ from typing import Any, Dict, Mapping, Optional
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-
-def _base64url(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
+from .canonical import base64url
 
 
 def _encode_json(value: object) -> str:
-    return _base64url(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
+    return base64url(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8"))
 
 
 class Key:
@@ -29,7 +26,7 @@ class Key:
     def __init__(self, seed: bytes) -> None:
         self._private_key = Ed25519PrivateKey.from_private_bytes(seed)
         public_key = self._private_key.public_key()
-        self.jwk: Dict[str, str] = {"kty": "OKP", "crv": "Ed25519", "x": _base64url(public_key.public_bytes(Encoding.Raw, PublicFormat.Raw))}
+        self.jwk: Dict[str, str] = {"kty": "OKP", "crv": "Ed25519", "x": base64url(public_key.public_bytes(Encoding.Raw, PublicFormat.Raw))}
         self.pem = public_key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
     @classmethod
@@ -61,11 +58,11 @@ class Key:
     def sign(self, header: Mapping[str, Any], payload: object) -> str:
         """Signs a compact JWS (RFC 7515)."""
         signed = _encode_json({"alg": "EdDSA", **header}) + "." + _encode_json(payload)
-        return signed + "." + _base64url(self._private_key.sign(signed.encode("ascii")))
+        return signed + "." + base64url(self._private_key.sign(signed.encode("ascii")))
 
     def prove(self, method: str, url: str, pat: Optional[str] = None) -> str:
         """Signs a proof of possession for one request (RFC 9449 section 4.2)."""
-        bound = {} if pat is None else {"ath": _base64url(hashlib.sha256(pat.encode("ascii")).digest())}
+        bound = {} if pat is None else {"ath": base64url(hashlib.sha256(pat.encode("ascii")).digest())}
         claims = {"jti": str(uuid.uuid4()), "htm": method, "htu": url, "iat": int(time.time()), **bound}
         return self.sign({"typ": "dpop+jwt", "jwk": self.jwk}, claims)
 
@@ -80,30 +77,3 @@ def _require_private(path: str) -> None:
     mode = os.stat(folder).st_mode
     if mode & 0o022 and not mode & stat.S_ISVTX:
         raise ValueError(f"Others can write to {folder}, which contains a key. Make it private: chmod 700 {folder}")
-
-
-class AsWritten(float):
-    """A number that keeps its original spelling, which in a gate's JSON follows ECMAScript, and thus RFC 8785."""
-
-    text: str
-
-    def __new__(cls, text: str) -> AsWritten:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-
-def canonical_json(value: Any) -> str:
-    """The canonical form of a JSON value (RFC 8785). Fractions must have been parsed as AsWritten."""
-    if isinstance(value, dict):
-        # section 3.2.3 sorts by UTF-16 code units
-        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-        return "{" + ",".join(f"{canonical_json(name)}:{canonical_json(value[name])}" for name in names) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(canonical_json, value)) + "]"
-    return value.text if isinstance(value, AsWritten) else json.dumps(value, ensure_ascii=False)
-
-
-def canonical_digest(value: Any) -> str:
-    """SHA-256 of the canonical form, in base64url."""
-    return _base64url(hashlib.sha256(canonical_json(value).encode("utf-8")).digest())

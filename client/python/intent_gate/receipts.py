@@ -7,13 +7,13 @@ import hashlib
 import json
 import re
 from datetime import datetime
-from decimal import Decimal
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, cast
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from .answers import Answer, ReceiptCheck, ReceiptFile, ReceiptReport
+from .canonical import AsWritten, base64url, canonical_json
 
 _CLAIMS = (
     *("iss", "execution_id", "time", "agent_thumbprint", "policy_digest", "intent_digest"),
@@ -63,10 +63,6 @@ def _from_base64url(text: str, problem: str) -> bytes:
     return _from_base64(plain + "=" * (-len(plain) % 4), problem)
 
 
-def _to_base64url(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
-
-
 def _sha256(*parts: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
@@ -77,42 +73,6 @@ def _is_signed(public_key: bytes, signature: bytes, text: str) -> bool:
         return True
     except (InvalidSignature, ValueError):
         return False
-
-
-def _number(text: str) -> str:
-    """The canonical spelling of a number: as in RFC 8785 if a double represents it exactly, else its digits and their power of ten."""
-    exact, double = Decimal(text), float(text)
-    sign, digits, power = exact.as_tuple()
-    minus, written = "-" if sign and exact != 0 else "", "".join(map(str, digits))
-    shown = written.strip("0")
-    point = len(written.lstrip("0")) + cast(int, power)
-    if Decimal(repr(double)) != exact:
-        return f"{minus}{shown}e{point - len(shown)}"
-    if double == 0:
-        return "0"
-    if len(shown) <= point <= 21:
-        return minus + shown + "0" * (point - len(shown))
-    if 0 < point <= 21:
-        return f"{minus}{shown[:point]}.{shown[point:]}"
-    if -6 < point <= 0:
-        return f"{minus}0.{'0' * -point}{shown}"
-    fraction = f".{shown[1:]}" if len(shown) > 1 else ""
-    return f"{minus}{shown[0]}{fraction}e{point - 1:+d}"
-
-
-class _Number:
-    def __init__(self, text: str) -> None:
-        self.text = _number(text)
-
-
-def _canonical(value: Any) -> str:
-    """The canonical form of a JSON value (RFC 8785), with numbers spelt as by the gate."""
-    if isinstance(value, dict):
-        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
-        return "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{_canonical(value[name])}" for name in names) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_canonical, value)) + "]"
-    return value.text if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)
 
 
 class _Jws:
@@ -233,7 +193,7 @@ def _verify_inclusion(proof: str, entry: str, log_key: str) -> Checkpoint:
 
 def _verify_salted(salt: str, text: str, digest: str, name: str) -> None:
     data = _from_base64url(salt, "salts are not two base64url strings separated by a dot.")
-    if _to_base64url(_sha256(data, text.encode("utf-8"))) != digest:
+    if base64url(_sha256(data, text.encode("utf-8"))) != digest:
         _fail(f"The {name} do not match the receipt, or the salts were changed.")
 
 
@@ -274,7 +234,7 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
     def verify_parameters() -> None:
         if len(salts) > 2:
             _fail("salts are not two base64url strings separated by a dot.")
-        text = _canonical(json.loads(parameters or "", parse_int=_Number, parse_float=_Number))
+        text = canonical_json(json.loads(parameters or "", parse_int=AsWritten, parse_float=AsWritten))
         _verify_salted(salts[0], text, said["parameters_digest"], "parameters")
 
     def verify_key() -> None:
@@ -284,7 +244,7 @@ def verify_receipt(file: ReceiptFile, log_key: Optional[str] = None, checkpoints
     def verify_place() -> Checkpoint:
         if proof is None or key is None:
             _fail("The file lacks proof or log_key.")
-        return _verify_inclusion(proof, f"{said['execution_id']} {_to_base64url(_sha256((receipt or '').encode('utf-8')))}", key)
+        return _verify_inclusion(proof, f"{said['execution_id']} {base64url(_sha256((receipt or '').encode('utf-8')))}", key)
 
     check("parameters", parameters is not None and claims is not None, verify_parameters)
     salt = salts[1] if len(salts) > 1 else ""
