@@ -2,7 +2,7 @@ import { decisionInput } from '../schemas/deferred.ts';
 import { requireNamespace } from './core/admin/admin.ts';
 import { type AdminAction, serveAdmin } from './core/admin/for-admins.ts';
 import { ApiError, invalidParameter } from './core/api-error.ts';
-import { type Approvals, type Decisions, noSuchApproval, openApprovals, openDecisions } from './core/approvals/approvals.ts';
+import { type Approvals, noSuchApproval, openApprovals } from './core/approvals/approvals.ts';
 import { type DeferredCalls, openDeferredCalls } from './core/execution/deferred-call-store.ts';
 import { findChangeSinceRequest, readCircumstances } from './core/execution/void-check.ts';
 import { ok } from './core/http/response.ts';
@@ -15,8 +15,7 @@ import { requireNotPaused } from './core/registry/require-intent.ts';
 import { tableFromEnvironment } from './core/table/table.ts';
 
 export interface Deps {
-  approvals: Pick<Approvals, 'find'>;
-  decisions: Decisions;
+  approvals: Pick<Approvals, 'find' | 'decide'>;
   deferred: Pick<DeferredCalls, 'makeVoid'>;
   intents: Pick<LiveIntents, 'findWith'>;
   findPolicy: FindPolicy;
@@ -30,7 +29,7 @@ const digestMismatch = (digest: string) =>
 
 /** `POST /api/approvals/{id}`: approves or denies a call. `If-Match` carries the digest of the call as shown; exactly that call is made, once. */
 export const createAction =
-  ({ approvals, decisions, deferred, intents, findPolicy, start }: Deps): AdminAction =>
+  ({ approvals, deferred, intents, findPolicy, start }: Deps): AdminAction =>
   async (admin, request) => {
     const { decision, reason } = request.body(decisionInput);
     const call = await approvals.find(request.pathParameter('id'));
@@ -50,7 +49,7 @@ export const createAction =
       // otherwise the call would be refused and its approval used up
       if (seen.found) requireNotPaused(seen.found);
     }
-    const decided = await decisions.decide(admin, call, decision, reason);
+    const decided = await approvals.decide(admin, call, decision, reason);
     // if this fails, the call starts when the agent next polls its state
     if (decision === 'approve')
       await start(executionId).catch((error: unknown) => log.warn('deferred call not started', { cause: describeCause(error) }));
@@ -61,8 +60,7 @@ const table = tableFromEnvironment();
 
 export const handler = serveAdmin(
   createAction({
-    approvals: openApprovals(table),
-    decisions: openDecisions(table, changeLogFromEnvironment(table)),
+    approvals: openApprovals(table, changeLogFromEnvironment(table)),
     deferred: openDeferredCalls(table),
     intents: openLiveIntents(table),
     findPolicy: openPolicy(),

@@ -9,10 +9,11 @@ import { createAction as createMcp } from '../../functions/mcp.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';
 import { makeCallKeys } from '../support/call-keys.ts';
+import { captureLog } from '../support/capture-log.ts';
 import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../support/gate.ts';
-import { type Answer, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 
 let steps: Action;
@@ -34,6 +35,7 @@ const { gate, upstream, serviceId, endpointAt } = await startExecuting(
 const parts = openDeferredParts(gate);
 
 beforeEach(async () => {
+  jest.restoreAllMocks();
   number++;
   key = `key-${number}`;
   steps = gate.openExecute({ template: template() });
@@ -56,14 +58,13 @@ const decide = (id: string, digest: string | undefined, body?: object, by = admi
   parts.decide(id, digest === undefined ? undefined : `"${digest}"`, body, by);
 /** The waiting approval of this test's agent. */
 async function shown() {
-  for (let query: Record<string, string> = {}; ; ) {
-    const { body, headers } = await parts.list(admin, query);
-    const found = body.approvals.find((one: { agent_id: string }) => one.agent_id === agent.agentId);
+  for (let query: Record<string, string> | undefined = {}; query; ) {
+    const page: Answer = await parts.list(admin, query);
+    const found = page.body.approvals.find((one: { agent_id: string }) => one.agent_id === agent.agentId);
     if (found) return approval.parse(found);
-    const [, after] = /after=([^&>]+)/.exec(String(headers.Link)) ?? [];
-    if (after === undefined) throw new Error('it does not wait');
-    query = { after };
+    query = nextQuery(page);
   }
+  throw new Error('the call is not waiting');
 }
 async function approve(id: string) {
   const { digest } = await shown();
@@ -223,14 +224,11 @@ describe('Prefer: respond-async', () => {
     ['the code', new TypeError('a fault'), { level: 'ERROR', code: 'INTERNAL_SERVER_ERROR' }],
   ])('a failure of %s is logged like one of an immediate call, so that alarms count it', async (_, error, line) => {
     const id = idOf(await ask('CH', { Prefer: 'respond-async' }));
-    const level = jest.replaceProperty(process.env, 'LOG_LEVEL', 'INFO');
-    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const written = captureLog();
     await parts
       .openWorker({ relay: { connect: () => Promise.reject(error) } })(id)
       .catch(() => {});
-    const lines = written.mock.calls.map(([text]) => JSON.parse(String(text))).filter(({ message }) => message === 'answered');
-    written.mockRestore();
-    level.restore();
+    const lines = written.map((text) => JSON.parse(text)).filter(({ message }) => message === 'answered');
     const { level: found, code, fault } = lines[0];
     expect([lines.length, { level: found, code, ...(fault && { fault }) }]).toEqual([1, line]);
   });

@@ -5,7 +5,7 @@ import { openUsage } from '../../functions/core/activity/usage.ts';
 import { newUlid } from '../../functions/core/ulid.ts';
 import { createAction } from '../../functions/list-executions.ts';
 import { executionPage } from '../../schemas/executions.ts';
-import { byAdmin, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { refusals, startRegistry } from '../support/registry.ts';
 import { openMemoryTable } from '../world/memory-table.ts';
 
@@ -40,11 +40,10 @@ test('every execution of a period is on exactly one page, whatever the page size
   for (const page_size of ['7', '1000']) {
     const found: object[] = [];
     for (let query: Record<string, string> | undefined = { from, page_size }; query; ) {
-      const { status, body, headers } = await read(query);
-      expect(status).toBe(200);
-      found.push(...executionPage.parse(body).executions);
-      const [, next] = /<([^>]+)>; rel="next"/.exec(String(headers.Link)) ?? [];
-      query = next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+      const page: Answer = await read(query);
+      expect(page.status).toBe(200);
+      found.push(...executionPage.parse(page.body).executions);
+      query = nextQuery(page);
     }
     const sorted = (all: object[]) => all.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
     expect(sorted(found)).toEqual(sorted(expected));

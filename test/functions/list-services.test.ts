@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { createAction } from '../../functions/list-services.ts';
 import { serviceList } from '../../schemas/service.ts';
 import { startAdmins } from '../support/admins.ts';
-import { invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { intentOf } from '../support/records.ts';
 import { type Headers, startRegistry } from '../support/registry.ts';
 
@@ -52,10 +52,9 @@ test('links from page to page', async () => {
   const seen: string[] = [];
   let query: Record<string, string> | undefined = { page_size: '2' };
   for (let pages = 0; query && pages < 10; pages++) {
-    const { body, headers } = await list(query);
-    seen.push(...body.services.map(({ service_name }: { service_name: string }) => service_name));
-    const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
-    query = next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+    const page: Answer = await list(query);
+    seen.push(...page.body.services.map(({ service_name }: { service_name: string }) => service_name));
+    query = nextQuery(page);
   }
   expect(seen).toEqual(ordered);
 });

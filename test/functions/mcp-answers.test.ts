@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { createAction as createPutCredential } from '../../functions/put-service-credential.ts';
 import { newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { byAdmin, invoke } from '../support/invoke.ts';
-import { openMcp } from '../support/mcp.ts';
+import { callTool, openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -33,9 +33,7 @@ test('execute_intent hides an echoed credential, cuts the answer to max_bytes, a
   const pat = await obtainPat(gate, await newAgent());
   const execute = async (max_bytes?: number) => {
     const args = { intent_uid: 'echo.example:list:v1', parameters: {}, pat, max_bytes };
-    const { body } = await invoke(mcp, 'POST /mcp', {
-      body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: args } },
-    });
+    const { body } = await callTool(mcp, 'execute_intent', args);
     expect(upstream.seen.at(-1)?.headers['x-api-key']).toBe('canary-0123456789');
     expect(JSON.stringify(body)).not.toContain('canary');
     const { structuredContent, content } = body.result;

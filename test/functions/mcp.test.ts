@@ -9,7 +9,7 @@ import { paginate } from '../../schemas/pagination.ts';
 import type { PatClaims } from '../../schemas/pat.ts';
 import { baseUrl, newAgent, requestPat, startGate } from '../support/gate.ts';
 import { type Answer, invoke } from '../support/invoke.ts';
-import { openMcp, toolEndpoints } from '../support/mcp.ts';
+import { callTool, openMcp, toolEndpoints } from '../support/mcp.ts';
 
 const gate = await startGate();
 afterAll(() => gate.stop());
@@ -30,15 +30,13 @@ interface Sent {
 }
 
 const execute = ({ path = '/mcp', authorization, pat, args }: Sent, action = open(), intent_uid = 'a.example:none:v1'): Promise<Answer> =>
-  invoke(action, `POST ${path}`, {
-    headers: authorization === undefined ? {} : { Authorization: authorization },
-    body: {
-      jsonrpc: '2.0',
-      id: 'call-7',
-      method: 'tools/call',
-      params: { name: 'execute_intent', arguments: { intent_uid, parameters: {}, ...(pat !== undefined && { pat }), ...args } },
-    },
-  });
+  callTool(
+    action,
+    'execute_intent',
+    { intent_uid, parameters: {}, ...(pat !== undefined && { pat }), ...args },
+    authorization === undefined ? {} : { Authorization: authorization },
+    path,
+  );
 
 const acceptFirst = /^Call accept_policy without arguments to see what to sign; .* pass the PAT that it returns as pat\./;
 const signingIn = 'Let the person you work for sign in: this host can ask them to.';
@@ -157,10 +155,7 @@ test.each<[object | null, object]>([
     queries.push(request.queryValues());
     return { status: 200, body: { intents: [], pagination: paginate(0, 1, 5) } };
   };
-  const params = { name: 'search_intents', arguments: given };
-  await invoke(open({ endpoints: { ...endpoints, searchIntents } }), 'POST /mcp', {
-    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-  });
+  await callTool(open({ endpoints: { ...endpoints, searchIntents } }), 'search_intents', given);
   expect(queries).toEqual([{ page_size: '5', view: 'brief', ...searched }]);
 });
 
@@ -175,9 +170,7 @@ test.each([null, ''])('%j omits an optional argument, and is refused for a requi
       pat: issued,
       ...given,
     };
-    const params = { name: 'execute_intent', arguments: args };
-    return (await invoke(open(), 'POST /mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } })).body.result
-      .structuredContent;
+    return (await callTool(open(), 'execute_intent', args)).body.result.structuredContent;
   };
   expect(await execute({ parameters: {} })).toMatchObject({ error: { code: 'NOT_FOUND' } });
   expect(await execute({ parameters: {}, pat: empty })).toMatchObject({ error: { details: { reason: 'pat_missing' } } });

@@ -9,11 +9,12 @@ import { createAction as createListServices } from '../../functions/list-service
 import { createAction as createUpdate } from '../../functions/update-service.ts';
 import { describedDetails, fullIntent, intentUpdate } from '../../schemas/intent.ts';
 import { serviceList, shownService } from '../../schemas/service.ts';
+import { captureLog } from '../support/capture-log.ts';
 import { startExecuting } from '../support/executing.ts';
 import { execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf, someAdmin } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
-import { openMcp } from '../support/mcp.ts';
+import { callTool, openMcp } from '../support/mcp.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
 
 const { gate, upstream, endpointAt } = await startExecuting();
@@ -75,12 +76,9 @@ describe('the intents of a paused service', () => {
 
   test('are logged without raising an alarm', async () => {
     await pause();
-    const level = jest.replaceProperty(process.env, 'LOG_LEVEL', 'INFO');
-    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    const written = captureLog();
     await run();
-    const lines = written.mock.calls.map(([line]) => JSON.parse(String(line)));
-    written.mockRestore();
-    level.restore();
+    const lines = written.map((line) => JSON.parse(line));
     expect(lines).toEqual([
       expect.objectContaining({ message: 'executed', outcome: 'SERVICE_UNAVAILABLE', service_id: serviceId }),
       expect.objectContaining({ message: 'answered', level: 'INFO', code: 'SERVICE_UNAVAILABLE', fault: 'upstream' }),
@@ -153,9 +151,7 @@ describe('the intents of a paused service', () => {
 
   test('give advice to models', async () => {
     await pause();
-    const mcp = openMcp(gate);
-    const params = { name: 'execute_intent', arguments: { intent_uid: uid, parameters: { code: 'FR' }, pat } };
-    const { body } = await invoke(mcp, 'POST /mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
+    const { body } = await callTool(openMcp(gate), 'execute_intent', { intent_uid: uid, parameters: { code: 'FR' }, pat });
     expect(body.result).toMatchObject({ isError: true, structuredContent: { error: { code: paused.code, message } } });
     expect(JSON.stringify(body.result)).toContain('Tell the person you work for that this service is paused, or search_intents');
   });

@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Credentials, makeCredential, openCredentials } from '../../functions/core/credentials/credentials.ts';
-import { log } from '../../functions/core/log.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { EgressRules } from '../../functions/core/relay/egress.ts';
 import { createAction as createDeleteService } from '../../functions/delete-service.ts';
@@ -11,6 +10,7 @@ import { savedCredential } from '../../schemas/credential.ts';
 import type { IntentInput } from '../../schemas/intent.ts';
 import type { ServiceInput } from '../../schemas/service.ts';
 import { makeCertificate } from '../support/certificate.ts';
+import { watchExecuted } from '../support/executed-lines.ts';
 import { execute, newAgent, obtainPat, startGate } from '../support/gate.ts';
 import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
 import { intentOf, serviceNamed } from '../support/records.ts';
@@ -26,6 +26,7 @@ const gate = await startGate({
 });
 afterAll(() => Promise.all([gate.stop(), upstream.stop()]));
 const { services, credentials } = gate;
+const executed = watchExecuted();
 let count = 0;
 
 /** A service at the origin of its intents. */
@@ -181,14 +182,9 @@ describe('an execution', () => {
   };
   /** The log line of the execution that `run` makes. */
   async function receiptOf(run: () => Promise<unknown>): Promise<Record<string, unknown>> {
-    const written = jest.spyOn(log, 'info');
-    try {
-      await run();
-      const [, fields = {}] = written.mock.calls.find(([message]) => message === 'executed') ?? [];
-      return fields as Record<string, unknown>;
-    } finally {
-      written.mockRestore();
-    }
+    executed.clear();
+    await run();
+    return { ...executed.lines()[0] };
   }
 
   describe('of a service that echoes its credential', () => {

@@ -18,7 +18,7 @@ import { agentPage, agentWithUsage } from '../../schemas/agent.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat, post, requestPat } from '../support/gate.ts';
-import { type Answer, byAdmin, invoke, refusalOf } from '../support/invoke.ts';
+import { type Answer, byAdmin, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
 import { letPass } from '../support/let-pass.ts';
 import { intentOf } from '../support/records.ts';
 
@@ -48,10 +48,6 @@ const show = (agent_id: string) =>
     path: { agent_id },
   });
 const list = (query: Record<string, string>) => invoke(byAdmin(createList(gate)), 'GET /api/agents', { query });
-const nextQuery = (headers: Answer['headers']): Record<string, string> | undefined => {
-  const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
-  return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
-};
 const run = (pat: string, steps = gate.openExecute(), headers = {}) => execute(steps, pat, uid, { code: 'FR' }, headers);
 /** The policy with a limit of two calls an hour. */
 const twiceAnHour = () =>
@@ -311,11 +307,12 @@ describe('if approval is required', () => {
       const found: string[] = [];
       let displaced: number | undefined;
       for (let query: Record<string, string> | undefined = { state: 'pending', page_size: '100' }; query; ) {
-        const { body, headers }: Answer = await list(query);
+        const page: Answer = await list(query);
+        const { body } = page;
         agentPage.parse(body);
         found.push(...body.agents.map(({ agent_id }: { agent_id: string }) => agent_id));
         displaced = body.displaced;
-        query = nextQuery(headers);
+        query = nextQuery(page);
       }
       return { found, displaced };
     };
@@ -348,7 +345,7 @@ test('lists agents by state, in pages', async () => {
     agentPage.parse(answer.body);
     expect(gate.database.operations).toEqual(answer.body.agents.length > 0 ? ['Query', 'BatchGetItem'] : ['Query']);
     seen.push(...answer.body.agents.map(({ agent_id }: { agent_id: string }) => agent_id));
-    query = nextQuery(answer.headers);
+    query = nextQuery(answer);
   }
   expect(seen.filter((id) => id.startsWith(prefix))).toEqual(['a', 'B', 'C'].map((name) => `${prefix}-${name}`));
   const { body } = await list({ state: 'blocked', after });

@@ -6,7 +6,7 @@ import { openHistory } from '../../functions/core/activity/history.ts';
 import { openExecutionStats } from '../../functions/core/activity/stats.ts';
 import { type Admin, operator } from '../../functions/core/admin/admin.ts';
 import type { AdminAction } from '../../functions/core/admin/for-admins.ts';
-import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
+import { openApprovals } from '../../functions/core/approvals/approvals.ts';
 import { openCredentials } from '../../functions/core/credentials/credentials.ts';
 import { openSecretsManager } from '../../functions/core/credentials/vault.ts';
 import { digestOfApproval } from '../../functions/core/execution/defer.ts';
@@ -46,8 +46,7 @@ function openWorld(table: Table, credentials: ReturnType<typeof openCredentials>
     intents: openIntents(table),
     agents: openAgents(table),
     domains: openApprovedDomains(table, changeLog),
-    approvals: openApprovals(table),
-    decisions: openDecisions(table, changeLog),
+    approvals: openApprovals(table, changeLog),
     deferred: openDeferredCalls(table),
     history: openHistory(table),
     stats: openExecutionStats(table),

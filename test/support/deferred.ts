@@ -1,5 +1,5 @@
 import type { Admin } from '../../functions/core/admin/admin.ts';
-import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
+import { openApprovals } from '../../functions/core/approvals/approvals.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import type { DeferredRunParts } from '../../functions/core/execution/deferred-worker.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
@@ -9,7 +9,6 @@ import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { loadPolicyTemplate } from '../../functions/core/policy/published-policy.ts';
 import type { PolicyTemplate } from '../../functions/core/policy/template.ts';
-import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import type { Table } from '../../functions/core/table/table.ts';
 import { createAction as createDecideApproval } from '../../functions/decide-approval.ts';
@@ -77,7 +76,6 @@ export function openDeferredParts(gate: Gate) {
     byAdmin(
       createDecideApproval({
         approvals: openApprovals(over),
-        decisions: openDecisions(over, openChangeLog(over)),
         deferred: openDeferredCalls(over),
         intents: gate.intents,
         findPolicy: openPolicy(policy),

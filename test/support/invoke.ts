@@ -55,6 +55,12 @@ export async function invoke(steps: Action, target: Target, call: Call = {}): Pr
   return { status: statusCode, headers, body: body === '' ? undefined : checkRefusal(target, JSON.parse(body)) };
 }
 
+/** The query of the next page, from the `Link` header. */
+export function nextQuery({ headers }: Answer): Record<string, string> | undefined {
+  const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers.Link)) ?? [];
+  return next === undefined ? undefined : Object.fromEntries(new URL(next).searchParams);
+}
+
 /** A full admin, for tests of what comes after the verification. */
 export const someAdmin: Admin = { actor: { subject: 'somebody', user_name: 'alice' }, requestId: 'request-1' };
 

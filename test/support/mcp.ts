@@ -2,6 +2,7 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';
 import type { Gate } from './gate.ts';
+import { type Answer, invoke } from './invoke.ts';
 
 const none: Action = async () => ({ status: 200, body: {} });
 
@@ -25,3 +26,13 @@ export const openMcp = (gate: Pick<Gate, 'openExecute'>, changes: Partial<Deps> 
     version: '1',
     ...changes,
   });
+
+/** Calls a tool. */
+export const callTool = (
+  mcp: Action,
+  name: string,
+  args: object | null,
+  headers: Record<string, string> = {},
+  path = '/mcp',
+): Promise<Answer> =>
+  invoke(mcp, `POST ${path}`, { headers, body: { jsonrpc: '2.0', id: 'call-7', method: 'tools/call', params: { name, arguments: args } } });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { openAgents } from '../../functions/core/activity/agents.ts';
 import { operator } from '../../functions/core/admin/admin.ts';
-import { openApprovals, openDecisions } from '../../functions/core/approvals/approvals.ts';
+import { openApprovals } from '../../functions/core/approvals/approvals.ts';
 import { openDeferredCalls } from '../../functions/core/execution/deferred-call-store.ts';
 import { openDeferredRun } from '../../functions/core/execution/deferred-worker.ts';
 import { openResolver } from '../../functions/core/execution/resolve.ts';
@@ -9,7 +9,6 @@ import { openSlowCalls } from '../../functions/core/execution/slow-calls.ts';
 import { openRateLimiter } from '../../functions/core/limit/rate-limiter.ts';
 import { newClaims } from '../../functions/core/pat/token.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { openChangeLog } from '../../functions/core/registry/change-log.ts';
 import { openIntents } from '../../functions/core/registry/intents.ts';
 import { openServices } from '../../functions/core/registry/services.ts';
 import { keys } from '../../functions/core/table/keys.ts';
@@ -93,7 +92,7 @@ const work = ({ table, act }: Caller, id: string, sent: (url: string) => void) =
 async function decide(table: Table, id: string, decision: 'approve' | 'deny'): Promise<string> {
   const call = await openApprovals(table).find(id);
   if (!call) throw new Error('it is not there');
-  return (await openDecisions(table, openChangeLog(table)).decide(operator, call, decision, undefined)).decision;
+  return (await openApprovals(table).decide(operator, call, decision, undefined)).decision;
 }
 
 interface Setting {

@@ -6,7 +6,7 @@ import { batchesOf } from '../batches.ts';
 import { digestOfApproval, longestStartMs, shownOf } from '../execution/defer.ts';
 import { type DeferredCall, moveCall, openDeferredCalls } from '../execution/deferred-call-store.ts';
 import { freeSlots, listQueue } from '../execution/queue-slots.ts';
-import type { ChangeLog } from '../registry/change-log.ts';
+import { type ChangeLog, openChangeLog } from '../registry/change-log.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 
@@ -23,7 +23,8 @@ const toApproval = (call: DeferredCall): CallToApprove | undefined => {
   return shown && { ...call, approval: { ...shown, digest: digestOfApproval(shown) } };
 };
 
-export function openApprovals(table: Table) {
+/** Calls that wait for approval, and decisions by admins about them. */
+export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = openChangeLog(table)) {
   const deferred = openDeferredCalls(table);
 
   return {
@@ -52,14 +53,7 @@ export function openApprovals(table: Table) {
       const call = await deferred.find(executionId);
       return call && toApproval(call);
     },
-  };
-}
 
-export type Approvals = ReturnType<typeof openApprovals>;
-
-/** Decisions by admins about calls that wait for approval. */
-export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
-  return {
     /**
      * Decides a call in one transaction, including the log entry. Of several decisions, only one takes effect.
      * @param reason - of a denial, for the agent
@@ -93,7 +87,7 @@ export function openDecisions(table: Table, log: Pick<ChangeLog, 'change'>) {
   };
 }
 
-export type Decisions = ReturnType<typeof openDecisions>;
+export type Approvals = ReturnType<typeof openApprovals>;
 
 export const noSuchApproval = () =>
   new ApiError('NOT_FOUND', 'No call with this id is waiting for approval, or was in the last 24 hours. List the calls that are waiting.');

@@ -10,6 +10,7 @@ import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
 import { errorBody } from '../../../../schemas/error-body.ts';
 import { pageQuery } from '../../../../schemas/pagination.ts';
 import { serviceInput } from '../../../../schemas/service.ts';
+import { captureLog } from '../../../support/capture-log.ts';
 import { type Call, eventOf, invoke } from '../../../support/invoke.ts';
 
 const canary = 'canary-4f1d';
@@ -22,16 +23,6 @@ const post = (body: string | undefined, headers: Call['headers'] = json) =>
 afterEach(() => {
   jest.restoreAllMocks();
 });
-
-/** The lines that are logged from now on. */
-function captureLog(): string[] {
-  const lines: string[] = [];
-  process.env.LOG_LEVEL = 'INFO';
-  for (const stream of [process.stdout, process.stderr]) {
-    jest.spyOn(stream, 'write').mockImplementation((text) => lines.push(String(text).replace(/\n$/, '')) > 0);
-  }
-  return lines;
-}
 
 describe('a body', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
 import { ok } from '../../../../functions/core/http/response.ts';
@@ -8,11 +8,9 @@ import { nextCall } from '../../../../functions/core/mcp/next-call.ts';
 import type { Tool } from '../../../../functions/core/mcp/tool.ts';
 import { inToolTerms } from '../../../../functions/core/mcp/tool-terms.ts';
 import { CallFailed } from '../../../../functions/core/relay/call-failure.ts';
+import { captureLog } from '../../../support/capture-log.ts';
 import { invoke } from '../../../support/invoke.ts';
 
-beforeEach(() => {
-  jest.replaceProperty(process, 'env', { ...process.env, LOG_LEVEL: 'INFO' });
-});
 afterEach(() => {
   jest.restoreAllMocks();
 });
@@ -34,13 +32,13 @@ test.each<[string, Error | undefined, object]>([
     { level: 'ERROR', code: 'SERVICE_UNAVAILABLE', cause: expect.objectContaining({ name: 'Error' }) },
   ],
 ])('a tool call %s is logged so that alarms can distinguish it, although all get 200', async (_, failure, expected) => {
-  const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const written = captureLog();
   const run = async () => {
     if (failure) throw failure;
     return { data: {} };
   };
   expect((await call(run, 'tools/call', { name: 'execute_intent' })).status).toBe(200);
-  const lines = written.mock.calls.map(([text]) => JSON.parse(String(text)));
+  const lines = written.map((text) => JSON.parse(text));
   const { level, code, fault, cause } = lines.find(({ message }) => message === 'tool');
   expect({ level, code, fault, cause }).toEqual({ code: undefined, fault: undefined, cause: undefined, ...expected });
 });
