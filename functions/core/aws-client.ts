@@ -3,7 +3,7 @@ import { request as requestTls } from 'node:https';
 import type { Readable } from 'node:stream';
 import { type HttpRequest, HttpResponse } from '@smithy/core/protocols';
 import { closeStale, openAwsAgents } from './idle-connections.ts';
-import { currentSignal, stepTimeout, timeLeftMs } from './invocation.ts';
+import { currentSignal } from './invocation.ts';
 
 const connectTimeoutMs = 500;
 
@@ -49,9 +49,8 @@ export const jsonHttpHandler = (requestTimeoutMs: number) => {
 
   const handle = (request: HttpRequest): Promise<{ response: HttpResponse }> =>
     new Promise((resolve, reject) => {
-      const [signal, leftMs] = [currentSignal(), timeLeftMs()];
+      const signal = currentSignal();
       if (signal?.aborted) return reject(aborted(signal.reason));
-      if (leftMs <= 0) return reject(aborted(stepTimeout()));
       const stopWaiting = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', abort);
@@ -63,8 +62,7 @@ export const jsonHttpHandler = (requestTimeoutMs: number) => {
       };
       const sent = begin(request, agents, fail);
       const abort = () => fail(aborted(signal?.reason));
-      const giveUp = () => fail(leftMs < requestTimeoutMs ? aborted(stepTimeout()) : failure('TimeoutError', 'no answer in time'));
-      const timer = setTimeout(giveUp, Math.min(requestTimeoutMs, leftMs));
+      const timer = setTimeout(() => fail(failure('TimeoutError', 'no answer in time')), requestTimeoutMs);
       signal?.addEventListener('abort', abort, { once: true });
       sent
         .on('response', (response) => {

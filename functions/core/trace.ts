@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { storedRandomBytes } from './random.ts';
+import { randomBytes } from 'node:crypto';
 
 /** A request's span in its caller's trace (W3C Trace Context). */
 export interface Trace {
@@ -42,7 +42,7 @@ export function readTrace(traceparent: unknown, tracestate: unknown): Trace | un
   if (traceId === undefined || (version === '00' && end === '-')) return undefined;
   return {
     traceId,
-    spanId: storedRandomBytes(8).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
     flags: (Number.parseInt(flags ?? '', 16) & knownFlags).toString(16).padStart(2, '0'),
     ...(typeof tracestate === 'string' && traceState.test(tracestate) && { state: tracestate }),
   };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { canonicalText } from '../../../schemas/canonical.ts';
 import { digestIntent } from '../../../schemas/intent-digest.ts';
 import { ApiError } from '../api-error.ts';
@@ -7,7 +7,6 @@ import { describeError } from '../http/response.ts';
 import type { JsonValue } from '../json.ts';
 import { openKms } from '../kms.ts';
 import { describeCause, log } from '../log.ts';
-import { storedRandomBytes } from '../random.ts';
 import { newReceiptItem, toEntry } from '../receipts/entries.ts';
 import { openEvidenceKey } from '../receipts/evidence-keys.ts';
 import { openReceiptSigner, type ReceiptSigner } from '../receipts/signer.ts';
@@ -57,7 +56,7 @@ export function openEvidence({ signer, table, coversAll, protocol, now }: Eviden
   };
 
   function describe({ request, caller, holder, logLine }: Execution, call: ResolvedCall, body: JsonValue, result: Outcome) {
-    const salts = [storedRandomBytes(16), storedRandomBytes(16)] as const;
+    const salts = [randomBytes(16), randomBytes(16)] as const;
     const claims = {
       iss: request.baseUrl,
       execution_id: logLine.executionId,

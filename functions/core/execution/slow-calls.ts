@@ -1,7 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { readEnvironment } from '../environment.ts';
 import { bounded } from '../invocation.ts';
 import { describeCause, log } from '../log.ts';
-import { storedRandomBytes } from '../random.ts';
 import type { IntentRecord } from '../registry/records.ts';
 import { CallFailed } from '../relay/call-failure.ts';
 import { originOf } from '../relay/url-template.ts';
@@ -105,7 +105,7 @@ export function openSlowCalls(
           const timer = setTimeout(
             () => {
               const expiresAt = Math.ceil(now() / 1_000) + leaseSeconds;
-              const lease = `${expiresAt}.${storedRandomBytes(4).toString('base64url')}`;
+              const lease = `${expiresAt}.${randomBytes(4).toString('base64url')}`;
               listed = { lease, done: addLease(lease, expiresAt) };
             },
             (seen.crowded_until ?? 0) > now() ? soonMs : slowMs,

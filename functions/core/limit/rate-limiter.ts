@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 /**
  * Counts calls against limits: one item per owner, one conditional write per call. `consume` counts a call or refuses it, `renew` counts it again if
  * too much time has passed before it is sent, `giveBack` refunds budgets and totals if nothing was sent. `count` does the write and its retries, `window.ts` the arithmetic,
@@ -6,7 +7,6 @@
 import QuickLRU from 'quick-lru';
 import { unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
-import { storedRandomBytes } from '../random.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import {
@@ -60,7 +60,7 @@ export const slackMs = (period: number): number => earlyAllowanceMs + maxDoubtMs
 /** How long a used-up budget or total is cached, in milliseconds: another instance may refund some of it. */
 const believedMs = 10_000;
 
-const newToken = (): string => storedRandomBytes(6).toString('base64url');
+const newToken = (): string => randomBytes(6).toString('base64url');
 
 const isExceeded = ({ charge: { rate, cost }, used }: LimitState): boolean => used + cost > rate;
 

@@ -1,5 +1,4 @@
-import { hash, sign } from 'node:crypto';
-import { storedRandomBytes } from '../random.ts';
+import { hash, randomBytes, sign } from 'node:crypto';
 import type { CallKey } from './call-keys.ts';
 
 /** Tolerated clock skew of verifiers, in seconds: backdates `created` and extends `expires`. */
@@ -29,7 +28,7 @@ function signComponents({ values, tag, nowMs }: Components, { key, keyid }: Call
   const seconds = Math.floor(nowMs / 1_000);
   const times = `created=${seconds - clockSkewSeconds};expires=${seconds + clockSkewSeconds + deliverySeconds}`;
   const names = values.map(([identifier]) => identifier).join(' ');
-  const input = `(${names});${times};nonce="${storedRandomBytes(64).toString('base64')}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
+  const input = `(${names});${times};nonce="${randomBytes(64).toString('base64')}";keyid="${keyid}";alg="ed25519";tag="${tag}"`;
   const base = [...values.map(([identifier, value]) => `${identifier}: ${value}`), `"@signature-params": ${input}`].join('\n');
   return { input, signature: `:${sign(undefined, Buffer.from(base), key).toString('base64')}:` };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { type ApiError, unavailable } from '../api-error.ts';
-import { currentSignal, untilTimeout } from '../invocation.ts';
+import { bounded, currentSignal } from '../invocation.ts';
 
 /** How long writes that conflict with a transaction are retried, in milliseconds. */
 const conflictMs = 5_000;
@@ -81,7 +81,7 @@ const wasSent = (error: unknown): boolean =>
 
 export async function reachWithin<T>(timeoutMs: number, send: () => Promise<T>): Promise<T> {
   try {
-    return await untilTimeout(timeoutMs, send);
+    return await bounded(timeoutMs, send);
   } catch (error) {
     const isOver = currentSignal()?.aborted ?? false;
     if (!isOver && (!wasSent(error) || (error instanceof Error && (requestFaults.has(error.name) || nothingWritten.has(error.name)))))

@@ -1,13 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import {
-  beyondInvocation,
-  bounded,
-  currentSignal,
-  timeLeftMs,
-  untilTimeout,
-  withinInvocation,
-} from '../../../functions/core/invocation.ts';
+import { beyondInvocation, bounded, currentSignal, withinInvocation } from '../../../functions/core/invocation.ts';
 import { oneAtATime } from '../../../functions/core/search/sqlite/index-sync.ts';
 
 const whenAborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason.name)));
@@ -28,20 +21,6 @@ test('a step ends with the invocation, and none begins after it', async () => {
   });
   invocation.abort();
   expect(await outcome).toEqual(['AbortError', false]);
-});
-
-test('the time of a step counts for the steps within, and for none beyond the invocation', async () => {
-  const inner = await untilTimeout(1_000, () => bounded(5_000, () => untilTimeout(2_000, async () => timeLeftMs())));
-  expect(inner).toBeGreaterThan(0);
-  expect(inner).toBeLessThanOrEqual(1_000);
-  expect(await untilTimeout(1_000, async () => beyondInvocation(timeLeftMs))).toBe(Number.POSITIVE_INFINITY);
-  expect(timeLeftMs()).toBe(Number.POSITIVE_INFINITY);
-  let hasBegun = false;
-  const begin = async () => {
-    hasBegun = true;
-  };
-  await expect(withinInvocation(AbortSignal.abort(), () => untilTimeout(5_000, begin))).rejects.toMatchObject({ name: 'AbortError' });
-  expect(hasBegun).toBe(false);
 });
 
 test('a step that has ended leaves nothing behind', async () => {
