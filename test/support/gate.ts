@@ -1,5 +1,4 @@
 import { randomUUID, type webcrypto } from 'node:crypto';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { startKms } from '../../bin/local/kms.ts';
 import { startSecrets } from '../../bin/local/secrets.ts';
@@ -47,8 +46,7 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const signingKeys = openSigningKeys(openKms({ endpoint: kms.endpoint, region, credentials }), kms.keyIds);
   const secrets = await startSecrets();
-  const secretsClient = new SecretsManagerClient({ endpoint: secrets.endpoint, region, credentials });
-  const vault = openSecretsManager('', secretsClient);
+  const vault = openSecretsManager('', { endpoint: secrets.endpoint, region, credentials });
   const serviceCredentials = openCredentials(vault);
   const relay = openRelay({
     rules: { ports: [443], allowLoopback: true, ownHosts: [] },
@@ -137,7 +135,6 @@ export async function startGate(relayOptions: Partial<RelayOptions> = {}, now?: 
     announced,
     stop: async () => {
       await relay.close();
-      secretsClient.destroy();
       await Promise.all([database.stop(), kms.stop(), secrets.stop()]);
     },
   };
