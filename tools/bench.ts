@@ -26,6 +26,12 @@ program
   .option('--quality-only', 'omit time and memory')
   .action(async (options) => (await import('./bench/search.ts')).measureSearch(options));
 program
+  .command('cold')
+  .description('Start each function in a fresh process and measure the time to its first answer, the size of its bundle and its memory')
+  .option('--rounds <count>', 'number of starts of each function, of which the median counts', readCount, 7)
+  .option('--only <names>', 'names of functions, separated by commas')
+  .action(async (options) => (await import('./bench/cold.ts')).measureColdStarts(options));
+program
   .command('hanging')
   .description(
     'Simulate a function of which one upstream hangs. Prints the share of healthy calls that find no free environment in each minute, with and without the bound on slow calls',

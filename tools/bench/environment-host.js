@@ -12,22 +12,25 @@ function measureMemory() {
   return { resident, heap: process.memoryUsage().heapUsed };
 }
 
-process.once('message', async ({ folder, event, warmUp, runs }) => {
+process.once('message', async ({ folder, event, warmUp, runs, mayRefuse }) => {
   const { handler } = await import(pathToFileURL(join(folder, 'index.mjs')).href);
   const loaded = measureMemory();
   const context = { awsRequestId: 'bench', getRemainingTimeInMillis: () => 29_000 };
+  let status;
   const run = async () => {
     const received = structuredClone(event);
     const startedMs = performance.now();
     const { statusCode, body } = await handler(received, context);
-    if (statusCode !== 200) throw new Error(`the function answered ${statusCode}: ${body}`);
+    if (statusCode !== 200 && !mayRefuse) throw new Error(`the function answered ${statusCode}: ${body}`);
+    status = statusCode;
     return performance.now() - startedMs;
   };
   for (let index = 0; index < warmUp; index++) await run();
   const latenciesMs = [];
   const before = process.cpuUsage();
   for (let index = 0; index < runs; index++) latenciesMs.push(await run());
+  const endedMs = performance.timeOrigin + performance.now();
   const { user, system } = process.cpuUsage(before);
-  const report = { latenciesMs, processorMs: (user + system) / 1_000 / runs, loaded, after: measureMemory() };
+  const report = { status, endedMs, latenciesMs, processorMs: (user + system) / 1_000 / runs, loaded, after: measureMemory() };
   process.send(report, undefined, {}, () => process.disconnect());
 });

@@ -34,7 +34,7 @@ export async function measureExecutions({ executions, concurrency }: { execution
 
   const warmUp = warmUpOf(executions);
   const { folder, environment } = stack.definitionOf('execute-intent');
-  const event = benchEvent({ path, baseUrl, ...execution });
+  const event = benchEvent({ method: 'POST', path, baseUrl, ...execution });
   const floor = await floorOf(work.tableWork, {
     dynamoUrl: dynamo.url,
     upstream: { url: `${upstream.url}/echo`, ...direct },

@@ -34,15 +34,18 @@ export async function runProcess<T>(script: string, task: object, options: ForkO
   return report as T;
 }
 
-type Bundled = Pick<FunctionDefinition, 'folder' | 'environment'>;
+export type Bundled = Pick<FunctionDefinition, 'folder' | 'environment'>;
 
-interface HostTask {
+export interface HostTask {
   event: unknown;
   warmUp: number;
   runs: number;
+  mayRefuse?: true;
 }
 
 export interface HostReport {
+  status: number;
+  endedMs: number;
   latenciesMs: number[];
   /** CPU time per run, of all threads */
   processorMs: number;
@@ -51,25 +54,26 @@ export interface HostReport {
 }
 
 /** Bytes of resident memory, and of the used heap. */
-interface Memory {
+export interface Memory {
   resident: number;
   heap: number;
 }
 
 /** Runs a function's bundle in a process, without API Gateway. */
-export const runAlone = ({ folder, environment }: Bundled, task: HostTask): Promise<HostReport> =>
-  runProcess('./environment-host.js', { folder, ...task }, { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+export const runAlone = ({ folder, environment }: Bundled, task: HostTask, options: ForkOptions = {}): Promise<HostReport> =>
+  runProcess('./environment-host.js', { folder, ...task }, { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], ...options });
 
-interface BenchedRequest {
+export interface BenchedRequest {
+  method: string;
   path: string;
   baseUrl: string;
-  headers: Record<string, string>;
-  body: string;
+  pathParameters?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: string;
 }
 
-/** The event of a POST request. */
-export function benchEvent({ path, baseUrl, headers, body }: BenchedRequest) {
-  const sent = { method: 'POST', path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
+export function benchEvent({ method, path, baseUrl, pathParameters = {}, headers = {}, body = '' }: BenchedRequest) {
+  const sent = { method, path, query: '', headers: Object.entries(headers), sourceIp: '127.0.0.1' };
   const received = { requestId: 'bench', domainName: new URL(baseUrl).host, startedMs: Date.now() };
-  return toProxyEvent({ ...sent, ...received }, { resource: { path }, pathParameters: {} }, Buffer.from(body));
+  return toProxyEvent({ ...sent, ...received }, { resource: { path }, pathParameters }, Buffer.from(body));
 }
