@@ -6,6 +6,7 @@ import { readBytes, readText } from '../input.ts';
 import { decodeText } from './document.ts';
 import { openFetcher } from './fetch-document.ts';
 import { findDocuments, isPartName, joinFiles, type Loaded } from './join-files.ts';
+import { percentDecoded } from './node.ts';
 
 const maxFetches = 5_000;
 
@@ -25,19 +26,22 @@ export async function loadFile(source: string, parts?: string): Promise<Loaded> 
     origin,
     find: (reference, from) => {
       if (root === undefined || /^[a-z][a-z0-9+.-]+:/i.test(reference)) return undefined;
-      try {
-        // resolve symbolic links first, so that none leads out of the folder or to a hidden file
-        const path = realpathSync.native(resolve(dirname(from), reference));
-        return path.startsWith(root.replace(/[\\/]?$/, sep)) && isPartName(relative(root, path)) && statSync(path).isFile()
-          ? path
-          : undefined;
-      } catch {
-        return undefined;
-      }
+      const names = [reference, percentDecoded(reference)];
+      return names.map((name) => findPart(root, resolve(dirname(from), name))).find((path) => path !== undefined);
     },
     read: readBytes,
     nameOf: (path) => (root !== undefined && path.startsWith(root) ? relative(root, path) : basename(path)),
   });
+}
+
+/** Resolves symbolic links first, so that none leads out of the folder or to a hidden file. */
+function findPart(root: string, file: string): string | undefined {
+  try {
+    const path = realpathSync.native(file);
+    return path.startsWith(root.replace(/[\\/]?$/, sep)) && isPartName(relative(root, path)) && statSync(path).isFile() ? path : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

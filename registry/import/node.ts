@@ -119,12 +119,14 @@ export function lookUp(from: Node, reference: string, steps = 0): Node | string 
 }
 
 /** RFC 6901, section 6. */
-function decode(token: string): string {
-  const unescaped = token.replaceAll('~1', '/').replaceAll('~0', '~');
+const decode = (token: string): string => percentDecoded(token.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** Percent-decodes a part of a reference, unless its percent signs encode nothing. */
+export function percentDecoded(text: string): string {
   try {
-    return decodeURIComponent(unescaped);
+    return decodeURIComponent(text);
   } catch {
-    return unescaped;
+    return text;
   }
 }
 

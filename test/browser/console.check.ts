@@ -417,7 +417,7 @@ security: [{ key: [], tenant: [] }]
 components:
   securitySchemes: { key: { type: apiKey, in: header, name: X-Key }, tenant: { type: apiKey, in: query, name: tenant } }
 paths:
-  /parts: { $ref: './paths/parts.yaml' }
+  /parts: { $ref: './paths/parts%20@here.yaml' }
   /others: { get: { summary: List the others, responses: { '200': { description: Others, content: { application/json: {} } } } } }
 `;
   const folder = makeFolder();
@@ -428,14 +428,14 @@ paths:
     await drop(file('openapi.yaml', main));
     await page.getByText('1 intent is created').waitFor();
     await page.getByText('The document refers to files that you have not dropped.').waitFor();
-    await page.getByText('./paths/parts.yaml', { exact: true }).waitFor();
+    await page.getByText('./paths/parts%20@here.yaml', { exact: true }).waitFor();
     await expectAccessible(page);
   });
 
   test('reads a folder, and leads to the credential that the document asks for', async () => {
     mkdirSync(join(folder, 'paths'));
     writeFileSync(join(folder, 'openapi.yaml'), main);
-    writeFileSync(join(folder, 'paths', 'parts.yaml'), part);
+    writeFileSync(join(folder, 'paths', 'parts @here.yaml'), part);
     writeFileSync(join(folder, 'README.md'), 'not read');
     await page.getByLabel('Or drop its folder here, or choose it').setInputFiles(folder);
     await page.getByText('2 intents are created').waitFor();

@@ -1,6 +1,6 @@
 import { DocumentError, decodeText } from '../../../registry/import/document.ts';
 import { findDocuments, isPartName, joinFiles } from '../../../registry/import/join-files.ts';
-import type { Note } from '../../../registry/import/node.ts';
+import { type Note, percentDecoded } from '../../../registry/import/node.ts';
 import type { ImportOptions, ImportPlan } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
 import { loadPatternEngine } from '../../in-browser/module.ts';
@@ -76,7 +76,9 @@ async function join(files: Files, main: string) {
     origin: addressOf(main),
     find: (reference, from) => {
       const url = URL.parse(reference, from)?.href ?? '';
-      return isPartName(byAddress.get(url)?.path ?? '') ? url : undefined;
+      // a reference may encode other characters than an address here
+      const address = url.startsWith(folder) ? addressOf(percentDecoded(url.slice(folder.length))) : '';
+      return isPartName(byAddress.get(address)?.path ?? '') ? address : undefined;
     },
     read: (address) => bytesOf(byAddress.get(address)?.file),
     nameOf: (address) => byAddress.get(address)?.path ?? address,

@@ -73,6 +73,16 @@ describe('a document in several files', () => {
     expect(intents[0]?.input_parameters).toEqual([{ name: 'a', type: 'string', schema: { type: ['string', 'null'] } }]);
   });
 
+  test('may have references that are percent-encoded, or look like it', async () => {
+    const act = (name: string) => `get: { operationId: ${name}, responses: {} }`;
+    const names = ['{id}.yaml', '100%.yaml', '%41.yaml'];
+    const references = ['%7Bid%7D.yaml', '100%.yaml', '%41.yaml'];
+    write(Object.fromEntries(names.map((name, at) => [`api/parts/${name}`, act(`act${at}`)])));
+    write({ 'api/openapi.yaml': `${openApi}paths:\n${references.map((name, at) => `  /${at}: { $ref: 'parts/${name}' }\n`).join('')}` });
+    const { intents } = await plan('api/openapi.yaml');
+    expect(intents.map(({ intent_uid }) => intent_uid)).toEqual([0, 1, 2].map((at) => `things.example:act${at}:v1`));
+  });
+
   test('has no part outside the folder of the document, behind a link, or in the network', async () => {
     let requests = 0;
     const server = createServer((_, response) => {
@@ -82,6 +92,8 @@ describe('a document in several files', () => {
     const port = await listen(server);
     const references = [
       '../secret.yaml',
+      '%2e%2e/secret.yaml',
+      '.%2fx.config%2f%2ehidden.yaml',
       join(folder, 'secret.yaml'),
       `file://${folder}/secret.yaml`,
       'link.yaml',
