@@ -1,8 +1,17 @@
 import type { RunningIdentity } from './identity.ts';
 import { region } from './json-service.ts';
 import { type LambdaOptions, openLambdas } from './lambda.ts';
-import { localCredentials } from './parts.ts';
 import { type FunctionDefinition, type LocalValues, readFunction, resourceIds, type Template } from './template.ts';
+
+/** Credentials for SDK clients. Stand-ins do not check them; an external service may. */
+export function localCredentials() {
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId = 'local',
+    AWS_SECRET_ACCESS_KEY: secretAccessKey = 'local',
+    AWS_SESSION_TOKEN: sessionToken,
+  } = process.env;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
 
 /** Environment variables that point SDK clients at the stand-ins. @param endpoints - by the SDK's names of services */
 export function awsEnvironment(endpoints: Record<string, string>): Record<string, string> {

@@ -1,9 +1,11 @@
 import { createHmac, createPublicKey, type JsonWebKey, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { p256 } from '@noble/curves/nist.js';
 import * as z from 'zod';
 import { readJson, writeJson } from './files.ts';
 import { account, type Disturb, operation, region, ServiceError, startJsonService } from './json-service.ts';
+import type { LocalValues } from './template.ts';
 
 export interface KmsKey {
   keyId: string;
@@ -13,7 +15,7 @@ export interface KmsKey {
   spec?: KeySpec;
 }
 
-export const keySpec = z.enum(['ECC_NIST_P256', 'ECC_NIST_EDWARDS25519', 'HMAC_256']);
+const keySpec = z.enum(['ECC_NIST_P256', 'ECC_NIST_EDWARDS25519', 'HMAC_256']);
 
 export type KeySpec = z.infer<typeof keySpec>;
 
@@ -105,6 +107,23 @@ export async function startKms({ keys = [newKmsKey()], disturb }: KmsOptions = {
     disturb,
   );
   return { ...service, keyIds: keys.map(({ keyId }) => keyId) };
+}
+
+/** Properties of a KMS key in the template. */
+export const keyProperties = z.object({ KeySpec: keySpec, KeyUsage: z.enum(['SIGN_VERIFY', 'GENERATE_VERIFY_MAC']) });
+
+/**
+ * Starts a KMS with the template's keys; `values` has their ids.
+ * @param wanted - logical ids and properties of the keys
+ * @param kept - folder that keeps the keys
+ */
+export async function startKeys(wanted: [id: string, z.infer<typeof keyProperties>][], kept: string | undefined) {
+  const specs = new Map(wanted.map(([id, { KeySpec }]) => [id, KeySpec]));
+  const made = () => Object.fromEntries([...specs].map(([id, spec]) => [id, newKmsKey(spec)]));
+  const keys = kept === undefined ? made() : keepKeys(join(kept, 'kms-keys.json'), specs);
+  const kms = await startKms({ keys: Object.values(keys) });
+  const values = Object.entries(keys).map(([id, { keyId }]) => [id, { Ref: keyId, Arn: keyArn(keyId) }]);
+  return { ...kms, values: Object.fromEntries(values) as LocalValues };
 }
 
 function subjectPublicKeyInfo({ secret, spec }: KmsKey): Buffer {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { FunctionDefinition } from './template.ts';
@@ -32,8 +32,8 @@ export interface LambdaOptions {
   scratch?: string;
   /** cache of compiled code */
   compileCache?: string;
-  /** receives each log line of a function, with the function's name and the environment's id */
-  onLog?(line: string, functionName: string, environment: string): void;
+  /** receives each log line of a function, with the function's name */
+  onLog?(line: string, functionName: string): void;
 }
 
 type Outcome = { result: string | undefined } | { failure: string };
@@ -180,7 +180,7 @@ function startEnvironment(
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb },
   });
   const logLines = (text: string) => {
-    for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name, basename(temporary));
+    for (const line of text.replace(/\n$/, '').split('\n')) onLog(line, name);
   };
   let running: Run | undefined;
   worker.on('message', (message: Message) => {

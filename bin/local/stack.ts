@@ -4,20 +4,20 @@ import { splitList, variables } from '../../functions/core/environment.ts';
 import { readApi } from './api-definition.ts';
 import { openDataFolder, StartError } from './data-folder.ts';
 import { startEvents } from './events.ts';
-import { awsEnvironment, bucketNames, localValues, openFunctions } from './functions.ts';
+import { awsEnvironment, bucketNames, localCredentials, localValues, openFunctions } from './functions.ts';
 import { type Answered, type Api, type GatewayOptions, startGateway } from './gateway.ts';
 import { type Person, startIdentity } from './identity.ts';
 import { startInvocations } from './invocations.ts';
 import { region } from './json-service.ts';
+import { keyProperties, startKeys } from './kms.ts';
 import type { LambdaOptions } from './lambda.ts';
-import { keyProperties, localCredentials, locateDynamo, startKeys } from './parts.ts';
 import { startS3 } from './s3.ts';
 import { readSchedules, startSchedules } from './schedules.ts';
 import { startSecrets } from './secrets.ts';
 import type { StackDescription } from './stack-file.ts';
 import { readSubscriptions, startSubscriptions } from './subscriptions.ts';
 import { localContext, markUsed, projectRoot, synthesize } from './synthesis.ts';
-import { createTables } from './table.ts';
+import { createTables, startDynamo } from './table.ts';
 import { type FunctionDefinition, functionIdOf, readTables, readTemplate, resourcesOf } from './template.ts';
 import { startUpstream } from './upstream/server.ts';
 
@@ -94,8 +94,9 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
     const [baseUrl = '', ...otherUrls] = baseUrls;
     log('Bundling the functions and synthesizing the template ...');
     const context = { ...localContext, policyFile, ...options.context };
+    const givenDynamo = options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT;
     const [dynamo, identity, upstream, registering, synthesized] = await Promise.all([
-      keep(locateDynamo(options.dynamodbEndpoint ?? process.env.DYNAMODB_ENDPOINT, data.kept && folderFor('table'))),
+      givenDynamo ? { endpoint: givenDynamo } : keep(startDynamo(data.kept && folderFor('table'))),
       keep(
         startIdentity(
           folderFor('identity'),
@@ -149,8 +150,8 @@ export async function startStack(options: StackOptions = {}): Promise<RunningSta
       scratch: data.scratch,
       compileCache: join(synthesized, 'compiled'),
       ...options.environments,
-      onLog: (line, name, environmentId) => {
-        logLines.take(line, name, environmentId);
+      onLog: (line, name) => {
+        logLines.take(line, name);
         options.onLog?.(line, name);
       },
     });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
 import type { Api } from './gateway.ts';
+import { account } from './json-service.ts';
 import { resourcesOf, type Template } from './template.ts';
 
 const reference = z.object({ Ref: z.string() }).transform(({ Ref }) => Ref);
@@ -46,15 +47,9 @@ interface LogEvent {
 /** Attempts that Lambda makes if a function fails. */
 const attempts = 3;
 
-interface Batch {
-  subscription: Subscription;
-  logStream: string;
-  logEvents: LogEvent[];
-}
-
 /**
- * Delivers log lines as CloudWatch Logs does, in one batch per log stream. Failed invocations are retried as by Lambda, but sooner. A function that
- * also has a schedule runs right after its batches, so that its results do not take a minute to appear.
+ * Delivers log lines in the format of CloudWatch Logs, as if each function had one log stream. Failed invocations are retried as by Lambda, but
+ * sooner. A function that also has a schedule runs right after its batches, so that its results do not take a minute to appear.
  * @param scheduled - the functions that run on a schedule
  * @param everyMs - interval between deliveries, in milliseconds
  */
@@ -64,7 +59,7 @@ export function startSubscriptions(
   invoke: Api['invoke'],
   everyMs = 1_000,
 ) {
-  let batches = new Map<string, Batch>();
+  let batches = new Map<Subscription, LogEvent[]>();
   let taken = 0;
 
   const persist = async (target: string, event: unknown): Promise<void> => {
@@ -77,16 +72,16 @@ export function startSubscriptions(
       }
     }
   };
-  const deliver = async ({ subscription, logStream, logEvents }: Batch): Promise<void> => {
-    const { name, logGroup, target } = subscription;
-    const batch = { messageType: 'DATA_MESSAGE', owner: '000000000000', logGroup, logStream, subscriptionFilters: [name], logEvents };
+  const deliver = async ([{ name, logGroup, target }, logEvents]: [Subscription, LogEvent[]]): Promise<void> => {
+    const source = { owner: account, logGroup, logStream: 'local', subscriptionFilters: [name] };
+    const batch = { messageType: 'DATA_MESSAGE', ...source, logEvents };
     await persist(target, { awslogs: { data: gzipSync(JSON.stringify(batch)).toString('base64') } });
   };
   const flush = async (): Promise<void> => {
-    const passed = [...batches.values()];
+    const passed = [...batches];
     batches = new Map();
     await Promise.all(passed.map(deliver));
-    const targets = new Set(passed.map(({ subscription }) => subscription.target));
+    const targets = new Set(passed.map(([{ target }]) => target));
     await Promise.all(scheduled.filter((target) => targets.has(target)).map((target) => persist(target, {})));
   };
   let flushing = Promise.resolve();
@@ -97,16 +92,13 @@ export function startSubscriptions(
   const timer = setInterval(flushNext, everyMs);
 
   return {
-    /** @param environment - the environment that wrote the line; each has its own log stream */
-    take: (line: string, functionId: string, environment: string): void => {
+    take: (line: string, functionId: string): void => {
       for (const subscription of subscriptions) {
         const parsed = subscription.source === functionId ? parseLine(line) : undefined;
         if (!parsed || !subscription.isMatch(parsed)) continue;
-        const key = `${subscription.name} ${environment}`;
-        const batch = batches.get(key) ?? { subscription, logStream: environment, logEvents: [] };
-        batches.set(key, batch);
-        const timestamp = Date.parse(String(parsed.timestamp));
-        batch.logEvents.push({ id: String(taken++).padStart(56, '0'), timestamp, message: line });
+        const batch = batches.get(subscription) ?? [];
+        batches.set(subscription, batch);
+        batch.push({ id: String(taken++).padStart(56, '0'), timestamp: Date.parse(String(parsed.timestamp)), message: line });
       }
     },
     /** Delivers what is pending, and stops. */

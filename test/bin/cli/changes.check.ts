@@ -1,8 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
+import { localCredentials } from '../../../bin/local/functions.ts';
 import { region } from '../../../bin/local/json-service.ts';
-import { localCredentials } from '../../../bin/local/parts.ts';
 import { variables } from '../../../functions/core/environment.ts';
 import { keys } from '../../../functions/core/table/keys.ts';
 import { type Api, openApi } from '../../../registry/api.ts';
