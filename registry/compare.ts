@@ -8,7 +8,7 @@ import { type Difference, findDifferences } from './differences.ts';
 import { combineIntent, combineService } from './document-rule.ts';
 import { CliFailure } from './failure.ts';
 import { normalizeIntent, normalizeService } from './normal-form.ts';
-import { type Found, findIntent, findService, findServiceByName, listAllIntents } from './read.ts';
+import { type Found, findIntent, findService, findServiceByName, readFullIntents } from './read.ts';
 
 export interface Wanted {
   service: ServiceInput;
@@ -75,15 +75,12 @@ export interface Registered {
 }
 
 /** @throws CliFailure if the service with the document's name is a different API */
-export async function readRegistered({ api, terminal }: RegistryContext, wanted: Wanted, concurrency: number): Promise<Registered> {
-  const service = await findWanted(api, wanted);
-  const listed = service === undefined ? [] : await listAllIntents(api, service.record.service_id);
-  const found = new Map<string, Found<FullIntent>>();
-  await withProgress(terminal, 'Reading', listed, concurrency, async ({ intent_uid }) => {
-    const intent = await findIntent(api, intent_uid);
-    if (intent) found.set(intent_uid, intent);
-  });
-  const registered = { service, intents: new Map([...found].sort(([left], [right]) => (left < right ? -1 : 1))) };
+export async function readRegistered(context: RegistryContext, wanted: Wanted, concurrency: number): Promise<Registered> {
+  const service = await findWanted(context.api, wanted);
+  const intents = new Map<string, Found<FullIntent>>();
+  const found = service === undefined ? [] : readFullIntents(context, service.record.service_id, concurrency);
+  for await (const intent of found) intents.set(intent.record.intent_uid, intent);
+  const registered = { service, intents };
   if (wanted.isOfDocument && !wanted.into) requireSameApi(wanted, registered);
   return registered;
 }

@@ -1,10 +1,11 @@
 import type * as z from 'zod';
 import { Refusal } from '../client/errors.ts';
 import { executionPage, maxExecutionsOfPage, type RecordedExecution } from '../schemas/executions.ts';
-import { fullIntent, intentList } from '../schemas/intent.ts';
+import { type FullIntent, fullIntent, intentList } from '../schemas/intent.ts';
 import { type Service, service, serviceList } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
-import { type Api, type ApiCallOptions, readAnswer } from './api.ts';
+import { type Api, type ApiCallOptions, type Progress, type RegistryContext, readAnswer } from './api.ts';
+import { concurrently } from './concurrently.ts';
 import { CliFailure } from './failure.ts';
 
 const pageSize = 100;
@@ -40,6 +41,25 @@ export const listIntents = (api: Api, serviceId: string) =>
 
 export const listAllIntents = async (api: Api, serviceId: string) =>
   (await Array.fromAsync(listIntents(api, serviceId), ({ intents }) => intents)).flat();
+
+/** The intents of a service with their full records, ordered by uid. Omits intents deleted in the meantime. */
+export async function* readFullIntents({ api, terminal }: RegistryContext, serviceId: string, concurrency: number) {
+  let progress: Progress | undefined;
+  try {
+    for await (const { intents, pagination } of listIntents(api, serviceId)) {
+      progress ??= terminal.progress('Reading', pagination.total_results);
+      const found = new Map<string, Found<FullIntent>>();
+      await concurrently(intents, concurrency, async ({ intent_uid }) => {
+        const intent = await findIntent(api, intent_uid);
+        if (intent) found.set(intent_uid, intent);
+        progress?.step();
+      });
+      yield* intents.flatMap(({ intent_uid }) => found.get(intent_uid) ?? []);
+    }
+  } finally {
+    progress?.end();
+  }
+}
 
 /** Recorded executions that ended since a time, in milliseconds since the epoch. */
 export async function readExecutions(api: Api, sinceMs: number): Promise<RecordedExecution[]> {

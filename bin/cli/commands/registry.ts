@@ -1,13 +1,11 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Applied, applyChanges } from '../../../registry/apply.ts';
 import { compareService, hasDifferences, type ServiceChanges } from '../../../registry/compare.ts';
-import { concurrently } from '../../../registry/concurrently.ts';
 import { CliFailure, usageFailure } from '../../../registry/failure.ts';
 import { writers } from '../../../registry/file.ts';
 import { exportToFolder, readRegistry, writeWhole } from '../../../registry/files.ts';
 import { normalizeIntent, normalizeService } from '../../../registry/normal-form.ts';
-import { findIntent, listIntents, listServices, requireService } from '../../../registry/read.ts';
-import type { IntentInput } from '../../../schemas/intent.ts';
+import { listServices, readFullIntents, requireService } from '../../../registry/read.ts';
 import { type CliContext, concurrencyOption, openContext } from '../context.ts';
 import { plural, type Terminal } from '../terminal.ts';
 import { changesAsJson, describeCount, noteOtherOrigins, requireSuccess, showApplied, showChanges, showUnwanted } from './changes.ts';
@@ -92,27 +90,16 @@ async function namesOf({ api }: CliContext, asked: readonly string[]): Promise<M
 }
 
 export async function* readServices(context: CliContext, names: readonly string[], concurrency: number, onIntent: () => void = () => {}) {
+  async function* readIntents(serviceId: string) {
+    for await (const { record } of readFullIntents(context, serviceId, concurrency)) {
+      onIntent();
+      yield normalizeIntent(record);
+    }
+  }
   for (const nameOrId of names) {
     const { record } = await requireService(context.api, nameOrId);
-    yield { service: normalizeService(record), intents: readFully(context, record.service_id, concurrency, onIntent) };
+    yield { service: normalizeService(record), intents: readIntents(record.service_id) };
   }
-}
-
-/** The full intents of a service ordered by uid. Omits intents deleted in the meantime. */
-async function* readFully({ api, terminal }: CliContext, serviceId: string, concurrency: number, onIntent: () => void) {
-  let progress: ReturnType<typeof terminal.progress> | undefined;
-  for await (const { intents, pagination } of listIntents(api, serviceId)) {
-    progress ??= terminal.progress('Reading', pagination.total_results);
-    const found = new Map<string, IntentInput>();
-    await concurrently(intents, concurrency, async ({ intent_uid }) => {
-      const read = await findIntent(api, intent_uid);
-      if (read) found.set(intent_uid, normalizeIntent(read.record));
-      if (read) onIntent();
-      progress?.step();
-    });
-    yield* intents.flatMap(({ intent_uid }) => found.get(intent_uid) ?? []);
-  }
-  progress?.end();
 }
 
 async function compareFile(context: CliContext, file: string, concurrency: number): Promise<ServiceChanges[]> {
