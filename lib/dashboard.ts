@@ -105,7 +105,7 @@ export function createDashboard(scope: Construct, { rest, tables, functions, nam
   ];
   // Dashboard names are global in an account, so the region keeps deployments to several regions apart.
   const { region } = Stack.of(scope);
-  return new Dashboard(scope, 'Dashboard', { dashboardName: `${namespace}-${region}`, widgets: pairs(widgets) });
+  return new Dashboard(scope, 'Dashboard', { dashboardName: `${namespace}-${region}`, widgets: [widgets] });
 }
 
 const tableWidget = (name: string, table: AnyTable) =>
@@ -119,6 +119,3 @@ const tableWidget = (name: string, table: AnyTable) =>
   });
 
 const search = (terms: string) => new MathExpression({ expression: `SEARCH('${terms}', 'Sum', ${period.toSeconds()})`, label: '', period });
-
-const pairs = (widgets: IWidget[]): IWidget[][] =>
-  widgets.flatMap((widget, index) => (index % 2 === 0 ? [[widget, ...widgets.slice(index + 1, index + 2)]] : []));

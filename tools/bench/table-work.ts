@@ -1,3 +1,5 @@
+import db from 'dynalite/db/index.js';
+
 export interface TableWork {
   operations: Record<string, number>;
   newest: Record<string, string>;
@@ -9,8 +11,7 @@ export interface TableWork {
 
 export const newTableWork = (): TableWork => ({ operations: {}, newest: {}, readBytes: 0, writtenBytes: 0, busyMs: 0 });
 
-type AttributeValue = Record<string, unknown>;
-type WireItem = Record<string, AttributeValue>;
+type WireItem = Record<string, object>;
 
 interface WireBody {
   Item?: WireItem;
@@ -28,28 +29,6 @@ export function addOperation(work: TableWork, operation: string, request: string
   const { Item: put, TransactItems = [] }: WireBody = JSON.parse(request || '{}');
   const { Item, Items = [], Responses = {}, Attributes }: WireBody = JSON.parse(answer || '{}');
   const read = [...(Item ? [Item] : []), ...Items, ...Object.values(Responses).flat()];
-  for (const item of read) work.readBytes += itemBytes(item);
-  for (const item of [put, Attributes, ...TransactItems.map(({ Put }) => Put?.Item)]) if (item) work.writtenBytes += itemBytes(item);
-}
-
-/** Size of an item in bytes as DynamoDB counts it, except for the rounding of numbers. */
-export const itemBytes = (item: WireItem): number =>
-  Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value), 0);
-
-function valueBytes(attribute: AttributeValue): number {
-  const [[type, value] = []] = Object.entries(attribute);
-  switch (type) {
-    case 'S':
-      return Buffer.byteLength(value as string);
-    case 'N':
-      return Math.ceil((value as string).replace(/[^0-9]/g, '').length / 2) + 1;
-    case 'B':
-      return Buffer.byteLength(value as string, 'base64');
-    case 'L':
-      return (value as AttributeValue[]).reduce((sum, element) => sum + 1 + valueBytes(element), 3);
-    case 'M':
-      return Object.entries(value as WireItem).reduce((sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueBytes(member), 3);
-    default:
-      return 1;
-  }
+  for (const item of read) work.readBytes += db.itemSize(item);
+  for (const item of [put, Attributes, ...TransactItems.map(({ Put }) => Put?.Item)]) if (item) work.writtenBytes += db.itemSize(item);
 }

@@ -7,7 +7,6 @@ export interface Price {
 interface PriceList {
   /** title of the AWS page with these prices */
   page: string;
-  asOf: string;
   prices: Record<string, Price>;
 }
 
@@ -16,12 +15,14 @@ const price = (dollars: number, per: number, unit: string): Price => ({ dollars,
 const thousand = 1_000;
 const million = 1_000_000;
 
-/** List prices in us-east-1 without free tiers, with their source and date. Check them against the pages before relying on them. */
+/** When the prices were read. */
+export const asOf = 'June 2025';
+
+/** List prices in us-east-1 without free tiers, with their source. Check them against the pages before relying on them. */
 export const priceLists = {
-  apiGateway: { page: 'Amazon API Gateway pricing', asOf: 'June 2025', prices: { request: price(3.5, million, 'requests of a REST API') } },
+  apiGateway: { page: 'Amazon API Gateway pricing', prices: { request: price(3.5, million, 'requests of a REST API') } },
   lambda: {
     page: 'AWS Lambda pricing',
-    asOf: 'June 2025',
     prices: {
       request: price(0.2, million, 'requests'),
       duration: price(13.3334, million, 'GB-seconds on Arm'),
@@ -30,7 +31,6 @@ export const priceLists = {
   },
   dynamodb: {
     page: 'Amazon DynamoDB pricing, on-demand capacity',
-    asOf: 'June 2025',
     prices: {
       write: price(0.625, million, 'write units of 1 KB'),
       read: price(0.125, million, 'read units of 4 KB, strongly consistent'),
@@ -40,17 +40,14 @@ export const priceLists = {
   },
   kms: {
     page: 'AWS Key Management Service pricing',
-    asOf: 'June 2025',
     prices: { key: price(1, 1, 'key and month'), signature: price(0.15, 10 * thousand, 'requests of ECC keys') },
   },
   secrets: {
     page: 'AWS Secrets Manager pricing',
-    asOf: 'June 2025',
     prices: { secret: price(0.4, 1, 'secret and month'), request: price(0.05, 10 * thousand, 'requests') },
   },
   cloudWatch: {
     page: 'Amazon CloudWatch pricing',
-    asOf: 'June 2025',
     prices: {
       logs: price(0.5, 1, 'GB of logs taken in'),
       logStorage: price(0.03, 1, 'GB-month of logs kept, compressed'),
@@ -61,10 +58,9 @@ export const priceLists = {
       insightEvent: price(0.02, million, 'log events that match a rule'),
     },
   },
-  xray: { page: 'AWS X-Ray pricing', asOf: 'June 2025', prices: { trace: price(5, million, 'traces recorded') } },
+  xray: { page: 'AWS X-Ray pricing', prices: { trace: price(5, million, 'traces recorded') } },
   s3: {
     page: 'Amazon S3 pricing',
-    asOf: 'June 2025',
     prices: {
       put: price(0.005, thousand, 'PUT requests'),
       get: price(0.0004, thousand, 'GET requests'),
@@ -73,7 +69,6 @@ export const priceLists = {
   },
   cognito: {
     page: 'Amazon Cognito pricing',
-    asOf: 'June 2025',
     prices: {
       user: price(0.015, 1, 'user who signs in and month (Essentials)'),
       machineClient: price(6, 1, 'app client for machines and month'),
@@ -82,7 +77,6 @@ export const priceLists = {
   },
   waf: {
     page: 'AWS WAF pricing',
-    asOf: 'June 2025',
     prices: {
       acl: price(5, 1, 'web ACL and month'),
       rule: price(1, 1, 'rule and month'),
@@ -91,10 +85,9 @@ export const priceLists = {
   },
   openSearch: {
     page: 'Amazon OpenSearch Service pricing, Serverless',
-    asOf: 'June 2025',
     prices: { unit: price(0.24, 1, 'OCU-hour') },
   },
-  transfer: { page: 'Amazon EC2 pricing, data transfer', asOf: 'June 2025', prices: { out: price(0.09, 1, 'GB to the internet') } },
+  transfer: { page: 'Amazon EC2 pricing, data transfer', prices: { out: price(0.09, 1, 'GB to the internet') } },
 } as const satisfies Record<string, PriceList>;
 
 export const cost = ({ dollars, per }: Price, quantity: number): number => (quantity / per) * dollars;

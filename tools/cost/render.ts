@@ -2,7 +2,7 @@ import { formatTable } from '../bench/load.ts';
 import { assumptions, type Usage } from './assumptions.ts';
 import type { Deployment } from './deployment.ts';
 import { estimate } from './estimate.ts';
-import { type Price, priceLists } from './prices.ts';
+import { asOf, type Price, priceLists } from './prices.ts';
 
 /** Executions per month. */
 const levels = [0, 100_000, 10_000_000];
@@ -45,11 +45,7 @@ const table = (head: string[], rule: string, rows: string[][]): string =>
 const priceText = ({ dollars: amount, per, unit }: Price): string =>
   `${amount} per ${per === 1 ? '' : `${per.toLocaleString('en')} `}${unit}`;
 
-const priceRows = Object.values(priceLists).map(({ page, asOf, prices }) => [
-  page,
-  asOf,
-  Object.values<Price>(prices).map(priceText).join('; '),
-]);
+const priceRows = Object.values(priceLists).map(({ page, prices }) => [page, asOf, Object.values<Price>(prices).map(priceText).join('; ')]);
 
 /**
  * The content of docs/cost.md.

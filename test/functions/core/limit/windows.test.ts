@@ -1,5 +1,6 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import db from 'dynalite/db/index.js';
 import { openCounterItems, rememberedTokens } from '../../../../functions/core/limit/counter-item.ts';
 import { limitExceeded, rateLimitHeaders } from '../../../../functions/core/limit/limit-answers.ts';
 import { countExecution, type LimitRequest } from '../../../../functions/core/limit/limit-request.ts';
@@ -8,7 +9,6 @@ import { bucketMs, liveBuckets, longestCountMs } from '../../../../functions/cor
 import { personOf, toHolder } from '../../../../functions/core/pat/holder.ts';
 import type { Charge } from '../../../../functions/core/policy/limits.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
-import { itemBytes } from '../../../../tools/bench/table-work.ts';
 import { connectTable } from '../../../support/connect-table.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { startTable } from '../../../support/table.ts';
@@ -58,7 +58,7 @@ describe('several limits at once', () => {
     const { pk, sk } = keys.limit(owner, 'execute');
     const command = new GetItemCommand({ TableName: store.tableNames.activity, Key: { pk: { S: pk }, sk: { S: sk } } });
     const { Item = {} } = await store.client.send(command);
-    return itemBytes(JSON.parse(JSON.stringify(Item)));
+    return db.itemSize(JSON.parse(JSON.stringify(Item)));
   };
   /** A budget of 999.99 EUR a month, with an id as long as those of policies. */
   const large = (at: number): Charge => money(`limit_${String(at).padStart(2, '0')}`, 99_999, 4_545);
