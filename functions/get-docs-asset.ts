@@ -23,7 +23,7 @@ export const createAction =
     const extension = extname(name);
     const mediaType = mediaTypes[extension];
     if (text === undefined || mediaType === undefined) {
-      throw new ApiError('NOT_FOUND', 'There is no such file. Load the page again, which names the current files.');
+      throw new ApiError('NOT_FOUND', 'No file has this name. Reload the page, which links to the current files.');
     }
     const caching =
       extension === '.json'

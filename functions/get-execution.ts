@@ -28,7 +28,7 @@ export interface Deps {
 const noSuchExecution = () =>
   new ApiError(
     'NOT_FOUND',
-    'You have no deferred call with this id, or it was asked for more than 24 hours ago. Take the address from the 202 answer.',
+    'You have no deferred call with this id, or requested it more than 24 hours ago. Use the address in the 202 response.',
   );
 
 /** `GET /api/executions/{id}`: the state of a deferred call, for its holder only. */

@@ -30,7 +30,7 @@ export const createAction =
     const intents = hits.map(({ intent }) => intent);
     const described = toServiceDescription(self, intents, { protocol, baseUrl, publicKey });
     const body = { ...described, ...ownLinks({ protocol, baseUrl, isSignInOffered }) };
-    const links = pageLinks(request, paginate(total, query.page, query.page_size), { after: intents.at(-1)?.intent_uid });
+    const links = pageLinks(request, paginate(total, query.page, query.page_size), intents.at(-1)?.intent_uid);
     return revalidated(body, undefined, links);
   };
 

@@ -37,7 +37,7 @@ export const createAction =
     const found = await intents.read(listed.map(({ intent_uid }) => intent_uid));
     const described = found.map((intent) => toDescribedIntent(intent, toIntentDetails(intent, service.service_name)));
     const body = toServiceDescription(service, described, { protocol, baseUrl: request.baseUrl, publicKey });
-    const links = pageLinks(request, paginate(total, page, pageSize), { after: found.at(-1)?.intent_uid });
+    const links = pageLinks(request, paginate(total, page, pageSize), found.at(-1)?.intent_uid);
     return revalidated(body, undefined, links);
   };
 

@@ -30,5 +30,5 @@ export async function handler(event: CloudFormationCustomResourceEvent): Promise
   };
   // The presigned URL is for a request without Content-Type, which fetch adds to a string but not to bytes.
   const { ok, status } = await fetch(ResponseURL, { method: 'PUT', body: Buffer.from(JSON.stringify(answer)) });
-  if (!ok) throw new Error(`CloudFormation's address for the answer answered ${status}`);
+  if (!ok) throw new Error(`the response URL of CloudFormation answered ${status}`);
 }

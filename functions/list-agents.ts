@@ -11,7 +11,7 @@ export const createAction = ({ agents }: { agents: Pick<Agents, 'list'> }): Admi
     const { state, page_size: pageSize, after } = request.query(agentQuery);
     const { agents: found, displaced, next } = await agents.list(state, after, pageSize, Date.now());
     const page = { agents: found.map((agent) => toAgent(agent, state)), ...(displaced !== undefined && { displaced }) };
-    return ok(page, nextLink(request, { after: next }));
+    return ok(page, nextLink(request, 'after', next));
   });
 
 export const handler = serveAdmin(createAction({ agents: openAgents(tableFromEnvironment()) }));

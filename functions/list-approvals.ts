@@ -12,7 +12,7 @@ export const createAction =
     const { page_size: requestedSize, after } = request.query(approvalQuery);
     const count = Math.min(requestedSize, maxApprovalsOfPage);
     const { approvals: found, next } = await approvals.list(admin, { after, count, nowMs: Date.now() });
-    return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, { after: next }));
+    return ok({ approvals: found.map(({ approval }) => approval) }, nextLink(request, 'after', next));
   };
 
 export const handler = serveAdmin(createAction({ approvals: openApprovals(tableFromEnvironment()) }));

@@ -15,7 +15,7 @@ export const createAction =
     // the head is read first: entries added meanwhile only make the page newer than the head
     const { seq, digest } = await changeLog.head();
     const { entries, next } = await changeLog.list({ count, since, before: before === undefined ? undefined : Number(before), isWanted });
-    return ok({ entries, head: { seq, digest } }, nextLink(request, { before: next === undefined ? undefined : String(next) }));
+    return ok({ entries, head: { seq, digest } }, nextLink(request, 'before', next));
   };
 
 export const handler = serveAdmin(createAction({ changeLog: changeLogFromEnvironment(tableFromEnvironment()) }));

@@ -18,7 +18,7 @@ export const createAction = ({ history, now = Date.now }: Deps): AdminAction =>
     const fromMs = Math.max(from, now() - recordedDays * 24 * 3_600_000);
     // includes executions that other functions, whose clocks are fast, dated in the future
     const { executions, next } = await history.page({ fromMs, toMs: Math.min(to, now() + 3_600_000), after, count });
-    return ok({ executions }, nextLink(request, { after: next }));
+    return ok({ executions }, nextLink(request, 'after', next));
   });
 
 export const handler = serveAdmin(createAction({ history: openHistory(tableFromEnvironment()) }));

@@ -28,7 +28,7 @@ export const createAction =
     const isWithDrafts = admin !== undefined && mayChange(admin, service.namespace);
     const { intents: found, total } = await listIntents(table, service, after ?? (page - 1) * pageSize, pageSize, isWithDrafts);
     const body = { intents: found.map(listIntent), pagination: paginate(total, page, pageSize) };
-    return revalidated(body, undefined, pageLinks(request, body.pagination, { after: found.at(-1)?.intent_uid }));
+    return revalidated(body, undefined, pageLinks(request, body.pagination, found.at(-1)?.intent_uid));
   };
 
 const table = tableFromEnvironment();

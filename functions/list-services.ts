@@ -24,7 +24,7 @@ export const createAction =
       pagination: { current_page: page, page_size },
     };
     const pages = { ...body.pagination, total_pages: next === undefined ? page : page + 1 };
-    const links = pageLinks(request, pages, { after: next });
+    const links = pageLinks(request, pages, next);
     return revalidated(body, undefined, { ...links, Vary: 'Authorization', ...(admin && { 'Cache-Control': 'private, no-cache' }) });
   };
 

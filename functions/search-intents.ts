@@ -49,7 +49,7 @@ export const createAction =
     const intents = hits.map(({ match, ...hit }) => ({ ...show[query.view ?? 'details'](hit), ...(match && { match }) }));
     const pagination = paginate(total, query.page, query.page_size);
     const after = query.query === undefined ? hits.at(-1)?.intent.intent_uid : undefined;
-    return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, { after }));
+    return revalidated({ intents, pagination }, undefined, pageLinks(request, pagination, after));
   };
 
 function openEngine(): SearchEngine {

@@ -1,34 +1,33 @@
 import type { Pagination } from '../../../schemas/pagination.ts';
 import type { ApiRequest } from './request.ts';
 
+/** A link (RFC 8288) to the request with other query parameters, and without those that are undefined. */
+function linkTo(request: ApiRequest, rel: 'next' | 'prev', parameters: Record<string, string | number | undefined>): string {
+  const query = new URLSearchParams(request.queryValues());
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === undefined) query.delete(name);
+    else query.set(name, String(value));
+  }
+  return `<${request.baseUrl}${request.path}?${query}>; rel="${rel}"`;
+}
+
 /**
- * The `Link` header of a page (RFC 8288): `next` and `prev`, with the query of the request.
- * @param next - additional query parameters of the next page's link
+ * The `Link` header of a numbered page, to its neighbours.
+ * @param after - cursor of the next page
  */
 export function pageLinks(
   request: ApiRequest,
   { current_page, total_pages, page_size }: Omit<Pagination, 'total_results'>,
-  next: Record<string, string | undefined> = {},
+  after: string | undefined,
 ): Record<string, string> {
-  const link = (rel: string, page: number, more: Record<string, string | undefined> = {}) => {
-    const query = new URLSearchParams(request.queryValues());
-    for (const name of Object.keys(next)) query.delete(name);
-    query.set('page', String(page));
-    query.set('page_size', String(page_size));
-    for (const [name, value] of Object.entries(more)) if (value !== undefined) query.set(name, value);
-    return `<${request.baseUrl}${request.path}?${query}>; rel="${rel}"`;
-  };
+  const previous = Math.min(current_page - 1, Math.max(total_pages, 1));
   const links = [
-    ...(current_page < total_pages ? [link('next', current_page + 1, next)] : []),
-    ...(current_page > 1 ? [link('prev', Math.min(current_page - 1, Math.max(total_pages, 1)))] : []),
+    ...(current_page < total_pages ? [linkTo(request, 'next', { page: current_page + 1, page_size, after })] : []),
+    ...(current_page > 1 ? [linkTo(request, 'prev', { page: previous, page_size, after: undefined })] : []),
   ];
   return links.length > 0 ? { Link: links.join(', ') } : {};
 }
 
-/** The `Link` header of a page with a cursor: the query of the request with the parameters `next`, or no header if all of them are undefined. */
-export function nextLink(request: ApiRequest, next: Record<string, string | undefined>): Record<string, string> {
-  const query = new URLSearchParams(request.queryValues());
-  const given = Object.entries(next).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  for (const [name, value] of given) query.set(name, value);
-  return given.length > 0 ? { Link: `<${request.baseUrl}${request.path}?${query}>; rel="next"` } : {};
-}
+/** The `Link` header of a page with a cursor, or no header if there is no next page. */
+export const nextLink = (request: ApiRequest, name: 'after' | 'before', cursor: string | number | undefined): Record<string, string> =>
+  cursor === undefined ? {} : { Link: linkTo(request, 'next', { [name]: cursor }) };

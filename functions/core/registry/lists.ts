@@ -6,13 +6,11 @@ import { firstOf, pagesOf } from '../table/pages.ts';
 import type { Item, Table, Write } from '../table/table.ts';
 import type { ServiceRecord } from './records.ts';
 
-export type ListedIntent = IntentOfList;
-
 /**
  * A copy of an intent for lists, written and removed in the intent's transaction, so that a list reads neither the records nor the partitions that
  * executions read.
  */
-type ListItem = Key & ListedIntent & Item & { rev: number };
+type ListItem = Key & IntentOfList & Item & { rev: number };
 
 /**
  * The name of one of a service's two lists: its intents, and its drafts, which only admins see. An intent is in one of them, and each can be
@@ -51,7 +49,7 @@ export async function listIntents(
   from: number | string,
   count: number,
   isWithDrafts = false,
-): Promise<{ intents: ListedIntent[]; total: number }> {
+): Promise<{ intents: IntentOfList[]; total: number }> {
   const lists = [listNameOf(service.service_id, false), ...(isWithDrafts ? [listNameOf(service.service_id, true)] : [])];
   const total = service.intents + (isWithDrafts ? service.drafts : 0);
   if (typeof from === 'string') return { intents: await take(table, lists, { after: from }, 0, count), total };
