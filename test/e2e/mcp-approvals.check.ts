@@ -130,7 +130,7 @@ describe.each(revisions)('a client of revision %s', (revision) => {
     const first = await client.callTool(refund(5, { pat, respond_async: true }));
     expect([first.structuredContent, textOf(first)]).toEqual([
       expect.objectContaining({ status: 'working' }),
-      expect.stringContaining('This call is being made'),
+      expect.stringContaining('This call is still running'),
     ]);
     const ended = await untilEnded(client, 5, first, { pat, respond_async: true });
     expect(ended.structuredContent).toEqual({ refunded: true });

@@ -173,7 +173,7 @@ test('a decision needs a digest and a waiting call', async () => {
   expect(refusalOf(await decide(id, undefined))).toMatchObject({ status: 400, details: { issues } });
   expect(refusalOf(await decide('01J00000000000000000000000', digest))).toMatchObject({
     status: 404,
-    message: 'No call with this id is waiting for approval, or was in the last 24 hours. List the calls that are waiting.',
+    message: 'No call with this id has waited for approval in the last 24 hours. List the waiting calls.',
   });
   expect((await read(id)).body).toMatchObject({ status: 'waiting' });
 });

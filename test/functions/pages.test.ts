@@ -114,7 +114,7 @@ describe('the files of the pages', () => {
     expect(refusalOf(await invoke(files, 'GET /docs/{asset}', { path: { asset } }))).toEqual({
       status: 404,
       code: 'NOT_FOUND',
-      message: 'There is no such file. Load the page again, which names the current files.',
+      message: 'No file has this name. Reload the page, which links to the current files.',
       details: {},
     });
   });

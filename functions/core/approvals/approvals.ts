@@ -90,7 +90,7 @@ export function openApprovals(table: Table, log: Pick<ChangeLog, 'change'> = ope
 export type Approvals = ReturnType<typeof openApprovals>;
 
 export const noSuchApproval = () =>
-  new ApiError('NOT_FOUND', 'No call with this id is waiting for approval, or was in the last 24 hours. List the calls that are waiting.');
+  new ApiError('NOT_FOUND', 'No call with this id has waited for approval in the last 24 hours. List the waiting calls.');
 
 const expired = () =>
   new ApiError('CONFLICT', 'The deadline for approving this call has passed, so it is not made. The agent can request it again.', {

@@ -39,7 +39,7 @@ export const llmsText = ({ baseUrl, isSignInOffered }: GateAddress): string => `
 > Lets agents find, get authorised for, and execute intents: described operations of web services.
 
 1. Find an intent in plain words: GET ${baseUrl}/api/intents/search?query=what+time+is+it&view=brief
-2. Read what it takes: GET ${baseUrl}/api/intents/{intent_uid}?view=full
+2. Read its parameters: GET ${baseUrl}/api/intents/{intent_uid}?view=full
 3. Read the usage policy, and show it to the person you work for: GET ${baseUrl}/api/policy
 4. Sign the policy's text with a private key of your own (a compact JWS), and get a Policy Adherence Token (PAT): POST ${baseUrl}/api/pat/issue with agent_id, agent_public_key and signed_policy
 5. Execute: POST ${baseUrl}/api/intents/execute with intent_uid and parameters, and the header Authorization: Bearer <PAT>
@@ -47,7 +47,7 @@ export const llmsText = ({ baseUrl, isSignInOffered }: GateAddress): string => `
 ## Descriptions
 
 - [OpenAPI document](${baseUrl}/openapi.json): every endpoint
-- [Reference](${baseUrl}/docs): the same to read and to try
+- [Reference](${baseUrl}/docs): the same, to read and try
 - [This gate and its intents](${baseUrl}/agents.json): for agents of the protocol
 
 ## Model Context Protocol

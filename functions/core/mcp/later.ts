@@ -32,7 +32,7 @@ function explain({ state, key }: PendingCall): object {
   const isWaiting = state.status === 'waiting';
   const happened = isWaiting
     ? `This call waits for a person's approval until ${state.expires_at}. Nothing has been sent.`
-    : 'This call is being made, and has not ended.';
+    : 'This call is still running.';
   const next = `${isWaiting ? 'Tell the person you work for that an admin of this gate has to approve it. When they have, make' : 'In a few seconds, make'} the same call again with the same arguments and the idempotency_key ${key}: it is made only once.`;
   const { execution: _, ...shown } = state;
   return {

@@ -19,7 +19,7 @@ const nextCalls: Record<Exclude<ErrorCode, 'TOO_MANY_REQUESTS' | 'INTENT_EXECUTI
   INTENT_NOT_SUPPORTED: search,
   SERVICE_UNAVAILABLE: sameLater,
   INTERNAL_SERVER_ERROR: 'Find out whether it was done before you make the same call again.',
-  GATEWAY_TIMEOUT: 'It is unknown whether it was done. Find that out before you call again.',
+  GATEWAY_TIMEOUT: 'It is unknown whether it was done. Find that out before you make the call again.',
   INVALID_PARAMETER: null,
   CONFLICT: null,
   METHOD_NOT_ALLOWED: null,

@@ -28,7 +28,7 @@ function describeTask(era: Era, taskId: string, status: string, statusMessage: s
 }
 
 const describePending = (state: PendingExecution): string =>
-  state.status === 'waiting' ? `Waiting for a person's approval until ${state.expires_at}` : 'The call is being made';
+  state.status === 'waiting' ? `Waiting for a person's approval until ${state.expires_at}` : 'The call is running';
 
 /** The response that announces a task instead of a result (2025-11-25, "Tasks"; 2026-07-28, extension `io.modelcontextprotocol/tasks`). */
 export function createTask(era: Era, executionId: string, state: PendingExecution): object {

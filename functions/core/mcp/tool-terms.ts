@@ -5,7 +5,7 @@ export const terms: readonly [RegExp, string][] = [
   [/POST \/api\/pat\/issue|GET \/api\/policy/g, 'accept_policy'],
   [/in If-Match/g, 'as digest'],
   [/(the header )?Idempotency-Key/g, 'idempotency_key'],
-  [/ Take the address from the 202 answer\./g, ''],
+  [/ Use the address in the 202 response\./g, ''],
   [/; RateLimit-Policy gives[^.]*/g, ''],
 ];
 

@@ -83,7 +83,7 @@ test.each<[JsonValue | undefined, boolean]>([
 test('refuses a task without an id, and an unknown one in terms of tasks', async () => {
   const none = await call(async () => ({ data: {} }), 'tasks/get', {});
   expect(none.body.error).toEqual({ code: -32602, message: 'params.taskId must be the id of a task.' });
-  const text = inToolTerms('You have no deferred call with this id. Take the address from the 202 answer.');
+  const text = inToolTerms('You have no deferred call with this id. Use the address in the 202 response.');
   expect(text).toBe('You have no deferred call with this id.');
   expect(nextCall('tasks/get', new ApiError('NOT_FOUND', text))).toMatch(/^Send the taskId exactly as it was given\./);
 });
