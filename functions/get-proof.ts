@@ -8,8 +8,7 @@ export const createAction =
   ({ log, table }: { log: Pick<ReceiptLog, 'store' | 'origin'> | undefined; table: Pick<Table, 'get'> }): Action =>
   async (request) => {
     if (!log) throw noReceipts();
-    const { origin, store } = log;
-    const text = await proveInclusion(table, { origin, read: store.read }, request.pathParameter('id'));
+    const text = await proveInclusion(table, log, request.pathParameter('id'));
     return { status: 200, text, headers: { 'Content-Type': 'text/plain; charset=utf-8' } };
   };
 

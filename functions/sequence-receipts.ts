@@ -11,8 +11,7 @@ export interface Deps {
 /** Appends receipts to the log, once a minute. Overlapping runs append nothing twice. */
 export function createAction({ log, table }: Deps): (event: unknown, remainingMs: () => number) => Promise<void> {
   if (!log) throw new TypeError('the log of receipts is not configured');
-  const { store, verifier, logKey, publicKeys } = log;
-  const sequence = openSequencer({ table, store, verifier, sign: logKey.sign, publicKeys, now: Date.now });
+  const sequence = openSequencer(log, table);
   return (_event, remainingMs) => sequence(remainingMs);
 }
 

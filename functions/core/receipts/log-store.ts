@@ -5,7 +5,13 @@ import { openKms } from '../kms.ts';
 import type { AwsAccess } from '../signed-request.ts';
 import { type EvidenceKey, openEvidenceKey, originOf } from './evidence-keys.ts';
 import { verifierKey } from './note.ts';
-import type { LogStore } from './sequencer.ts';
+import type { ReadObject } from './tiles.ts';
+
+/** Where the log is published. */
+export interface LogStore {
+  read: ReadObject;
+  write(path: string, content: Buffer | string): Promise<void>;
+}
 
 /** A log in a dedicated bucket. */
 export function bucketLog(name: string, access?: AwsAccess): LogStore {
@@ -29,7 +35,7 @@ export function bucketLog(name: string, access?: AwsAccess): LogStore {
 export function openReceiptLog(store: LogStore, logKeyId: string, logKey: EvidenceKey, receiptKey: EvidenceKey) {
   const origin = originOf(logKeyId);
   const verifier = async () => ({ origin, publicKey: (await logKey.read()).publicKey });
-  /** the files that publish the keys beside the log, by name */
+  /** the objects that publish the keys beside the log, by name */
   const publicKeys = async () => {
     const { x, kid } = await receiptKey.read();
     const jwk = { kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' };

@@ -2,9 +2,10 @@ import { ApiError } from '../api-error.ts';
 import { keys } from '../table/keys.ts';
 import type { Table } from '../table/table.ts';
 import { isUlid } from '../ulid.ts';
+import type { ReceiptLog } from './log-store.ts';
 import { inclusionNote } from './note.ts';
 import type { HeadItem, LoggedItem } from './sequencer.ts';
-import { type ReadObject, readInclusion } from './tiles.ts';
+import { readInclusion } from './tiles.ts';
 
 export const noReceipts = () => new ApiError('NOT_FOUND', 'This gate does not issue receipts, so it has no log of them.');
 
@@ -23,7 +24,7 @@ export async function requireHead(table: Pick<Table, 'get'>, origin: string): Pr
  */
 export async function proveInclusion(
   table: Pick<Table, 'get'>,
-  { origin, read }: { origin: string; read: ReadObject },
+  { origin, store }: Pick<ReceiptLog, 'origin' | 'store'>,
   executionId: string,
 ): Promise<string> {
   const logged = isUlid(executionId) ? await table.get<LoggedItem>(keys.loggedReceipt(executionId, origin)) : undefined;
@@ -34,5 +35,5 @@ export async function proveInclusion(
       : new ApiError('NOT_FOUND', 'No execution with this id has a receipt in the log. Take the id from the receipt.');
   }
   const { size, checkpoint } = await requireHead(table, origin);
-  return inclusionNote(logged.index, await readInclusion(read, logged.index, size), checkpoint);
+  return inclusionNote(logged.index, await readInclusion(store.read, logged.index, size), checkpoint);
 }

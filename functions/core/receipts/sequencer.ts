@@ -4,14 +4,10 @@ import { keys, newReceiptPartitions } from '../table/keys.ts';
 import { getMany } from '../table/pages.ts';
 import type { Item, Table } from '../table/table.ts';
 import { type NewReceiptItem, spellEntry } from './entries.ts';
+import type { EvidenceKey } from './evidence-keys.ts';
+import type { ReceiptLog } from './log-store.ts';
 import { signCheckpoint, type Verifier } from './note.ts';
-import { extendLog, type ReadObject } from './tiles.ts';
-
-/** Where the log is published. */
-export interface LogStore {
-  read: ReadObject;
-  write(path: string, content: Buffer | string): Promise<void>;
-}
+import { extendLog } from './tiles.ts';
 
 /** The head of the log. Each change is one conditional write, so that only one of several sequencers succeeds. */
 export interface HeadItem extends Item {
@@ -43,26 +39,20 @@ const batchMs = 30_000;
 
 const idOf = (entry: string): string => entry.slice(0, 26);
 
-export interface SequencerParts {
-  table: Pick<Table, 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete'>;
-  store: LogStore;
-  verifier: () => Promise<Verifier>;
-  sign: (text: Buffer) => Promise<Uint8Array>;
-  /** further objects that are published beside the log, by name */
-  publicKeys: () => Promise<Record<string, string>>;
-  /** milliseconds since the epoch */
-  now: () => number;
-}
+export type SequencedLog = Pick<ReceiptLog, 'store' | 'verifier' | 'publicKeys'> & { logKey: Pick<EvidenceKey, 'sign'> };
 
 /**
  * Opens the sequencer, which appends waiting receipts to the log in three steps: add the next entries to the head; write their tiles and advance the
  * head; publish the checkpoint and delete the waiting receipts. Each step can be repeated after a crash, or by several sequencers concurrently.
  */
-export function openSequencer({ table, store, verifier, sign, publicKeys, now }: SequencerParts) {
+export function openSequencer(
+  { store, verifier, logKey, publicKeys }: SequencedLog,
+  table: Pick<Table, 'get' | 'getAll' | 'query' | 'put' | 'update' | 'delete'>,
+) {
   /** Creates an empty log. */
   async function begin(log: Verifier): Promise<void> {
     const { root } = await extendLog(store.read, 0, []);
-    const checkpoint = await signCheckpoint(log, 0, root, sign);
+    const checkpoint = await signCheckpoint(log, 0, root, logKey.sign);
     if (!(await table.put({ ...keys.receiptLog(log.origin), size: 0, checkpoint }, { when: [['absent', 'pk']] }))) return;
     await publish(checkpoint);
   }
@@ -95,13 +85,13 @@ export function openSequencer({ table, store, verifier, sign, publicKeys, now }:
     const { objects, root } = await extendLog(store.read, size, entries);
     await runInBatches([...objects], parallel, ([path, content]) => store.write(path, content));
     const moved = size + entries.length;
-    const checkpoint = await signCheckpoint(log, moved, root, sign);
+    const checkpoint = await signCheckpoint(log, moved, root, logKey.sign);
     await table.update(keys.receiptLog(log.origin), { set: { size: moved, checkpoint }, when: isAt(size, size), isQuiet: true });
   }
 
   async function finish(log: Verifier, { size, from = 0, entries = [], checkpoint }: HeadItem): Promise<void> {
     await publish(checkpoint);
-    const expires_at = Math.ceil(now() / 1_000) + provableSeconds;
+    const expires_at = Math.ceil(Date.now() / 1_000) + provableSeconds;
     const ids = entries.map((entry, at) => ({ id: idOf(entry), index: from + at }));
     await runInBatches(ids, parallel, async ({ id, index }) => {
       await table.put({ ...keys.loggedReceipt(id, log.origin), index, expires_at } satisfies LoggedItem);

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { verifyCheckpoint } from '../../../../client/receipts.ts';
 import { type Entry, newReceiptItem, spellEntry } from '../../../../functions/core/receipts/entries.ts';
 import { verifierKey } from '../../../../functions/core/receipts/note.ts';
-import { type HeadItem, type LoggedItem, openSequencer, type SequencerParts } from '../../../../functions/core/receipts/sequencer.ts';
+import { type HeadItem, type LoggedItem, openSequencer, type SequencedLog } from '../../../../functions/core/receipts/sequencer.ts';
 import { leafHash, rootOf, tilePath } from '../../../../functions/core/receipts/tiles.ts';
 import { keys, newReceiptPartitions } from '../../../../functions/core/table/keys.ts';
 import { newUlid } from '../../../../functions/core/ulid.ts';
@@ -13,23 +13,21 @@ const origin = 'log';
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const verifier = { origin, publicKey: Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url') };
 let table: ReturnType<typeof openMemoryTable>;
-let parts: SequencerParts;
+let log: SequencedLog;
 
 beforeEach(() => {
   table = openMemoryTable();
   const objects = new Map<string, Buffer>();
-  parts = {
-    table,
+  log = {
     store: { read: async (path) => objects.get(path), write: async (path, content) => void objects.set(path, Buffer.from(content)) },
     verifier: async () => verifier,
-    sign: async (text) => sign(null, text, privateKey),
-    publicKeys: async () => ({ key: verifierKey(verifier) }),
-    now: Date.now,
+    logKey: { sign: async (text) => sign(null, text, privateKey) },
+    publicKeys: async () => ({ key: verifierKey(verifier), 'jwks.json': '' }),
   };
 });
 
-const sequence = (changed: Partial<SequencerParts> = {}, remainingMs = 60_000) =>
-  openSequencer({ ...parts, ...changed })(() => remainingMs);
+const sequence = (changed: Partial<SequencedLog> = {}, over: typeof table = table) =>
+  openSequencer({ ...log, ...changed }, over)(() => 60_000);
 
 async function addReceipts(count: number): Promise<Entry[]> {
   const entries = Array.from({ length: count }, () => ({ executionId: newUlid(), digest: 'd'.repeat(43) }));
@@ -41,18 +39,18 @@ const waiting = async () => (await Promise.all(newReceiptPartitions().map((pk) =
 
 /** Reads the published log, and checks its checkpoint and lowest tiles against its entries. */
 async function readLog(): Promise<string[]> {
-  const note = String(await parts.store.read('checkpoint'));
+  const note = String(await log.store.read('checkpoint'));
   const { size, root } = await verifyCheckpoint(note, verifierKey(verifier));
   const entries: string[] = [];
   for (let at = 0; at < size; at += 256) {
     const count = Math.min(256, size - at);
-    const bundle = await parts.store.read(tilePath('entries', at / 256, count));
+    const bundle = await log.store.read(tilePath('entries', at / 256, count));
     for (let offset = 0; bundle && offset < bundle.length; ) {
       const length = bundle.readUInt16BE(offset);
       entries.push(bundle.toString('utf8', offset + 2, offset + 2 + length));
       offset += 2 + length;
     }
-    const tile = await parts.store.read(tilePath(0, at / 256, count));
+    const tile = await log.store.read(tilePath(0, at / 256, count));
     expect(tile).toEqual(Buffer.concat(entries.slice(at).map(leafHash)));
   }
   expect(rootOf(entries.map(leafHash)).toString('base64')).toBe(root);
@@ -69,33 +67,24 @@ async function expectLogged(entries: readonly Entry[]): Promise<void> {
   expect(await table.get<HeadItem>(keys.receiptLog(origin))).not.toHaveProperty('entries');
 }
 
-/** Parts that fail at one of their operations, before or after it takes effect, as in a crash. */
-function crashingAt(
-  step: number,
-  when: 'before' | 'after',
-  counted = { steps: 0 },
-): { parts: Partial<SequencerParts>; counted: { steps: number } } {
+/** Runs a sequencer that fails at one of its operations, before or after it takes effect, as in a crash. */
+function sequenceUntil(step: number, when: 'before' | 'after'): Promise<void> {
+  let steps = 0;
   const guard =
     <A extends unknown[], R>(run: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
-      const isHere = counted.steps++ === step;
-      if (counted.steps > step + 1 || (isHere && when === 'before')) throw new Error('crash');
+      const isHere = steps++ === step;
+      if (steps > step + 1 || (isHere && when === 'before')) throw new Error('crash');
       const result = await run(...args);
       if (isHere) throw new Error('crash');
       return result;
     };
-  const { store, sign } = parts;
+  const { store, logKey } = log;
   const guarded = Object.fromEntries(
     (['get', 'getAll', 'query', 'put', 'update', 'delete'] as const).map((name) => [name, guard(table[name] as () => Promise<unknown>)]),
   );
-  return {
-    counted,
-    parts: {
-      table: guarded as unknown as SequencerParts['table'],
-      store: { read: guard(store.read), write: guard(store.write) },
-      sign: guard(sign),
-    },
-  };
+  const failing = { store: { read: guard(store.read), write: guard(store.write) }, logKey: { sign: guard(logKey.sign) } };
+  return sequence(failing, guarded as unknown as typeof table);
 }
 
 describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
@@ -105,13 +94,12 @@ describe.each(['before', 'after'] as const)('a crash %s any step', (when) => {
     let crashes = 0;
     for (let step = 0; ; step++) {
       all = [...all, ...(await addReceipts(3))];
-      const { parts: crashing } = crashingAt(step, when);
-      const crashed = await sequence(crashing).then(
+      const crashed = await sequenceUntil(step, when).then(
         () => false,
         () => true,
       );
       // after every second crash, the next run crashes too
-      if (step % 2 === 0) await sequence(crashingAt(step % 7, when).parts).catch(() => {});
+      if (step % 2 === 0) await sequenceUntil(step % 7, when).catch(() => {});
       await sequence();
       await expectLogged(all);
       if (!crashed) break;
@@ -145,7 +133,7 @@ test('failing S3 requests lose and duplicate nothing', async () => {
       if (fails()) throw new Error('connection lost');
       return result;
     };
-  const store = { read: flaky(parts.store.read), write: flaky(parts.store.write) };
+  const store = { read: flaky(log.store.read), write: flaky(log.store.write) };
   let all: Entry[] = [];
   let failures = 0;
   for (let round = 0; round < 25; round++) {
@@ -171,9 +159,9 @@ test('a late sequencer does not replace a checkpoint with an earlier one', async
   const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
   const write = async (path: string, content: Buffer | string) => {
     if (path === 'checkpoint') await resumed;
-    await parts.store.write(path, content);
+    await log.store.write(path, content);
   };
-  const late = sequence({ store: { ...parts.store, write } });
+  const late = sequence({ store: { ...log.store, write } });
   while ((await table.get<HeadItem>(keys.receiptLog(origin)))?.size !== 2) await new Promise((resolve) => setTimeout(resolve, 5));
   await sequence();
   const second = await addReceipts(2);
