@@ -4,13 +4,14 @@ import { openPatVerifier } from '../../functions/core/pat/verify.ts';
 import { chooseWith } from './random.ts';
 import { judgePat } from './second-verifier.ts';
 
-async function makeKey() {
+/** A P-256 key pair with its JWK and thumbprint. */
+export async function makeKey() {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = publicKey.export({ format: 'jwk' }) as JWK;
   return { privateKey, publicKey, jwk, kid: await calculateJwkThumbprint(jwk) };
 }
 
-const [address, now] = ['https://gate.example', 1_800_000_000];
+export const [address, now] = ['https://gate.example', 1_800_000_000];
 
 const base = {
   iss: address,
@@ -24,7 +25,8 @@ const base = {
   pol: `${address}/api/policy#sha-256=x`,
   gen: 'g',
 };
-const byKey = { ...base, cnf: { jkt: 'thumbprint' } };
+/** The claims of a PAT for an agent with a key. */
+export const byKey = { ...base, cnf: { jkt: 'thumbprint' } };
 const byPerson = { ...base, person: `person.${'A'.repeat(43)}`, client_id: 'https://client.example/' };
 
 const strange: unknown[] = [
@@ -71,7 +73,8 @@ const strange: unknown[] = [
 const names = [...Object.keys(byKey), 'dpop', 'lmt', 'bil', 'person', 'client_id', 'extra', '__proto__', 'toString'];
 
 const encode = (bytes: string | Buffer): string => Buffer.from(bytes).toString('base64url');
-const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+/** Order of the group of P-256. */
+export const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const toBytes = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart(64, '0').slice(-64), 'hex');
 const toNumber = (bytes: Buffer): bigint => BigInt(`0x${bytes.toString('hex')}`);
 

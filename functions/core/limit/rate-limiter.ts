@@ -45,7 +45,7 @@ export interface LimitDecision {
 /** Maximum number of counters that an instance caches. */
 const maxKnown = 10_000;
 
-/** Maximum number of windows of one item besides those of the current call: a person has some, of about 100 bytes each, per recent client. */
+/** Maximum number of windows of one item besides those of the current call: a person has a few per recent client, of about 100 bytes each. */
 const maxWindows = 200;
 
 /** An attempt fails only if a concurrent call was counted first, or if the write took too long. */

@@ -51,7 +51,7 @@ const bareIfText = (value: unknown): unknown => (typeof value === 'string' ? bar
 
 const bareType = (type: string): string => type.replace(/^xsd:/, '').replace(xsd, '');
 
-/** The items of a list, or the value itself. An object with more than its items is no list, so that nothing beside them is dropped. */
+/** The items of a list, or the value itself. An object with other members is not a list, so that none of them is dropped. */
 const list = (value: unknown): unknown[] => {
   const [[name, within] = [], ...more] = isObject(value) ? Object.entries(value) : [];
   const isList = more.length === 0 && (name === '@list' || name === '@set');

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isCanonicalSignature, signatureFromDer } from '../../../../functions/core/pat/ecdsa.ts';
+import { order } from '../../../support/tokens.ts';
 
-const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const hexOf = (number: bigint) => number.toString(16).padStart(64, '0');
 const raw = (r: bigint, s: bigint) => Buffer.from(hexOf(r) + hexOf(s), 'hex');
 

@@ -9,22 +9,9 @@ import { headerSegment, signPat } from '../../../../functions/core/pat/token.ts'
 import { openPatVerifier } from '../../../../functions/core/pat/verify.ts';
 import type { PatClaims } from '../../../../schemas/pat.ts';
 import { judgePat } from '../../../support/second-verifier.ts';
+import { address, byKey, now } from '../../../support/tokens.ts';
 
-const address = 'https://gate.example';
-const now = 1_800_000_000;
-const claims: PatClaims = {
-  iss: address,
-  sub: 'agent',
-  aud: address,
-  iat: now,
-  nbf: now - 10,
-  exp: now + 3600,
-  jti: 'j',
-  scope: ['*:*:*:execute'],
-  pol: `${address}/api/policy#sha-256=x`,
-  cnf: { jkt: 't' },
-  gen: 'g',
-};
+const claims: PatClaims = { ...byKey, exp: now + 3_600 };
 const at = { baseUrl: address, nowMs: now * 1000 };
 
 const running: { stop(): unknown }[] = [];
