@@ -51,7 +51,6 @@ export const createAction = ({ findPolicy, refusals, usedJtis, proofs, directori
       agentId,
       thumbprint,
       hasProof: proof !== undefined,
-      countedFor: 'key',
       ...(directory !== undefined && { verifyDomain: (count) => directories.verify(directory, thumbprint, baseUrl, count) }),
       consumeTokens: async () => {
         await requireFirstUse(signed, key, usedJtis);

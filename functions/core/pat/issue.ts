@@ -40,7 +40,6 @@ export interface Applicant<T> {
   clientId?: string;
   /** Verifies the agent's domain, before its records are read. Calls `beforeRead`, which counts the request, before it fetches the directory. */
   verifyDomain?(beforeRead: () => Promise<void>): Promise<string>;
-  countedFor: string;
   /** Last check before anything is written. */
   check?(records: AgentRecords): Promise<unknown>;
   /** Consumes single-use tokens. Requests that get this far are counted. */
@@ -57,27 +56,15 @@ export interface Issued<T> {
 }
 
 /**
- * Issues PATs to agents (`functions/issue-pat.ts`, which MCP invokes) and people (`sign-in/tokens.ts`). The caller has verified that they accepted the policy. Refusals come before writes wherever possible: replays are
- * not counted, and nothing is bound or signed beyond the limit.
+ * Issues PATs to agents (`functions/issue-pat.ts`, which MCP invokes) and people (`sign-in/tokens.ts`). The caller has verified that they
+ * accepted the policy. Refusals come before writes wherever possible: replays are not counted, and nothing is bound or signed beyond the limit.
  */
 export function openIssuer({ agents, archive, limits, signingKeys, settings }: IssuerParts) {
-  /**
-   * @throws ApiError TOO_MANY_REQUESTS, POLICY_REJECTED, INVALID_SIGNATURE, SERVICE_UNAVAILABLE, and what the applicant's steps throw
-   */
-  return async function issue<T>({
-    request,
-    policy,
-    nowMs,
-    clientId,
-    countedFor,
-    verifyDomain,
-    check,
-    consumeTokens,
-    complete,
-    ...identity
-  }: Applicant<T>): Promise<Issued<T>> {
-    const { agentId, thumbprint, hasProof } = identity;
-    const message = `Too many PATs have been issued to this ${countedFor}. Use the one you have, or ask again after Retry-After seconds.`;
+  /** @throws ApiError TOO_MANY_REQUESTS, POLICY_REJECTED, INVALID_SIGNATURE, SERVICE_UNAVAILABLE, and what the applicant's steps throw */
+  return async function issue<T>(applicant: Applicant<T>): Promise<Issued<T>> {
+    const { request, policy, nowMs, agentId, thumbprint, hasProof, clientId } = applicant;
+    const owner = clientId === undefined ? 'key' : 'person and client';
+    const message = `Too many PATs have been issued to this ${owner}. Use the one you have, or ask again after Retry-After seconds.`;
     const counterOf = (name: string) =>
       countCalls(accountOf(agentId, thumbprint), name, { rate: settings.issueLimitPerHour, period: 3_600 });
     const consume = async (counter: LimitRequest) => {
@@ -88,12 +75,12 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const counter = counterOf('issue');
     const known = limits.findRefusal(counter);
     if (known) throw limitExceeded(known, { message });
-    const domain = await verifyDomain?.(async () => void (await consume(counterOf('directory'))));
+    const domain = await applicant.verifyDomain?.(async () => void (await consume(counterOf('directory'))));
     const application = { agentId, thumbprint, hasProof, nowMs, domain };
     const seen = await findAgent(agents, application, settings);
-    await check?.(seen.records);
+    await applicant.check?.(seen.records);
 
-    await consumeTokens?.();
+    await applicant.consumeTokens?.();
     const decision = await consume(counter);
     const [agent] = await Promise.all([bindAgent(agents, application, seen, settings), archive.keep(policy.reference, policy.policy)]);
 
@@ -101,7 +88,7 @@ export function openIssuer({ agents, archive, limits, signingKeys, settings }: I
     const own = policyFor(policy, { account: accountOf(agentId, thumbprint), agentId: agent.agent_id, agentDomain: domain });
     const claims = newClaims({ baseUrl: request.baseUrl, agent, policy: own, hasProof, domain, clientId, nowMs, lifeSeconds });
     const pat = await signPat(signingKeys, claims);
-    const completed = await complete?.(agent.generation);
+    const completed = await applicant.complete?.(agent.generation);
     log.info('issued', { request_id: request.requestId, agent_id: claims.sub, thumbprint, jti: claims.jti, policy_digest: policy.digest });
     return { pat, claims, headers: rateLimitHeaders(decision), completed };
   };

@@ -39,7 +39,7 @@ export function openTokens({ findPolicy, signIns, refreshTokens, usedJtis, setti
     steps: Pick<Applicant<string>, 'request' | 'policy' | 'nowMs' | 'check' | 'consumeTokens' | 'complete'>,
   ): Promise<ApiResponse> {
     const agentId = signedInAgentId(subject, clientId);
-    const applicant = { agentId, thumbprint: personOf(subject), hasProof: false, clientId, countedFor: 'person and client' };
+    const applicant = { agentId, thumbprint: personOf(subject), hasProof: false, clientId };
     const { pat, claims, headers, completed } = await issue({ ...applicant, ...steps });
     const { patLifeSeconds: expires_in } = settings;
     return ok(
