@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { signedInPrefix } from '../../../schemas/agent.ts';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { JudgedAgent } from '../policy/conditions.ts';
@@ -11,7 +11,7 @@ export interface Holder {
   account: string;
 }
 
-const digest = (text: string): string => createHash('sha256').update(text).digest('base64url');
+const digest = (text: string): string => hash('sha256', text, 'base64url');
 
 const personPrefix = 'person.';
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PatClaims } from '../../../schemas/pat.ts';
 import type { UsedJtis } from '../activity/used-jti.ts';
 import { ApiError } from '../api-error.ts';
@@ -115,7 +115,7 @@ async function verifyProof(
   if (htm !== method || typeof htu !== 'string' || normalizeTarget(htu) !== normalizeTarget(baseUrl + path)) {
     throw refuse(`The htm and htu of the ${what} must be the method and the address of this request. Make it again.`);
   }
-  if (token !== undefined && ath !== createHash('sha256').update(token).digest('base64url')) {
+  if (token !== undefined && ath !== hash('sha256', token, 'base64url')) {
     throw refuse(`The ath of the ${what} must be the SHA-256 of the PAT that it is sent with, in base64url. Make it again.`);
   }
   return { jti: checkJti(jti, what, refuse), expiresAt: checkIssuedAt(iat, what, nowMs, refuse) };

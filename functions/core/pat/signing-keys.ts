@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import type { JWK } from 'jose';
 import { readEnvironment, splitList } from '../environment.ts';
 import { keepSuccess } from '../keep-success.ts';
@@ -45,7 +45,7 @@ export function openSigningKeys(kms: Pick<Kms, 'sign' | 'getPublicKey'>, keyIds:
      */
     async sign(signingInput: string): Promise<Buffer> {
       const { arn, key } = await current();
-      const digest = createHash('sha256').update(signingInput).digest();
+      const digest = hash('sha256', signingInput, 'buffer');
       const signature = signatureFromDer(await reachKeys('The signing keys', () => kms.sign(arn, digest)));
       if (!verify('sha256', Buffer.from(signingInput), { key, dsaEncoding: 'ieee-p1363' }, signature)) {
         throw new Error('KMS returned a signature that its own public key does not verify');
