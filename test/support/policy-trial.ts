@@ -26,7 +26,7 @@ const dayMs = 86_400_000;
 const uids = ['pay.example:refund:v1', 'pay.example:transfer:v1', 'world.example:look:v1'] as const;
 const people = 6;
 
-/** What becomes of a call once the policy lets it pass. */
+/** What happens to a call that the policy permits. */
 type Upstream = 'live' | 'dead' | 'lost' | 'failing';
 
 export interface TrialCall {
@@ -55,7 +55,7 @@ const budget = (price: number, most: number, name?: string) => ({
 });
 const keyOf = (agent: number) => `${agent}`.padStart(43, 'k');
 
-/** Pieces of which policies are made; the first permission is in each of them. */
+/** Rules for random policies; the first permission is in all of them. */
 const permissions = [
   { target: target('world.example:look:v1'), action: 'execute' },
   { target: target(), action: 'execute', constraint: [rate(7, 'hour')] },
@@ -106,7 +106,7 @@ const prohibitions = [
   },
 ];
 
-/** A policy of some of these pieces that compiles. */
+/** A valid policy with some of these rules. */
 export function randomPolicy(random: () => number): PolicyTemplate {
   for (;;) {
     const some = <T>(all: readonly T[], share: number) => all.filter(() => random() < share);
@@ -154,20 +154,10 @@ export function randomCalls(count: number, random: () => number): TrialCall[] {
   });
 }
 
-/** Agents with a key of their own, the first two of which are verified for a domain, and of the last person two clients. */
+/** Agents with keys, the first two of which are verified for a domain, and a person with two clients. */
 function claimsOf(agent: number, reference: string, scope: string[]): PatClaims {
-  const common = {
-    iss: baseUrl,
-    sub: `agent-${agent}`,
-    aud: baseUrl,
-    iat: 0,
-    nbf: 0,
-    exp: 2 ** 40,
-    jti: 'j',
-    scope,
-    pol: reference,
-    gen: '0',
-  };
+  const dates = { iat: 0, nbf: 0, exp: 2 ** 40 };
+  const common = { iss: baseUrl, sub: `agent-${agent}`, aud: baseUrl, ...dates, jti: 'j', scope, pol: reference, gen: '0' };
   if (agent < people - 2) return { ...common, cnf: { jkt: keyOf(agent) }, ...(agent < 2 && { agent_domain: 'bot.example' }) };
   return { ...common, person: `person.${'p'.repeat(43)}`, client_id: `client-${agent}` };
 }
@@ -178,7 +168,7 @@ export interface TrialRun {
   serviceNames: Map<string, string>;
 }
 
-/** Executes calls with the gate's own endpoint, over a table of its own, by their clock. */
+/** Executes calls through the gate's endpoint, over a new table, at the times that they state. */
 export async function runCalls(calls: readonly TrialCall[], template: PolicyTemplate, tried?: PolicyTemplate): Promise<TrialRun> {
   const table = openMemoryTable();
   const { service_id } = await openServices(table).create(serviceNamed('Payments'));
@@ -250,7 +240,7 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
   return run;
 }
 
-/** Counts of what was compared, so that a run that compares nothing is noticed. */
+/** Counts of what was compared, to notice a run that compares nothing. */
 export interface TrialFindings {
   refused: number;
   permitted: number;
@@ -259,12 +249,12 @@ export interface TrialFindings {
 }
 
 /**
- * Records calls under one policy, predicts what another one does to them, and has the gate run under that one.
+ * Records calls under one policy, predicts what another one would do to them, and runs the gate under that one.
  * @throws AssertionError if a prediction is wrong
  */
 export async function tryPolicies(calls: readonly TrialCall[], before: PolicyTemplate, after: PolicyTemplate): Promise<TrialFindings> {
   const past = await runCalls(calls, before, after);
-  // what has been refused, or answered from memory, was not sent: it is taken to succeed
+  // calls that were refused or replayed were not sent; they are assumed to succeed
   const again = calls.map((call, at) =>
     past.lines[at]?.sent === undefined && past.refusedBy[at] !== 'other' ? { ...call, upstream: 'live' as const } : call,
   );
@@ -284,7 +274,7 @@ export async function tryPolicies(calls: readonly TrialCall[], before: PolicyTem
       const fate = replayed.add(line);
       if (!fate) continue;
       const isRefused = real.refusedBy[at] === 'policy';
-      // whether the parameters of a call that was refused before are valid is recorded with the verdict alone
+      // for a refused call, only the verdict records whether its parameters were valid
       if (!isJudged && real.lines[at]?.outcome === 'INVALID_PARAMETER') {
         if (fate.is === 'refused' && past.refusedBy[at] !== 'policy') expected.refuse++;
         if (fate.is === 'permitted' && past.refusedBy[at] === 'policy') expected.permit++;
@@ -314,8 +304,8 @@ export async function tryPolicies(calls: readonly TrialCall[], before: PolicyTem
 }
 
 /**
- * Windows without buckets: no period of a limit holds more than its rate, and what a limit refused would not have fitted into a tenth more than the period.
- * @param lines - with the verdict about each call
+ * Counts without buckets: no period of a limit has more calls than its rate, and refused calls would have exceeded it within 1.1 periods.
+ * @param lines - with the verdict on each call
  */
 function countIndependently(
   rules: readonly Rule[],

@@ -56,24 +56,7 @@ function hasOneReading(json: string): boolean {
   return new Set(names).size === names.length && texts.every(({ text }) => text.isWellFormed());
 }
 
-const known = new Set([
-  'iss',
-  'sub',
-  'aud',
-  'iat',
-  'nbf',
-  'exp',
-  'jti',
-  'scope',
-  'pol',
-  'cnf',
-  'dpop',
-  'gen',
-  'lmt',
-  'bil',
-  'person',
-  'client_id',
-]);
+const known = new Set('iss sub aud iat nbf exp jti scope pol cnf dpop gen lmt bil person client_id'.split(' '));
 
 function findFault(claims: Record<string, unknown>, address: string, now: number): string | undefined {
   const { iss, sub, aud, iat, nbf, exp, jti, scope, pol, cnf, dpop, gen, lmt, bil, person, client_id } = claims;

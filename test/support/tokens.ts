@@ -30,42 +30,16 @@ export const byKey = { ...base, cnf: { jkt: 'thumbprint' } };
 const byPerson = { ...base, person: `person.${'A'.repeat(43)}`, client_id: 'https://client.example/' };
 
 const strange: unknown[] = [
-  ...[
-    undefined,
-    null,
-    '',
-    'x',
-    0,
-    -1,
-    1.5,
-    2 ** 53,
-    2 ** 53 - 1,
-    true,
-    false,
-    [],
-    ['a'],
-    ['a', 1],
-    {},
-    { jkt: 1 },
-    { jkt: 'x', more: 1 },
-    [address],
-  ],
-  ...[
-    '*:*:*:execute',
-    'none',
-    'HS256',
-    'ES256',
-    'JWT',
-    'PAT+JWT',
-    `${address}/`,
-    address.toUpperCase(),
-    `person.${'A'.repeat(42)}`,
-    String(now),
-  ],
+  ...[undefined, null, '', 'x', 0, -1, 1.5, 2 ** 53, 2 ** 53 - 1, true, false],
+  ...[[], ['a'], ['a', 1], {}, { jkt: 1 }, { jkt: 'x', more: 1 }, [address]],
+  ...['*:*:*:execute', 'none', 'HS256', 'ES256', 'JWT', 'PAT+JWT'],
+  ...[`${address}/`, address.toUpperCase(), `person.${'A'.repeat(42)}`, String(now)],
   ...[
     { rate: 1, period: 1 },
     { rate: 0, period: 1 },
     { rate: 1.0, period: '1' },
+  ],
+  ...[
     { method: 'invoice', id: 'x' },
     { method: 'cash', id: 'x' },
   ],
@@ -84,7 +58,7 @@ function signatureOf(input: string, key: KeyObject): { r: bigint; s: bigint } {
   return { r: toNumber(raw.subarray(0, 32)), s: s > order / 2n ? order - s : s };
 }
 
-/** Two published keys and their gate, tokens at random, and what two verifiers say of one. Of each token, header, claims, spelling or signature may be changed. */
+/** Two published keys, random tokens whose header, claims, spelling or signature may be changed, and the verdicts of two verifiers. */
 export async function openTokens() {
   const published = [await makeKey(), await makeKey()];
   const foreign = await makeKey();
@@ -93,7 +67,7 @@ export async function openTokens() {
 
   function makeToken(random: () => number): string {
     const { below, pick } = chooseWith(random);
-    /** JSON of the same members in another spelling, or in one that no two readers agree on. */
+    /** The same JSON in another spelling, or in one that readers disagree about. */
     const respell = (json: string): string =>
       pick([
         () => ` ${json}\n`,
@@ -119,22 +93,7 @@ export async function openTokens() {
     const key = pick(published);
     const claims: Record<string, unknown> = { ...pick([byKey, byKey, byPerson]) };
     const header: Record<string, unknown> = { alg: 'ES256', typ: 'pat+jwt', kid: key.kid };
-    const change = pick([
-      'none',
-      'none',
-      'claim',
-      'claim',
-      'claims',
-      'date',
-      'header',
-      'order',
-      'absent',
-      'json',
-      'key',
-      'signature',
-      'text',
-      'text',
-    ]);
+    const change = pick('none none claim claim claims date header order absent json key signature text text'.split(' '));
     if (change === 'claim' || change === 'claims') {
       for (let left = change === 'claim' ? 1 : 3; left > 0; left--) {
         Object.defineProperty(claims, pick(names), { value: pick(strange), enumerable: true, configurable: true, writable: true });
@@ -162,7 +121,7 @@ export async function openTokens() {
         `${token}${pick(['=', '==', '.', ' ', '\n', 'A'])}`,
         ` ${token}`,
         token.replaceAll('-', '+').replaceAll('_', '/'),
-        // the last character of each part holds bits that no byte has
+        // the last character of each part has spare bits
         token.replace(/.(?=\.|$)/g, (last) => (random() < 0.5 ? String.fromCharCode(last.charCodeAt(0) + 1) : last)),
       ]);
     }
@@ -188,7 +147,7 @@ export async function openTokens() {
     address,
     now,
     makeToken,
-    /** whether the gate's own verifier accepts a token, and one that shares no code with it */
+    /** whether the gate's verifier accepts a token, and whether one that shares no code with it does */
     judge: async (token: string) => ({
       gate: await verify(token, { baseUrl: address, nowMs: now * 1_000 }).then(
         () => true,
