@@ -1,9 +1,10 @@
 import type { Issue } from '../../../schemas/errors.ts';
 import { foldHeaderName, publicHeaderName } from '../../../schemas/header.ts';
 import type { IntentInput } from '../../../schemas/intent.ts';
-import type { Parameter } from '../../../schemas/parameter.ts';
+import { compareNumbers } from '../../../schemas/number.ts';
+import type { KeywordName, Parameter } from '../../../schemas/parameter.ts';
 import { pointer } from '../json.ts';
-import { compileDefinition, keywordsOf, mayBeHeader } from './keywords.ts';
+import { compileDefinition, constrainedTypes, findPatternProblem, keywordNames, mayBeHeader } from './keywords.ts';
 import { findNestedProblems } from './nested.ts';
 
 /**
@@ -37,17 +38,17 @@ function checkLocation({ name, type, in: location, style, schema, content_type }
 }
 
 function checkDefinition(definition: Parameter): Issue[] {
-  const keywords = keywordsOf(definition);
-  const issues = [
-    ...keywords
-      .filter(({ applies }) => !applies)
-      .map(({ name }) => ({ path: `/${name}`, problem: `must be left out, because it constrains nothing of type ${definition.type}` })),
-    ...keywords.flatMap(({ name, findProblem }) => {
-      const problem = findProblem();
-      return problem === undefined ? [] : [{ path: `/${name}`, problem }];
-    }),
-  ];
-  if (definition.schema) issues.push(...findNestedProblems(definition.schema, ['schema']));
+  const { type, minimum, maximum, minLength, maxLength, pattern, schema } = definition;
+  const issues: Issue[] = [];
+  const refuse = (name: KeywordName, problem: string | undefined) => problem !== undefined && issues.push({ path: `/${name}`, problem });
+  for (const name of keywordNames) {
+    if (definition[name] !== undefined && !constrainedTypes[name].includes(type))
+      refuse(name, `must be left out, because it constrains nothing of type ${type}`);
+  }
+  if (minimum !== undefined && compareNumbers(minimum, maximum ?? minimum) > 0) refuse('minimum', 'must not be greater than maximum');
+  if (minLength !== undefined && minLength > (maxLength ?? minLength)) refuse('minLength', 'must not be greater than maxLength');
+  if (pattern !== undefined) refuse('pattern', findPatternProblem(pattern));
+  if (schema) issues.push(...findNestedProblems(schema, ['schema']));
   return issues.length > 0 ? issues : checkOwnValues(definition);
 }
 

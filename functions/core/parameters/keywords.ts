@@ -1,7 +1,7 @@
 import { canonicalText } from '../../../schemas/canonical.ts';
 import { headerValue } from '../../../schemas/header.ts';
 import { compareNumbers, isNumeric, isWhole, type Numeric, numberText } from '../../../schemas/number.ts';
-import type { KeywordName, KeywordValue, Parameter } from '../../../schemas/parameter.ts';
+import { type KeywordName, type Parameter, parameterTypes } from '../../../schemas/parameter.ts';
 import { characters } from '../../../schemas/text.ts';
 import { isObject } from '../json.ts';
 import { formats } from './formats.ts';
@@ -40,14 +40,14 @@ const bounds = {
 
 type BoundName = keyof typeof bounds;
 
-export const boundNames = Object.keys(bounds) as BoundName[];
+const boundNames = Object.keys(bounds) as BoundName[];
 
 export interface ValueRule {
   holds: (value: unknown) => boolean;
   problem: string;
 }
 
-export function compileBound(name: BoundName, bound: Numeric): ValueRule {
+function compileBound(name: BoundName, bound: Numeric): ValueRule {
   const [measure, isRight, words, unit] = bounds[name];
   const holds = (value: unknown) => {
     const size = measure(value);
@@ -55,6 +55,9 @@ export function compileBound(name: BoundName, bound: Numeric): ValueRule {
   };
   return { holds, problem: [words, numberText(bound), ...(unit === undefined ? [] : [unit])].join(' ') };
 }
+
+export const compileBounds = (schema: { readonly [Name in BoundName]?: Numeric | undefined }): ValueRule[] =>
+  boundNames.flatMap((name) => (schema[name] === undefined ? [] : compileBound(name, schema[name])));
 
 /** The canonical texts of the allowed values, and the problem of any other value. */
 export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<string>; problem: string } {
@@ -64,40 +67,26 @@ export function compileEnum(allowed: readonly unknown[]): { texts: ReadonlySet<s
   return { texts: new Set(spellings), problem: `must be one of ${shown}${shown.length < all.length ? ' and others' : ''}` };
 }
 
-interface Keyword<Value> {
-  /** types to which the keyword applies; default: all */
-  types?: readonly Parameter['type'][];
-  /** the problem of the keyword itself, as a sentence that begins with "must" */
-  findProblem?: (value: Value, definition: Parameter) => string | undefined;
-  /** called once per definition, and never for a keyword with a problem */
-  compile: (value: Value) => Check;
-}
-
 const toCheck =
   ({ holds, problem }: ValueRule): Check =>
   (value) =>
     holds(value) ? [] : [problem];
 
-const isAtMost = (name: 'maximum' | 'maxLength') => (value: Numeric, definition: Parameter) =>
-  compareNumbers(value, definition[name] ?? value) > 0 ? `must not be greater than ${name}` : undefined;
-
-const compileBoundCheck = (name: BoundName) => (bound: Numeric) => toCheck(compileBound(name, bound));
-
 const numeric: readonly Parameter['type'][] = ['number', 'integer', 'any'];
 const textual: readonly Parameter['type'][] = ['string', 'any'];
 
-/** Keywords that constrain values, for checking definitions at registration and values at execution. */
-const keywords: { readonly [Name in KeywordName]: Keyword<KeywordValue<Name>> } = {
-  enum: { compile: compileEnumCheck },
-  minimum: { types: numeric, findProblem: isAtMost('maximum'), compile: compileBoundCheck('minimum') },
-  maximum: { types: numeric, compile: compileBoundCheck('maximum') },
-  minLength: { types: textual, findProblem: isAtMost('maxLength'), compile: compileBoundCheck('minLength') },
-  maxLength: { types: textual, compile: compileBoundCheck('maxLength') },
-  pattern: { types: textual, findProblem: findPatternProblem, compile: compilePatternCheck },
-  format: { types: textual, compile: (format) => ofText(formats[format].holds, `must be ${formats[format].description}`) },
+/** The types that each keyword constrains. */
+export const constrainedTypes: Record<KeywordName, readonly Parameter['type'][]> = {
+  enum: parameterTypes,
+  minimum: numeric,
+  maximum: numeric,
+  minLength: textual,
+  maxLength: textual,
+  pattern: textual,
+  format: textual,
 };
 
-export const keywordNames = Object.keys(keywords) as KeywordName[];
+export const keywordNames = Object.keys(constrainedTypes) as KeywordName[];
 
 const ofText = (holds: (text: string) => boolean, problem: string): Check =>
   toCheck({ holds: (value) => typeof value !== 'string' || holds(value), problem });
@@ -129,22 +118,6 @@ export function findPatternProblem(pattern: string): string | undefined {
   }
 }
 
-/** A keyword of one definition; undefined if the definition does not have it. */
-function readKeyword<Name extends KeywordName>(name: Name, definition: Parameter) {
-  const value = definition[name];
-  if (value === undefined) return undefined;
-  const { types, findProblem, compile }: Keyword<KeywordValue<Name>> = keywords[name];
-  return {
-    name,
-    applies: types === undefined || types.includes(definition.type),
-    findProblem: () => findProblem?.(value, definition),
-    compile: () => compile(value),
-  };
-}
-
-export const keywordsOf = (definition: Parameter) =>
-  keywordNames.map((name) => readKeyword(name, definition)).filter((keyword) => keyword !== undefined);
-
 export const mayBeHeader = (type: Parameter['type']): boolean => ['string', 'number', 'integer', 'boolean'].includes(type);
 
 /** Numbers and booleans are written as JSON, which is always a valid field value. */
@@ -153,9 +126,19 @@ const checkField = ofText(
   'must be 1 to 4096 visible ASCII characters and spaces between them, because it is sent as a header field',
 );
 
-/** Compiles all checks of a definition. A value of the wrong type has only that problem; any other value has all that apply. */
+/**
+ * Compiles all checks of a definition, whose pattern must be one that can be matched in linear time. A value of the wrong type has only that problem;
+ * any other value has all that apply.
+ */
 export function compileDefinition(definition: Parameter): Check {
+  const { enum: allowed, pattern, format } = definition;
   const type = types[definition.type];
-  const checks = [...(definition.in === 'header' ? [checkField] : []), ...keywordsOf(definition).map(({ compile }) => compile())];
+  const checks = [
+    definition.in === 'header' ? checkField : undefined,
+    allowed && compileEnumCheck(allowed),
+    ...compileBounds(definition).map(toCheck),
+    pattern === undefined ? undefined : compilePatternCheck(pattern),
+    format && ofText(formats[format].holds, `must be ${formats[format].description}`),
+  ].filter((check) => check !== undefined);
   return (value, budget) => (type.holds(value) ? checks.flatMap((check) => check(value, budget)) : [type.problem]);
 }

@@ -3,7 +3,7 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { isRawNumber } from '../../../schemas/number.ts';
 import type { NestedSchema } from '../../../schemas/parameter.ts';
 import { describeUnknown, isObject, pointer, shortPointer } from '../json.ts';
-import { boundNames, compileBound, compileEnum, findPatternProblem, types } from './keywords.ts';
+import { compileBounds, compileEnum, findPatternProblem, types } from './keywords.ts';
 import { compilePattern, type MatchingBudget, maxMatchedLength } from './pattern.ts';
 
 /** Maximum number of issues per value. */
@@ -65,7 +65,7 @@ function compile(schema: NestedSchema): Visitor {
   const checks = [
     compileType(schema),
     compileEnumOf(schema),
-    ...compileBounds(schema),
+    ...compileBounds(schema).map(simple),
     compileMultiple(schema),
     compilePatternOf(schema),
     ...compileInside(schema),
@@ -113,12 +113,6 @@ function compileEnumOf({ enum: allowed }: NestedSchema): Visitor | undefined {
   };
   return simple({ holds, problem });
 }
-
-const compileBounds = (schema: NestedSchema): Visitor[] =>
-  boundNames.flatMap((name) => {
-    const bound = schema[name];
-    return bound === undefined ? [] : simple(compileBound(name, bound));
-  });
 
 /** Tolerates rounding of doubles, so 0.3 and 0.30000000000000004 are multiples of 0.1. Numbers that exceed double precision are left to the service. */
 function compileMultiple({ multipleOf: step }: NestedSchema): Visitor | undefined {
