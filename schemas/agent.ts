@@ -28,10 +28,16 @@ export const signedInPrefix = 'signed-in:';
 const fold = (text: string): string => foldName(text.normalize('NFKC'));
 
 export const agentId = name(256)
-  .refine((text) => !fold(text).startsWith(signedInPrefix), `must not begin with ${signedInPrefix}, as the ids of signed-in people do`)
-  .refine((text) => !/^\.{1,2}$/.test(fold(text)), 'must not be . or .., which clients take out of paths, nor look like one of them')
-  .refine((text) => fold(text) !== noAgentId, `must not be ${noAgentId}, which stands for no agent_id in paths`)
-  .refine((text) => !sharedSuffix.test(fold(text)), 'must not end in ~ and a key thumbprint, as the ids of agents that share one do')
+  .refine(
+    (text) => !fold(text).startsWith(signedInPrefix),
+    `must not begin with ${signedInPrefix}, the prefix of the ids of signed-in people`,
+  )
+  .refine((text) => !/^\.{1,2}$/.test(fold(text)), 'must not be or look like . or .., which clients remove from paths')
+  .refine((text) => fold(text) !== noAgentId, `must not be ${noAgentId}, which means no agent_id in paths`)
+  .refine(
+    (text) => !sharedSuffix.test(fold(text)),
+    'must not end in ~ and a key thumbprint, the suffix of the ids of agents that share an agent_id',
+  )
   .refine(
     (text) => !/[\u2800\p{Co}\p{Cn}]/u.test(text),
     'must not contain braille blanks, or characters of private use or that Unicode has not assigned',

@@ -52,9 +52,9 @@ export const credentialInput = z
   .superRefine((input, context) => {
     const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     const isSingle = input.header_name !== undefined || input.header_value !== undefined;
-    if (isSingle && input.header_name === undefined) refuse(['header_name'], 'is required beside header_value');
-    if (isSingle && input.header_value === undefined) refuse(['header_value'], 'is required beside header_name');
-    if (isSingle && (input.headers ?? input.query)) refuse(['header_name'], 'must be left out beside headers and query');
+    if (isSingle && input.header_name === undefined) refuse(['header_name'], 'is required with header_value');
+    if (isSingle && input.header_value === undefined) refuse(['header_value'], 'is required with header_name');
+    if (isSingle && (input.headers ?? input.query)) refuse(['header_name'], 'must be left out if headers or query is given');
     if (!isSingle && countOf(input) === 0) refuse([], 'must have headers or query');
     if (countOf(input) > maxValues) refuse([], tooMany);
   })

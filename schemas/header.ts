@@ -38,7 +38,7 @@ export const namedValues = <Name extends z.ZodType<string>>(name: Name, value: z
     const seen = new Set<string>();
     for (const key of Object.keys(given)) {
       for (const { message } of name.safeParse(key).error?.issues ?? []) context.addIssue({ code: 'custom', path: [key], message });
-      if (seen.has(fold(key))) context.addIssue({ code: 'custom', path: [key], message: 'must not repeat a name in different letters' });
+      if (seen.has(fold(key))) context.addIssue({ code: 'custom', path: [key], message: 'must not repeat a name in another spelling' });
       seen.add(fold(key));
     }
   });

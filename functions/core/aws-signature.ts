@@ -83,10 +83,8 @@ interface ClientConfig {
   region: () => Promise<string>;
 }
 
-const environment = (): ClientConfig => ({ credentials: fromEnv(), region: async () => process.env.AWS_REGION ?? '' });
-
 /** Signs requests of an SDK client. Their queries are empty, and only the headers that AWS requires are signed. */
-export function openSigner(service: string, { credentials, region }: ClientConfig = environment()) {
+export function openSigner(service: string, { credentials, region }: ClientConfig) {
   const sign = openSignature(credentials);
   const isSigned = (name: string) => name === 'host' || name.startsWith('x-amz-');
   return {

@@ -26,7 +26,7 @@ export function describeJsonError(text: string): string {
   const before = text.slice(0, at).split(/\r\n|\n|\r/);
   const line = before.length;
   const column = (before.at(-1) ?? '').length + 1;
-  return `at line ${line}, column ${column}, ${at < text.length ? 'there must be' : 'it ends, but there must be'} ${expected[next]}`;
+  return `at line ${line}, column ${column}, ${at < text.length ? '' : 'the text ends; '}expected ${expected[next]}`;
 }
 
 function findError(text: string): { at: number; next: Expected } {

@@ -559,7 +559,7 @@ describe('a stack that was deleted by accident', () => {
   }, 60_000);
 
   test('is not left again by mistake', async () => {
-    await expect(deploy(kept)).rejects.toThrow(/adopt\.registryTable: this stack has taken over/);
+    await expect(deploy(kept)).rejects.toThrow(/adopt\.registryTable: this stack has adopted/);
     expect(await getCountry(pat)).toMatchObject({ status: 200 });
   }, 300_000);
 

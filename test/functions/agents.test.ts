@@ -136,14 +136,14 @@ test('a key with several ids must be named together with one of them', async () 
 describe('an agent_id', () => {
   const thumbprint = 'a'.repeat(43);
   test.each<[problem: string, ids: string[]]>([
-    ['must not be . or .., which clients take out of paths, nor look like one of them', ['.', '..', '\uff0e\uff0e', '\u2024']],
-    ['must not be ~, which stands for no agent_id in paths', ['~']],
+    ['must not be or look like . or .., which clients remove from paths', ['.', '..', '\uff0e\uff0e', '\u2024']],
+    ['must not be ~, which means no agent_id in paths', ['~']],
     [
-      'must not end in ~ and a key thumbprint, as the ids of agents that share one do',
+      'must not end in ~ and a key thumbprint, the suffix of the ids of agents that share an agent_id',
       [`acme~${thumbprint}`, `ac\u200cme~${thumbprint.toUpperCase()}`],
     ],
     [
-      'must not begin with signed-in:, as the ids of signed-in people do',
+      'must not begin with signed-in:, the prefix of the ids of signed-in people',
       ['signed-in:a', ' Signed-In:a', 'SIGNED-IN:a', '\u017figned-in:a', '\u00a0signed-in:a', 's\u0131gned-in:a', 'si\u200cgned-in:a'],
     ],
     [

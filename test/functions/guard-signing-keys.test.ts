@@ -22,7 +22,7 @@ const adopting = (then: object | undefined, now: object | undefined, voidPats = 
 describe('adopted resources', () => {
   const data = { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_1' };
   const key = { signingKeys: { first: 'arn-1' } };
-  const exchanged = `adopt.signingKeys: "first" would be another key than it is now. Leave it as it is, and give the other key a name of its own. ${onPurpose}`;
+  const exchanged = `adopt.signingKeys: "first" would become a different key. Leave it unchanged, and give the other key its own name. ${onPurpose}`;
 
   test.each<[object | undefined, object | undefined]>([
     [
@@ -35,9 +35,13 @@ describe('adopted resources', () => {
   });
 
   test.each<[object | undefined, object | undefined, string]>([
-    [data, undefined, 'adopt.registryTable: this stack has taken over R-1 and would leave it again.'],
-    [data, { ...data, userPoolId: 'eu-west-1_2' }, 'adopt.userPoolId: this stack has taken over eu-west-1_1 and would leave it again.'],
-    [undefined, data, 'adopt.registryTable: this stack has its own. Only a new stack takes over what another left: delete this one,'],
+    [data, undefined, 'adopt.registryTable: this stack has adopted R-1, and the change would abandon it.'],
+    [
+      data,
+      { ...data, userPoolId: 'eu-west-1_2' },
+      'adopt.userPoolId: this stack has adopted eu-west-1_1, and the change would abandon it.',
+    ],
+    [undefined, data, 'adopt.registryTable: this stack has its own. Only a new stack can adopt what another stack left: delete this one,'],
     [key, undefined, exchanged],
     [undefined, key, exchanged],
     [key, { signingKeys: { first: 'arn-2' } }, exchanged],
@@ -47,7 +51,7 @@ describe('adopted resources', () => {
 
   test('may be exchanged for another key with voidPats, but never be given up', () => {
     expect(findObjection(adopting(undefined, key, true))).toBeUndefined();
-    expect(findObjection(adopting(data, undefined, true))).toContain('would leave it again');
+    expect(findObjection(adopting(data, undefined, true))).toContain('the change would abandon it');
   });
 });
 

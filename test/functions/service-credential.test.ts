@@ -473,9 +473,9 @@ describe('a credential is refused', () => {
 
   test.each<[Record<string, unknown>, string, string]>([
     [{}, '', 'must have headers or query'],
-    [{ header_name: 'X-Key' }, '/header_value', 'is required beside header_name'],
-    [{ header_value: 'canary' }, '/header_name', 'is required beside header_value'],
-    [{ ...input, ...headers('X-Key') }, '/header_name', 'must be left out beside headers and query'],
+    [{ header_name: 'X-Key' }, '/header_value', 'is required with header_name'],
+    [{ header_value: 'canary' }, '/header_name', 'is required with header_value'],
+    [{ ...input, ...headers('X-Key') }, '/header_name', 'must be left out if headers or query is given'],
     [{ ...input, header_name: 'X Api' }, '/header_name', name],
     [{ ...input, header_value: 1 }, '/header_value', 'must be a string'],
     ...['X Api', 'X-Api\r\nHost', 'Ä', ':authority'].map((given): [Record<string, unknown>, string, string] => [
@@ -491,7 +491,7 @@ describe('a credential is refused', () => {
       value,
     ]),
     [headers('X-Key', 'x'.repeat(4097)), '/headers/X-Key', 'must have at most 4096 characters'],
-    [{ headers: { 'X-Key': 'canary', x_key: 'canary' } }, '/headers/x_key', 'must not repeat a name in different letters'],
+    [{ headers: { 'X-Key': 'canary', x_key: 'canary' } }, '/headers/x_key', 'must not repeat a name in another spelling'],
     [{ headers: many }, '', five],
     [{ ...headers('X-Key'), next: { headers: many } }, '/next', five],
     [{ ...headers('X-Key'), next: {} }, '/next', 'must have headers or query'],
@@ -500,7 +500,7 @@ describe('a credential is refused', () => {
     [query('a[]'), '/query/a[]', 'must not contain brackets'],
     [query('a', ''), '/query/a', 'must not be empty'],
     [query('a', 'x\n'), '/query/a', 'must not contain control characters'],
-    [{ query: { 'api.key': 'canary', API_KEY: 'canary' } }, '/query/API_KEY', 'must not repeat a name in different letters'],
+    [{ query: { 'api.key': 'canary', API_KEY: 'canary' } }, '/query/API_KEY', 'must not repeat a name in another spelling'],
     [{ ...input, origins: [] }, '/origins', 'must name an origin'],
     [at('http://api.example.com'), '/origins/0', https],
     [at('https://api.example.com/'), '/origins/0', path],

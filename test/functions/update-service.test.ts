@@ -35,7 +35,7 @@ describe('header fields that every call carries', () => {
       { authorization: 'Bearer secret' },
       [['/headers/authorization', "must not be Authorization, which belongs to the service's credential"]],
     ],
-    [{ 'X-A': 'a', x_a: 'b' }, [['/headers/x_a', 'must not repeat a name in different letters']]],
+    [{ 'X-A': 'a', x_a: 'b' }, [['/headers/x_a', 'must not repeat a name in another spelling']]],
     [Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`X-${at}`, 'x'])), [['/headers', 'must have at most 10 header fields']]],
   ] as [Record<string, string>, [string, string][]][])('%j', async (headers, issues) => {
     const { service_id, service_name } = await registry.createService();

@@ -6,8 +6,8 @@ function findExchangedData({ Adopt: then }: GuardedSettings, { Adopt: now }: Gua
   const part = (['registryTable', 'activityTable', 'userPoolId'] as const).find((name) => then[name] !== now[name]);
   if (!part) return undefined;
   return then[part]
-    ? `adopt.${part}: this stack has taken over ${then[part]} and would leave it again. Keep it in the settings for as long as the stack stands; to leave it on purpose, delete the stack, which keeps it, and deploy a new one.`
-    : `adopt.${part}: this stack has its own. Only a new stack takes over what another left: delete this one, which keeps its data unless retainData is false, then deploy.`;
+    ? `adopt.${part}: this stack has adopted ${then[part]}, and the change would abandon it. Keep it in the settings for as long as the stack exists; to abandon it on purpose, delete the stack, which keeps it, and deploy a new one.`
+    : `adopt.${part}: this stack has its own. Only a new stack can adopt what another stack left: delete this one, which keeps its data unless retainData is false, then deploy.`;
 }
 
 /** The signing key must stay in the list, and a new one must already be published. */
@@ -18,7 +18,7 @@ function findVoidingChange(then: GuardedSettings, now: GuardedSettings): string 
   const show = (names: string[]) => JSON.stringify(names);
   const exchanged = current.find((name) => wanted.includes(name) && then.Adopt.signingKeys[name] !== now.Adopt.signingKeys[name]);
   if (exchanged)
-    return `adopt.signingKeys: "${exchanged}" would be another key than it is now. Leave it as it is, and give the other key a name of its own.`;
+    return `adopt.signingKeys: "${exchanged}" would become a different key. Leave it unchanged, and give the other key its own name.`;
   if (!wanted.includes(signing)) {
     const step = current.includes(next) ? [next, ...current.filter((name) => name !== next)] : [...current, next];
     return `signingKeys: ${show(wanted)} leaves out "${signing}", which signs PATs now. Deploy ${show(step)} first.`;

@@ -32,7 +32,7 @@ function checkLocation({ name, type, in: location, style, schema, content_type }
   const issues = (publicHeaderName.safeParse(name).error?.issues ?? []).map(({ message }) => ({ path: '/name', problem: message }));
   if (!mayBeHeader(type)) issues.push({ path: '/type', problem: 'must be string, number, integer or boolean for a header field' });
   if (fields.has(foldHeaderName(name)))
-    issues.push({ path: '/name', problem: 'must not repeat the name of another header field in different letters' });
+    issues.push({ path: '/name', problem: 'must not repeat the name of another header field in another spelling' });
   fields.add(foldHeaderName(name));
   return issues;
 }

@@ -6,19 +6,12 @@ const failuresToOpen = 5;
 /** How long a circuit stays open before one call may probe the host, in milliseconds. */
 const openMs = 10_000;
 
-/** Circuit breakers, one per host, in this process only. A circuit opens when connections fail or calls time out repeatedly. */
-export interface Breaker {
-  /** @returns 0 if a call may be made, else the seconds to wait. A half-open circuit lets one call through, the probe. */
-  secondsToWait(host: string, call: object): number;
-  record(host: string, hasAnswered: boolean): void;
-  /** Reports a call that neither succeeded nor failed because of the host. If it was the probe, the next call becomes the probe. */
-  release(host: string, call: object): void;
-}
-
-export function openBreaker(now: () => number = Date.now): Breaker {
+/** Opens circuit breakers, one per host, in this process only. A circuit opens when connections fail or calls time out repeatedly. */
+export function openBreaker(now: () => number = Date.now) {
   const hosts = new QuickLRU<string, { failures: number; retryAtMs: number; probe?: object }>({ maxSize: 500 });
   return {
-    secondsToWait(host, call) {
+    /** @returns 0 if a call may be made, else the seconds to wait. A half-open circuit lets one call through, the probe. */
+    secondsToWait(host: string, call: object): number {
       const state = hosts.get(host);
       if (state === undefined || state.failures < failuresToOpen) return 0;
       const waitMs = state.retryAtMs - now();
@@ -27,13 +20,16 @@ export function openBreaker(now: () => number = Date.now): Breaker {
       state.probe = call;
       return 0;
     },
-    record(host, hasAnswered) {
+    record(host: string, hasAnswered: boolean): void {
       if (hasAnswered) hosts.delete(host);
       else hosts.set(host, { failures: (hosts.get(host)?.failures ?? 0) + 1, retryAtMs: now() + openMs });
     },
-    release(host, call) {
+    /** Reports a call that neither succeeded nor failed because of the host. If it was the probe, the next call becomes the probe. */
+    release(host: string, call: object): void {
       const state = hosts.get(host);
       if (state?.probe === call) state.retryAtMs = now();
     },
   };
 }
+
+export type Breaker = ReturnType<typeof openBreaker>;

@@ -13,28 +13,18 @@ export interface CallKey {
   x: string;
 }
 
-/**
- * The keys that sign calls, one per period of 30 days. All are derived from one KMS key, so nothing is stored and no job has to rotate them. Each key
- * is published one period before and one period after the period in which it signs.
- */
-export interface CallKeys {
-  /**
-   * The current signing key. It is derived once per period; when a period ends, calls use the previous key until the new one is derived.
-   * @throws ApiError SERVICE_UNAVAILABLE if no key is available because KMS cannot be reached
-   */
-  signing(): Promise<CallKey>;
-  /** The keys of the current, the next and the previous period, in this order. */
-  published(): Promise<CallKey[]>;
-}
-
 /** Length of a key's period, in milliseconds. */
 export const periodMs = 30 * 24 * 60 * 60 * 1_000;
 
 /** PKCS #8 header that precedes a 32-byte Ed25519 private key (RFC 8410 section 7). */
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** @param keyId - key id or ARN of a KMS key for HMAC-SHA-256 */
-export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: () => number = Date.now): CallKeys {
+/**
+ * Opens the keys that sign calls, one per period of 30 days. All are derived from one KMS key, so nothing is stored and no job has to rotate them. Each
+ * key is published one period before and one period after the period in which it signs.
+ * @param keyId - key id or ARN of a KMS key for HMAC-SHA-256
+ */
+export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: () => number = Date.now) {
   const readers = new Map<number, () => Promise<CallKey>>();
   let kept: { period: number; key: CallKey } | undefined;
 
@@ -54,7 +44,11 @@ export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: 
   const currentPeriod = () => Math.floor(now() / periodMs);
 
   return {
-    signing: async () => {
+    /**
+     * The current signing key. It is derived once per period; when a period ends, calls use the previous key until the new one is derived.
+     * @throws ApiError SERVICE_UNAVAILABLE if no key is available because KMS cannot be reached
+     */
+    signing: async (): Promise<CallKey> => {
       const period = currentPeriod();
       if (kept?.period === period) return kept.key;
       const fetched = read(period).then((key) => {
@@ -65,8 +59,11 @@ export function openCallKeys(kms: Pick<Kms, 'generateMac'>, keyId: string, now: 
       fetched.catch(() => {});
       return kept.key;
     },
-    published: () => Promise.all([0, 1, -1].map((offset) => read(currentPeriod() + offset))),
+    /** The keys of the current, the next and the previous period, in this order. */
+    published: (): Promise<CallKey[]> => Promise.all([0, 1, -1].map((offset) => read(currentPeriod() + offset))),
   };
 }
+
+export type CallKeys = ReturnType<typeof openCallKeys>;
 
 export const callKeysFromEnvironment = (): CallKeys => openCallKeys(openKms(), readEnvironment(['callKey']).callKey);

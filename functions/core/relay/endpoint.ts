@@ -55,7 +55,7 @@ function checkBody({ method, content_type, body }: IntentEndpoint, inputs: reado
   }
   const whole = inputs.find(({ name }) => name === body);
   if (whole === undefined || placed.has(body) || whole.in !== undefined) {
-    return refuse('body', 'must name an input parameter that has no place in the URL and no member "in", or be null');
+    return refuse('body', 'must name an input parameter that has no placeholder in the URL and no member "in", or be null');
   }
   const type = isForm ? 'object' : isJsonType(content_type) ? undefined : 'string';
   return type === undefined || whole.type === type ? [] : refuse('body', `must name a parameter of type ${type} for this content type`);
@@ -68,7 +68,7 @@ function checkCarrier(input: Parameter, at: number, endpoint: IntentEndpoint, pl
   const issues: Issue[] = [];
   // checkUrl refuses a header field in the URL
   if (input.in !== undefined && input.in !== 'header' && isPlaced)
-    issues.push(refuse('in', 'must be left out, because the parameter has a place in the URL'));
+    issues.push(refuse('in', 'must be left out, because the parameter has a placeholder in the URL'));
   else if (input.in === 'body' && endpoint.body !== undefined) {
     issues.push(refuse('in', 'must not be body, because the endpoint already defines its body'));
   }
@@ -104,6 +104,6 @@ function checkPath({ parts }: UrlTemplate): string[] {
 function checkPlaceholders(template: UrlTemplate, inputs: readonly Parameter[]): string[] {
   const known = new Map(inputs.map((input) => [input.name, input]));
   const names = [...placeholderNames(template)];
-  if (!names.every((name) => known.has(name))) return ['must name an input parameter in each of its places'];
-  return names.some((name) => known.get(name)?.in === 'header') ? ['must not name a header field in its places'] : [];
+  if (!names.every((name) => known.has(name))) return ['must name an input parameter in each of its placeholders'];
+  return names.some((name) => known.get(name)?.in === 'header') ? ['must not name a header field in its placeholders'] : [];
 }

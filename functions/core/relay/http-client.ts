@@ -37,22 +37,6 @@ export interface ConnectedRequest {
   drop(): void;
 }
 
-/** An HTTP/1.1 client that reuses connections; its owner supplies the function that opens them. */
-export interface HttpClient {
-  /**
-   * Finds a connection for a request.
-   * @param isNew - opens a new connection, and closes idle ones to the same host
-   * @throws DialError if no connection can be opened
-   */
-  connect(request: HttpRequest, isNew?: boolean): Promise<ConnectedRequest>;
-  /**
-   * Connects and sends a request: {@link connect}, then {@link ConnectedRequest.send}.
-   * @throws CallFailed also if the body is unusable
-   */
-  send(request: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer>;
-  close(): void;
-}
-
 const maxHeaderBytes = 16 * 1024;
 
 /** Longest idle time of a reused connection, in milliseconds; some common servers close idle connections after two seconds. */
@@ -62,10 +46,11 @@ const maxIdleMs = 1_500;
 const closingMarginMs = 1_000;
 
 /**
+ * Opens an HTTP/1.1 client that reuses connections.
  * @param openConnection - must return a TLS connection if the target is https
  * @param maxAnswerBytes - maximum size of an answer's body; headers have a separate limit
  */
-export function openHttpClient(openConnection: (target: Target) => Promise<Socket>, maxAnswerBytes: number): HttpClient {
+export function openHttpClient(openConnection: (target: Target) => Promise<Socket>, maxAnswerBytes: number) {
   const agents = { http: openAgent('http:'), https: openAgent('https:') };
 
   function openAgent(protocol: string): Agent {
@@ -81,6 +66,11 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
     return agent;
   }
 
+  /**
+   * Finds a connection for a request.
+   * @param isNew - opens a new connection, and closes idle ones to the same host
+   * @throws DialError if no connection can be opened
+   */
   function connect({ method, url, headers, body }: HttpRequest, isNew = false): Promise<ConnectedRequest> {
     const { protocol, hostname: host, port } = targetOf(url);
     const agent = protocol === 'https:' ? agents.https : agents.http;
@@ -167,13 +157,17 @@ export function openHttpClient(openConnection: (target: Target) => Promise<Socke
 
   return {
     connect,
-    send: async ({ signal, ...request }) => {
+    /**
+     * Connects and sends a request.
+     * @throws CallFailed also if the body is unusable
+     */
+    send: async ({ signal, ...request }: HttpRequest & { signal: AbortSignal }): Promise<HttpAnswer> => {
       signal.throwIfAborted();
       const answer = await (await connect(request)).send(signal);
       if (answer.unusable !== undefined) throw new CallFailed(answer.unusable);
       return answer;
     },
-    close: () => {
+    close: (): void => {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };

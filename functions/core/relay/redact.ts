@@ -5,13 +5,6 @@ const minHiddenLength = 8;
 
 const replacement = '[credential]';
 
-/** Redacts the values of one credential in an upstream's answer. */
-export interface Redactor {
-  hide(text: string): string;
-  hideBytes(bytes: Buffer): Buffer;
-  readonly hasFound: boolean;
-}
-
 /** Splits an Authorization field, and decodes it if it is Basic (RFC 7617). Missing parts are empty. */
 function splitValue(value: string) {
   const [, scheme = '', token = ''] = /^([A-Za-z][\w-]*) +(\S.*)$/.exec(value) ?? [];
@@ -187,8 +180,11 @@ function findRanges(text: string, secrets: readonly string[]): [start: number, e
   return ranges.sort(([one], [other]) => one - other);
 }
 
-/** @param credential - the call's credential; if undefined, nothing is redacted */
-export function openRedactor(credential: Credential | undefined): Redactor {
+/**
+ * Returns functions that redact the values of a credential in an upstream's answer.
+ * @param credential - the call's credential; if undefined, nothing is redacted
+ */
+export function openRedactor(credential: Credential | undefined) {
   const secrets = credential ? secretsOf(credential) : [];
   const shortest = Math.min(...secrets.map(({ length }) => length));
   let hasFound = false;
@@ -207,19 +203,21 @@ export function openRedactor(credential: Credential | undefined): Redactor {
   }
 
   return {
-    hide: (text) => {
+    hide: (text: string): string => {
       if (text.length * 3 < shortest) return text;
       const bytes = toBytes(text);
       const hidden = hideIn(bytes);
       return hidden === bytes ? text : fromBytes(hidden);
     },
-    hideBytes: (content) => {
+    hideBytes: (content: Buffer): Buffer => {
       const bytes = content.toString('latin1');
       const hidden = hideIn(bytes);
       return hidden === bytes ? content : Buffer.from(hidden, 'latin1');
     },
-    get hasFound() {
+    get hasFound(): boolean {
       return hasFound;
     },
   };
 }
+
+export type Redactor = ReturnType<typeof openRedactor>;

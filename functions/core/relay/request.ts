@@ -80,7 +80,7 @@ export function buildRequest(
   const fullQuery = [...filled.query, formEncode(queryFields)].filter((part) => part !== '').join('&');
   const url = `${template.origin}${filled.path || '/'}${fullQuery === '' ? '' : `?${fullQuery}`}`;
   if (url.length > maxUrlLength) {
-    throw invalidParameter([{ path: '/parameters', problem: `must make a URL of at most ${maxUrlLength} characters` }]);
+    throw invalidParameter([{ path: '/parameters', problem: `must produce a URL of at most ${maxUrlLength} characters` }]);
   }
   const headers = Object.fromEntries(header.map(({ name, value }) => [name, write(value)]));
   const call = { method: endpoint.method, url, ...(header.length > 0 && { headers }) };
@@ -103,7 +103,7 @@ function openCollector(): (fields: Iterable<NameValuePair>) => NameValuePair[] {
     for (const field of fields) {
       length += field.name.length + field.value.length;
       if (length > maxFieldsLength) {
-        throw invalidParameter([{ path: '/parameters', problem: `must make a query or form of at most ${maxFieldsLength} characters` }]);
+        throw invalidParameter([{ path: '/parameters', problem: `must produce a query or form of at most ${maxFieldsLength} characters` }]);
       }
       taken.push(field);
     }

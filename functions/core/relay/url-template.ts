@@ -28,9 +28,9 @@ export function parseUrlTemplate(url: string): UrlTemplate | string {
   const pieces = url.slice(origin.length).split(placeholder);
   const literals = pieces.filter((_, index) => index % 3 === 0);
   if (literals.some((literal) => /[{}]/.test(literal))) {
-    return 'must contain only places of the forms {name}, {?name} and {&name}, several names separated by commas';
+    return 'must contain only placeholders of the forms {name}, {?name} and {&name}, with several names separated by commas';
   }
-  if (literals[0] === '' && pieces[1] === '') return 'must contain places only in its path and query';
+  if (literals[0] === '' && pieces[1] === '') return 'must contain placeholders only in its path and query';
   const parts = pieces.flatMap((piece, index): (string | Placeholder)[] => {
     if (index % 3 === 0) return piece === '' ? [] : [piece];
     if (index % 3 === 1) return [{ operator: piece as Placeholder['operator'], names: (pieces[index + 1] ?? '').split(',') }];

@@ -21,13 +21,13 @@ const issuesOf = (act: () => unknown) => (refusalOf(act) as ApiError).details.is
 
 describe('parseJson', () => {
   test.each<[string, string, string, string?]>([
-    ['nothing', '', 'is not JSON: at line 1, column 1, it ends, but there must be a value'],
+    ['nothing', '', 'is not JSON: at line 1, column 1, the text ends; expected a value'],
     ['a byte order mark', '\ufeff{}', 'is not JSON: it begins with a byte order mark'],
-    ['NaN', '{"a":NaN}', 'is not JSON: at line 1, column 6, there must be a value'],
-    ['a trailing comma', '{"a":1,}', 'is not JSON: at line 1, column 8, there must be a member name in double quotes'],
-    ['two texts', '{}{}', 'is not JSON: at line 1, column 3, there must be the end of the text'],
-    ['a trailing comma, lines below', '{\r\n  "a": [1,\n    2,\n  ]\n}', 'is not JSON: at line 4, column 3, there must be a value'],
-    ['single quotes', "{'a':1}", 'is not JSON: at line 1, column 2, there must be a member name in double quotes or }'],
+    ['NaN', '{"a":NaN}', 'is not JSON: at line 1, column 6, expected a value'],
+    ['a trailing comma', '{"a":1,}', 'is not JSON: at line 1, column 8, expected a member name in double quotes'],
+    ['two texts', '{}{}', 'is not JSON: at line 1, column 3, expected the end of the text'],
+    ['a trailing comma, lines below', '{\r\n  "a": [1,\n    2,\n  ]\n}', 'is not JSON: at line 4, column 3, expected a value'],
+    ['single quotes', "{'a':1}", 'is not JSON: at line 1, column 2, expected a member name in double quotes or }'],
     ['duplicate members', '{"a":1,"a":2}', duplicate],
     ['duplicates through escapes', '{"a":1,"\\u0061":2}', duplicate],
     ['duplicates deep inside', '{"x":[{"a":{},"b":[],"a":1}]}', duplicate, '/x/0'],
@@ -64,7 +64,7 @@ describe('parseJson', () => {
         const error = refusal(altered) as ApiError | undefined;
         expect(error === undefined || error instanceof ApiError).toBe(true);
         const [, column, end = ''] =
-          /^is not JSON: at line 1, column (\d+), (it ends)?/.exec(
+          /^is not JSON: at line 1, column (\d+), (the text ends)?/.exec(
             String((error?.details.issues as { problem: string }[])?.[0]?.problem),
           ) ?? [];
         fc.pre(column !== undefined && !/[\r\n]/.test(altered));

@@ -57,7 +57,7 @@ describe('a body', () => {
   const jsonMessage = 'The body is not acceptable JSON. Correct the problems in details.issues, then send it again.';
   const message = 'The request is not valid. Correct every problem in details.issues, then send it again.';
   test.each<[string, string | undefined, string, { path: string; problem: string }[]]>([
-    ['nothing', undefined, jsonMessage, [{ path: '', problem: 'is not JSON: at line 1, column 1, it ends, but there must be a value' }]],
+    ['nothing', undefined, jsonMessage, [{ path: '', problem: 'is not JSON: at line 1, column 1, the text ends; expected a value' }]],
     ['a list', '[]', message, [{ path: '', problem: 'must be a JSON object' }]],
     [
       'everything wrong at once',

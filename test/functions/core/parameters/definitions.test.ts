@@ -56,7 +56,7 @@ describe('an input that is a header field', () => {
       { name: 'x_page', type: 'string', ...place },
     ] satisfies Parameter[];
     expect(checkDefinitions({ input_parameters: both, output_parameters: both.slice(0, 1) })).toEqual([
-      { path: '/input_parameters/1/name', problem: 'must not repeat the name of another header field in different letters' },
+      { path: '/input_parameters/1/name', problem: 'must not repeat the name of another header field in another spelling' },
       { path: '/output_parameters/0/in', problem: 'must be left out, because an output is part of the answer' },
     ]);
   });

@@ -23,9 +23,9 @@ const own = 'must not lead back to this gate';
 const fragment = 'must not have a fragment';
 const dots = 'must not contain . or .. segments in its path';
 const user = 'must not contain user information';
-const forms = 'must contain only places of the forms {name}, {?name} and {&name}, several names separated by commas';
-const unknown = 'must name an input parameter in each of its places';
-const placeInHost = 'must contain places only in its path and query';
+const forms = 'must contain only placeholders of the forms {name}, {?name} and {&name}, with several names separated by commas';
+const unknown = 'must name an input parameter in each of its placeholders';
+const placeInHost = 'must contain placeholders only in its path and query';
 
 test.each<string[]>([
   ['host and port', 'https://api.example.com', 'https://api.example.com:443/a', 'https://api.example.com:8443/a', 'https://1.example.com/'],
@@ -233,11 +233,11 @@ describe('what carries the parameters', () => {
   const multipart = { ...post, content_type: 'multipart/form-data' } as const;
   const csv = { ...post, content_type: 'text/csv' } as const;
   const file: Parameter = { ...text, style: 'base64' };
-  const notNamed = 'must name an input parameter that has no place in the URL and no member "in", or be null';
+  const notNamed = 'must name an input parameter that has no placeholder in the URL and no member "in", or be null';
   const noBytes = 'may be base64 only for a string that is a body other than JSON, or part of a multipart form';
   const noField = 'must be left out, because the parameter is not in a query or form';
   const noPart = 'must be left out, because the parameter is not part of a multipart form';
-  const inUrl = 'must be left out, because the parameter has a place in the URL';
+  const inUrl = 'must be left out, because the parameter has a placeholder in the URL';
   const hasBody = 'must not be body, because the endpoint already defines its body';
   const mustBe = (type: string) => `must name a parameter of type ${type} for this content type`;
 

@@ -270,7 +270,7 @@ describe('an object that is written in brackets stays part of its parameter', ()
   test('and is not written longer than a megabyte', () => {
     const value = { ['k'.repeat(10_000)]: Array.from({ length: 10_000 }, () => 1) };
     const build = () => buildCall({ content_type: form }, { a: brackets }, { a: value });
-    const issues = [{ path: '/parameters', problem: 'must make a query or form of at most 1048576 characters' }];
+    const issues = [{ path: '/parameters', problem: 'must produce a query or form of at most 1048576 characters' }];
     expect(build).toThrow(expect.objectContaining({ details: { issues } }));
   });
 });
@@ -309,7 +309,7 @@ describe('what does not fit is refused', () => {
     ['/a?key=1', { where: { key: 2 } }, taken, '/where/key'],
     ['/a{?page}', { where: { page: 2 } }, taken, '/where/page'],
     ['/a', { first: { x: 1 }, second: { x: 2 } }, taken, '/second/x'],
-    ['/a', { q: 'x'.repeat(9000) }, 'must make a URL of at most 8192 characters', ''],
+    ['/a', { q: 'x'.repeat(9000) }, 'must produce a URL of at most 8192 characters', ''],
   ])('%s with %j', (path, values, problem, ...places) => {
     const issues = places.map((place) => ({ path: `/parameters${place}`, problem }));
     expect(() => build('GET', path, values)).toThrow(
