@@ -162,7 +162,7 @@ const refusals = {
   },
   decline: {
     message: 'The person you work for does not accept the usage policy, so nothing was signed.',
-    next: 'Do without this gate. If they change their mind, they accept the policy in a terminal with the following command.',
+    next: 'Do not use this gate. If they change their mind, they can accept the policy in a terminal with the following command.',
   },
   cancel: {
     message: 'The person you work for was asked whether they accept the usage policy, and did not decide.',

@@ -104,9 +104,10 @@ export class Admins extends Construct {
       removalPolicy,
     });
     acknowledge(pool, {
-      'AwsSolutions-COG2': 'A setting, requireAdminMfa: scripts that sign in with a password alone cannot answer a challenge.',
+      'AwsSolutions-COG2':
+        'Optional (setting requireAdminMfa), because scripts that sign in with only a password cannot answer a challenge.',
       'AwsSolutions-COG8':
-        'The pool has a handful of admins, invited by another admin; the plus plan is priced for customers who sign themselves up.',
+        'The pool has a few admins, each invited by another admin; the Plus plan is priced for customers who sign up themselves.',
     });
     pool
       .addGroup('AdminGroup', { groupName: adminGroup, description: 'May register, change and delete services and intents' })

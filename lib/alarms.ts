@@ -115,26 +115,26 @@ const functionAlarms: Readonly<Record<string, (lambda: EndpointFunction['lambda'
       'SnapshotAge',
       logged('SnapshotAgeRuns', { period: Duration.hours(3) }),
       { below: 1, periods: 1, orSilent: true },
-      'For three hours no snapshot of the search index could be made, or found to be new enough: cold starts of search take longer.',
+      'The search index has had no current snapshot for three hours, so cold starts of search take longer.',
     ],
   ],
-  'count-usage': (lambda) => [['UsageErrors', lambda.metricErrors(sum), fewRuns, 'Executions are not counted.']],
-  'sequence-receipts': (lambda) => [['ReceiptErrors', lambda.metricErrors(sum), fewRuns, 'Receipts are not put into their log.']],
+  'count-usage': (lambda) => [['UsageErrors', lambda.metricErrors(sum), fewRuns, 'Executions are not being counted.']],
+  'sequence-receipts': (lambda) => [['ReceiptErrors', lambda.metricErrors(sum), fewRuns, 'Receipts are not being added to the log.']],
   'run-deferred-call': (lambda) => [
-    ['DeferredErrors', lambda.metricErrors(sum), fewRuns, 'Calls that are made later are not begun, or end without an answer.'],
+    ['DeferredErrors', lambda.metricErrors(sum), fewRuns, 'Deferred calls do not start, or end without a result.'],
   ],
   'feed-search-collection': (_, logged) => [
     [
       'FeedAge',
       logged('FeedAge', { statistic: Stats.MINIMUM, period: Duration.minutes(30) }),
       { above: 1_800, periods: 1, orSilent: true },
-      'Searches do not show what has changed for half an hour: writing it to the search collection fails, or takes too long.',
+      'Search results are more than half an hour out of date: writing changes to the search collection fails or takes too long.',
     ],
     [
       'FillAge',
       logged('FillAge', { statistic: Stats.MINIMUM }),
       { above: 7_200, periods: 1 },
-      'The search collection has been filling for two hours: searches do not show all intents yet.',
+      'The search collection has been filling for two hours; searches do not find every intent yet.',
     ],
   ],
 };
@@ -153,7 +153,7 @@ export class Alarms extends Construct {
     if (settings.alarmEmail) {
       this.topic.addSubscription(new EmailSubscription(settings.alarmEmail));
       acknowledge(this.topic, {
-        'Serverless-SNSRedrivePolicy': 'A mail that cannot be delivered is of no use later; the alarm itself stays in CloudWatch.',
+        'Serverless-SNSRedrivePolicy': 'An email that cannot be delivered is of no use later; the alarm itself remains in CloudWatch.',
       });
     }
 
@@ -168,7 +168,7 @@ export class Alarms extends Construct {
           `${name}${operation}sThrottled`,
           table.metric(`${operation}ThrottleEvents`, sum),
           often,
-          'DynamoDB throttles: one partition of the table is too hot, or traffic has grown faster than the table.',
+          'DynamoDB throttles requests: one partition of the table is too hot, or traffic has grown faster than the table can scale.',
         );
       }
     }
@@ -186,16 +186,16 @@ export class Alarms extends Construct {
   /** Isolated failures and upstream failures raise no alarm. */
   private watchAnswers(logged: MetricOf): void {
     const refused = (code: ErrorCode) => logged('Refusals', { dimensionsMap: { code } });
-    const more = 'Twice in a row, more than 10 answers in five minutes';
-    this.add('ApiErrors', refused('INTERNAL_SERVER_ERROR'), often, `${more} were unforeseen errors of the gate.`);
-    this.add('Unavailable', refused('SERVICE_UNAVAILABLE'), often, `${more} said that the gate cannot reach AWS services.`);
+    const more = 'In two consecutive periods of five minutes, more than 10 responses';
+    this.add('ApiErrors', refused('INTERNAL_SERVER_ERROR'), often, `${more} were unexpected errors of the gate.`);
+    this.add('Unavailable', refused('SERVICE_UNAVAILABLE'), often, `${more} reported that the gate cannot reach AWS services.`);
     this.add(
       'RefusedTokens',
       refused('UNAUTHORIZED'),
       { above: 1_000, periods: 3 },
       'Many tokens are invalid: somebody is guessing, or a signing key was removed too early.',
     );
-    this.add('GatewayErrors', logged('GatewayFailures'), often, `${more} came from API Gateway in place of a function that failed.`);
+    this.add('GatewayErrors', logged('GatewayFailures'), often, `${more} came from API Gateway because a function failed.`);
   }
 
   private watchConcurrency(functions: AlarmsProps['functions'], { reservedConcurrency }: Settings): void {
@@ -204,13 +204,13 @@ export class Alarms extends Construct {
       // No dimension: covers all functions of the account, which share its concurrency.
       new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', ...sum }),
       often,
-      'Lambda refuses runs: the concurrency of the account, or what is reserved for a function, is used up.',
+      'Lambda throttles invocations: the concurrency of the account, or that reserved for a function, is used up.',
     );
     for (const [name, alarm] of [['execute-intent', 'ExecuteConcurrency'] as const, ['mcp', 'McpConcurrency'] as const]) {
       const reserved = reservedConcurrency[name];
       const metric = functions.get(name)?.lambda.metric('ConcurrentExecutions', { ...sum, statistic: Stats.MAXIMUM });
       if (!metric || reserved === 0) continue;
-      this.add(alarm, metric, { above: 0.8 * reserved, periods: 2 }, `Four fifths of the runs that are reserved for ${name} are taken.`);
+      this.add(alarm, metric, { above: 0.8 * reserved, periods: 2 }, `${name} uses more than 80 % of its reserved concurrency.`);
     }
   }
 
@@ -218,8 +218,8 @@ export class Alarms extends Construct {
   private watchCallers(functions: AlarmsProps['functions'], namespace: string, settings: Settings): void {
     const { alarmCallsPerAgent, alarmCallsPerService } = settings;
     const bounds: [name: string, key: string, above: number, description: string][] = [
-      ['BusyAgent', '$.agent_id', alarmCallsPerAgent, 'One agent executes more often than alarmCallsPerAgent.'],
-      ['BusyService', '$.service_id', alarmCallsPerService, 'One service is executed more often than alarmCallsPerService.'],
+      ['BusyAgent', '$.agent_id', alarmCallsPerAgent, 'One agent makes more executions a minute than alarmCallsPerAgent.'],
+      ['BusyService', '$.service_id', alarmCallsPerService, 'One service gets more executions a minute than alarmCallsPerService.'],
     ];
     for (const [name, key, above, description] of bounds) {
       if (above === 0) continue;
@@ -261,7 +261,7 @@ export class Alarms extends Construct {
       alarm,
       new Metric({ namespace: 'AWS/Lambda', metricName: 'Errors', dimensionsMap, ...sum, period: Duration.minutes(1) }),
       { above: 0, periods: 1 },
-      `The version of ${name} that is being deployed crashes or runs out of time.`,
+      `The new version of ${name} crashes or times out.`,
     );
   }
 

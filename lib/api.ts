@@ -66,14 +66,14 @@ export class Api extends Construct {
       deployOptions: this.stageOptions(),
     });
     acknowledge(rest, {
-      'AwsSolutions-APIG2': 'Functions check requests against their schemas and name every mistake at once, which the gateway cannot.',
+      'AwsSolutions-APIG2': 'Functions validate requests and report every mistake in one response, which API Gateway cannot do.',
       'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]':
-        'AWS defines this policy for the one role of an account with which API Gateway writes the logs of all its APIs.',
-      'Serverless-APIGWStructuredLogging': 'The access log is JSON once API Gateway has filled in the numbers, which stand without quotes.',
-      'AwsSolutions-APIG6': 'The access log has each request, with the reason if the gateway refused it or its function failed.',
+        'AWS defines this policy for the role with which API Gateway writes the logs of all APIs of an account.',
+      'Serverless-APIGWStructuredLogging': 'The access log is JSON once API Gateway has filled in the numbers, which have no quotes.',
+      'AwsSolutions-APIG6': 'The access log contains every request, with the reason if API Gateway refused it or its function failed.',
       'AwsSolutions-APIG3':
-        'A setting, waf: it nearly doubles what the gate costs when idle. Limits of agents hold without it; open endpoints share one limit of requests.',
-      'Serverless-APIGWXrayEnabled': 'A setting, tracing.',
+        'Optional (setting waf), because it nearly doubles the cost of an idle gate. Limits of agents apply without it; public endpoints share one request limit.',
+      'Serverless-APIGWXrayEnabled': 'Optional (setting tracing).',
     });
     // The stack defines its own outputs.
     rest.node.tryRemoveChild('Endpoint');

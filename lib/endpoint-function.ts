@@ -86,12 +86,12 @@ export class EndpointFunction extends Construct {
       tracing: isTraced ? Tracing.ACTIVE : Tracing.DISABLED,
     });
     this.resource = this.lambda.node.defaultChild as CfnFunction;
-    const traces = 'X-Ray takes traces for no resource in particular; the two actions that write them are all that this grants.';
+    const traces = 'X-Ray does not support permissions on resources; only the two actions that write traces are granted.';
     acknowledge(this.role, { 'AwsSolutions-IAM5[Resource::*]': traces, 'Serverless-LambdaStarPermissions': traces });
     acknowledge(this.lambda, {
-      'Serverless-LambdaTracing': 'A setting, tracing.',
+      'Serverless-LambdaTracing': 'Optional (setting tracing).',
       'Serverless-LambdaDLQ':
-        'Runs for a caller who waits for the answer, or on a schedule whose next run does all that a failed one left undone. What is counted from the log stays there, and an alarm tells of failures.',
+        'The caller waits for the response, or the next scheduled run makes up for a failed one. Log lines to count remain in the log, and an alarm reports failures.',
     });
   }
 

@@ -171,7 +171,7 @@ export class Gate extends Construct {
       made.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(15) });
       acknowledge(made.lambda, {
         'Serverless-LambdaAsyncFailureDestination':
-          'What was not begun is begun when the agent asks for its state; what was interrupted must not be tried again.',
+          'A call that was not started is started when the agent polls its state; an interrupted call must not be repeated.',
       });
       functions.set(row.name, made);
     }
@@ -220,7 +220,7 @@ export class Gate extends Construct {
     const rule = new Rule(scheduled, id, { description: `Intent Gate: ${summary}`, ...when, targets });
     this.rules.push(rule);
     acknowledge(rule, {
-      'Serverless-EventBusDLQ': 'The next run does all that a failed one left undone, and an alarm tells of failures.',
+      'Serverless-EventBusDLQ': 'The next run makes up for a failed one, and an alarm reports failures.',
     });
   }
 

@@ -28,7 +28,7 @@ export function createReceiptResources(scope: Construct, settings: Settings, gat
     });
   const bucket = createBucket(scope, 'ReceiptLog', settings, dataKey, {
     lifecycle: { noncurrentVersionExpiration: Duration.days(7) },
-    unlogged: 'What the bucket holds is public at /log, and any change of it shows.',
+    unlogged: 'The content is public at /log, and any change to it is detectable.',
   });
   return {
     receiptKey: keyFor('ReceiptKey', 'receipts', 'certifies the keys that sign receipts'),

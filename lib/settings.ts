@@ -97,7 +97,7 @@ export const describeDecisions = ({ stage, retainData, signingKeys, adopt }: Set
     retainData
       ? 'the stack is protected against deletion, and keeps its table, keys and users'
       : 'deleting the stack DELETES its table, keys and users (retainData is false)'
-  }. PATs are signed with the key "${signingKeys[0]}".${adopt ? ` Taken over, not created: ${describeAdoption(adopt)}.` : ''}`;
+  }. PATs are signed with the key "${signingKeys[0]}".${adopt ? ` Adopted, not created: ${describeAdoption(adopt)}.` : ''}`;
 
 const describeAdoption = ({ registryTable, activityTable, userPoolId, signingKeys = {} }: NonNullable<Settings['adopt']>): string =>
   [

@@ -53,7 +53,7 @@ export const createSigningKeys = (scope: Construct, settings: Settings, gateName
  */
 export const createCallKey = (scope: Construct, { callKey }: Settings, gateName: string): IKey =>
   createKey(scope, `CallKey-${callKey}`, {
-    description: `Intent Gate: from it follow the keys that sign calls (${callKey})`,
+    description: `Intent Gate: derives the keys that sign calls (${callKey})`,
     alias: `${gateName}/calls/${callKey}`,
     keySpec: KeySpec.HMAC_256,
     keyUsage: KeyUsage.GENERATE_VERIFY_MAC,

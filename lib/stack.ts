@@ -31,18 +31,18 @@ export class IntentGateStack extends Stack {
     this.addOutputs({
       ApiUrl: [url, 'Base URL of the API'],
       ConsoleUrl: [`${url}/console`, 'Catalogue of intents, and console for admins'],
-      DocsUrl: [`${url}/docs`, 'Reference of the API, to read and to try'],
+      DocsUrl: [`${url}/docs`, 'API reference'],
       JwksUrl: [`${url}/.well-known/jwks.json`, 'Public keys that verify PATs'],
-      UserPoolId: [userPool.userPoolId, 'Where admins are managed'],
+      UserPoolId: [userPool.userPoolId, 'User pool of the admins'],
       AdminClientId: [adminClientId, 'App client with which people get admin tokens'],
-      RegistryTable: [tables.registry.tableName, 'The DynamoDB table of what is registered'],
-      ActivityTable: [tables.activity.tableName, 'The DynamoDB table of agents, counters and idempotent calls'],
+      RegistryTable: [tables.registry.tableName, 'DynamoDB table of the registry'],
+      ActivityTable: [tables.activity.tableName, 'DynamoDB table of agents, counters and idempotent calls'],
       DashboardUrl: [
         this.consoleUrl(`cloudwatch/home?region=${this.region}#dashboards/dashboard/${dashboard.dashboardName}`),
-        'What is going on',
+        'CloudWatch dashboard',
       ],
       ...(settings.adopt?.signingKeys && {
-        SigningKeyPolicy: [this.toJsonString(signingPolicy(signers)), 'The policy that adopted signing keys are to be given'],
+        SigningKeyPolicy: [this.toJsonString(signingPolicy(signers)), 'Key policy for adopted signing keys'],
       }),
     });
   }

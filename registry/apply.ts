@@ -38,7 +38,7 @@ const countOf = { create: 'created', replace: 'updated', delete: 'removed' } as 
 /** Below the gate's limit of 256 KiB, which includes uids and entity tags. */
 const maxBatchBytes = 240 * 1024;
 
-const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.';
+const foreignMessage = 'Another service has this intent_uid. Choose another namespace, slug or version, or delete the other intent.';
 
 const runAgain = 'Run the command again';
 

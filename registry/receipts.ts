@@ -30,7 +30,7 @@ function idIn({ receipt }: ReceiptFile): string {
     const { execution_id } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/'))) as { execution_id?: string };
     if (typeof execution_id === 'string') return execution_id;
   } catch {}
-  throw new CliFailure('usage', 'The member receipt is not a receipt: take the header Execution-Receipt as it was answered.');
+  throw new CliFailure('usage', 'The member receipt is not a receipt. Copy the header Execution-Receipt unchanged.');
 }
 
 /** @throws CliFailure if the text contains no receipt */
@@ -41,6 +41,6 @@ export function parseReceipt(text: string, name: string): ReceiptFile {
   } catch {}
   throw new CliFailure(
     'usage',
-    `The file ${name} has no receipt: it has to be a JSON object with the member receipt, as "try --receipt" writes it.`,
+    `The file ${name} contains no receipt. It must be a JSON object with the member receipt, as written by "try --receipt".`,
   );
 }

@@ -18,4 +18,4 @@ export function usageCells({ executions, refusals, upstream_failures, upstream_m
 }
 
 export const usedService = ({ service_id, service_name }: Pick<ServiceStats, 'service_id' | 'service_name'>): string =>
-  service_name ?? (service_id === undefined ? 'Refused before an intent was looked up' : 'A service that was deleted');
+  service_name ?? (service_id === undefined ? 'Refused before an intent was looked up' : 'A deleted service');

@@ -56,7 +56,7 @@ export async function startJsonService(
   const answer = (name: string, body: string): WireAnswer => {
     try {
       const act = Object.hasOwn(operations, name) ? operations[name] : undefined;
-      if (!act) throw new ServiceError('UnknownOperationException', 'The operation is not known here.');
+      if (!act) throw new ServiceError('UnknownOperationException', 'This stand-in does not support the operation.');
       return { status: 200, body: act(JSON.parse(body)) };
     } catch (error) {
       if (error instanceof ServiceError) return { status: 400, body: { __type: error.name, message: error.message } };

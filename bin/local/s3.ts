@@ -36,7 +36,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, fileOf
   const { range, 'x-amz-decoded-content-length': chunked } = request.headers;
   const isPlain = range === undefined && chunked === undefined && [...searchParams.keys()].every((name) => name === 'x-id');
   if (!isPlain || !['PUT', 'GET', 'DELETE'].includes(request.method ?? ''))
-    throw new ServiceError('NotImplemented', 'Only PutObject, GetObject and DeleteObject of whole objects are known here.');
+    throw new ServiceError('NotImplemented', 'Only PutObject, GetObject and DeleteObject of whole objects are supported here.');
   const file = fileOf(pathname);
   if (request.method === 'GET') return send(file, response);
   if (request.method === 'PUT') await store(request, file);

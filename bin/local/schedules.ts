@@ -6,7 +6,8 @@ const unitMs: Record<string, number> = { minute: 60_000, hour: 3_600_000, day: 8
 
 const everyMs = z.string().transform((expression) => {
   const [, count, unit = ''] = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression) ?? [];
-  if (count === undefined) throw new TypeError(`the local stack knows schedules of the form rate(<count> <unit>) only, not ${expression}`);
+  if (count === undefined)
+    throw new TypeError(`the local stack supports only schedules of the form rate(<count> <unit>), not ${expression}`);
   return Number(count) * (unitMs[unit] ?? 0);
 });
 

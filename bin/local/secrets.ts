@@ -10,7 +10,7 @@ const writeInput = z.object({ SecretId: name, SecretString: value });
 const createInput = z.object({ Name: name, SecretString: value });
 const deleteInput = z.object({
   SecretId: name,
-  ForceDeleteWithoutRecovery: z.literal(true, 'is the only way to delete that is known here'),
+  ForceDeleteWithoutRecovery: z.literal(true, 'must be true: no other deletion is supported here'),
 });
 
 const version = z.object({ value, version_id: z.uuid() });

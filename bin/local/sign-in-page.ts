@@ -88,7 +88,7 @@ export async function startSignIn(pool: UserPool, callbacks: Record<string, read
   };
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
-    if (!isCalledHere(request)) return asText(421, 'Nothing is served at this host.');
+    if (!isCalledHere(request)) return asText(421, 'This stack does not serve that host.');
     const { pathname, searchParams } = targetOf(request);
     const route = `${request.method} ${pathname}`;
     const origins = headerLines(request, 'origin');
@@ -97,16 +97,16 @@ export async function startSignIn(pool: UserPool, callbacks: Record<string, read
       return wanted ? form(wanted) : asText(400, 'No client of this user pool started this sign-in. Start again from the application.');
     }
     if (route !== 'POST /oauth2/authorize' && route !== 'POST /oauth2/token')
-      return asText(origins.length === 0 ? 404 : 403, 'There is no page here.');
+      return asText(origins.length === 0 ? 404 : 403, 'Page not found.');
     const fields = new URLSearchParams((await readBody(request, maxBodyBytes))?.toString());
     if (route === 'POST /oauth2/authorize') {
       const wanted = readRequest(fields);
       const isOwn = origins.every((origin) => originHost(origin) === request.headers.host);
-      if (!wanted || !isOwn) return asText(403, 'This form was not sent by the page of this user pool. Begin again.');
+      if (!wanted || !isOwn) return asText(403, 'This form was not sent by the sign-in page of this user pool. Start again.');
       return signIn(wanted, fields.get('username') ?? '', fields.get('password') ?? '');
     }
     const readers = clientOrigins(fields.get('client_id') ?? '');
-    if (!origins.every((origin) => readers.includes(origin))) return asText(403, 'Pages of other origins get no tokens here.');
+    if (!origins.every((origin) => readers.includes(origin))) return asText(403, 'Pages from other origins get no tokens.');
     const { headers, ...exchanged } = refusing(() => exchange(fields));
     const [origin] = origins;
     return { ...exchanged, headers: { ...headers, ...(origin && { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' }) } };
@@ -145,7 +145,7 @@ function refusing(work: () => Answer): Answer {
 /** The sign-in form, which may redirect only to the client. */
 function form(request: Authorization, complaint?: string): Answer {
   const hidden = Object.entries(request).map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
-  const content = `<p>This is the user pool of a gate on this machine. What npm start printed has the names and passwords.</p>
+  const content = `<p>This is the user pool of the local stack. The output of npm start contains the user names and passwords.</p>
 ${complaint === undefined ? '' : `<p role="alert">${escapeHtml(complaint)}</p>`}
 <form method="post" action="/oauth2/authorize">
 ${hidden.join('\n')}

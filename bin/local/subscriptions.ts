@@ -11,7 +11,7 @@ const reference = z.object({ Ref: z.string() }).transform(({ Ref }) => Ref);
 const filterPattern = z.string().transform((pattern) => {
   const [, name = '', value] = /^\{ \$\.(\w+) = "([^"]*)" \}$/.exec(pattern) ?? [];
   if (value === undefined)
-    throw new TypeError(`the local stack knows filter patterns of the form { $.<name> = "<value>" } only, not ${pattern}`);
+    throw new TypeError(`the local stack supports only filter patterns of the form { $.<name> = "<value>" }, not ${pattern}`);
   return (line: Record<string, unknown>): boolean => line[name] === value;
 });
 

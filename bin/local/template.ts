@@ -57,7 +57,7 @@ export function resolveText(value: unknown, values: LocalValues): string {
       return parts.map((part) => resolveText(part, values)).join(separator);
     }
     default:
-      throw new TypeError(`the local stack does not know ${intrinsic || 'this kind of value'} in the template`);
+      throw new TypeError(`the local stack does not support ${intrinsic || 'this kind of value'} in the template`);
   }
 }
 

@@ -164,9 +164,9 @@ function addTransactions(store: Store): Record<string, (request: Request) => Pro
     const before = known.get(token);
     if (before && before.untilMs > nowMs) {
       if (before.digest === digest) return {};
-      throw refusal('IdempotentParameterMismatchException', 'The token belongs to a transaction with other parameters');
+      throw refusal('IdempotentParameterMismatchException', 'The token belongs to a transaction with different parameters');
     }
-    if (underWay.has(token)) throw refusal('TransactionInProgressException', 'The transaction with this token is under way');
+    if (underWay.has(token)) throw refusal('TransactionInProgressException', 'The transaction with this token is in progress');
     underWay.add(token);
     try {
       const expired = [...known.entries().take(maxActions)].filter(([, { untilMs }]) => untilMs <= nowMs).map(([old]) => old);

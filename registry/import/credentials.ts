@@ -13,7 +13,7 @@ function describeScheme(given: Node): string {
   switch (type) {
     case 'apiKey':
       if (location === 'header') return `a key in the header ${name}`;
-      return `a key in the ${location} (${name})${location === 'query' ? '' : ", which a service's credential cannot be"}`;
+      return `a key in the ${location} (${name})${location === 'query' ? '' : ", which a service's credential cannot fill"}`;
     case 'http':
     case 'basic':
       return isBasic(given)

@@ -250,7 +250,7 @@ given('tasks in the console', () => {
     await page.getByLabel('Key of the log').fill('another+00000000+AQ==');
     await page.getByText('log_key in the file differs from the key that you trust.').waitFor();
     await page.getByLabel('Drop a receipt here').setInputFiles(file('{}'));
-    await page.getByRole('alert').getByText('The file next.json has no receipt').waitFor();
+    await page.getByRole('alert').getByText('The file next.json contains no receipt').waitFor();
   });
 
   test.each([

@@ -246,7 +246,7 @@ test.each([
   [
     { adopt: { registryTable: 'R-1', activityTable: 'A-1', userPoolId: 'eu-west-1_Abc123', signingKeys: { first: keyArn } } },
     'Stage production: the stack is protected against deletion, and keeps its table, keys and users. PATs are signed with the key "first". ' +
-      `Taken over, not created: the tables R-1 and A-1, the user pool eu-west-1_Abc123, the key "first" (${keyArn}).`,
+      `Adopted, not created: the tables R-1 and A-1, the user pool eu-west-1_Abc123, the key "first" (${keyArn}).`,
   ],
 ])('synthesis says what it decided for %j', (given, expected) => {
   expect(describeDecisions(parseSettings(given))).toBe(expected);

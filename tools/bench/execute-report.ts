@@ -25,8 +25,8 @@ export function describeExecutions(figures: ExecutionFigures): string {
     latencyTable(figures),
     'Breakdown of the added median latency',
     splitTable(figures),
-    `The function against the least that an execution takes: two signed requests of DynamoDB, the call and an ES256 check in plain Node.
-The function remembers that it has checked a token, the floor checks it each time. Medians of ${rounds.length} turns`,
+    `The function compared with the least work that an execution takes: two signed requests to DynamoDB, the call and an ES256 check in plain Node.
+The function remembers verified tokens; the floor verifies the token each time. Medians of ${rounds.length} rounds`,
     floorTable(figures),
     'AWS requests per execution',
     workTable(figures),

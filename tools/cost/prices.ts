@@ -49,8 +49,8 @@ export const priceLists = {
   cloudWatch: {
     page: 'Amazon CloudWatch pricing',
     prices: {
-      logs: price(0.5, 1, 'GB of logs taken in'),
-      logStorage: price(0.03, 1, 'GB-month of logs kept, compressed'),
+      logs: price(0.5, 1, 'GB of logs ingested'),
+      logStorage: price(0.03, 1, 'GB-month of logs stored, compressed'),
       metric: price(0.3, 1, 'metric and month'),
       alarm: price(0.1, 1, 'alarm and month'),
       dashboard: price(3, 1, 'dashboard and month'),

@@ -19,7 +19,7 @@ export function readDiagram(source: string): Diagram {
   const parties = first.split(',').map((name) => name.trim());
   const steps = lines.map((line) => {
     const [, from = '', to, text = ''] = /^(\w+)(?:\s*->\s*(\w+))?:\s*(.+)$/.exec(line) ?? [];
-    if (!parties.includes(from) || (to !== undefined && !parties.includes(to))) throw new TypeError(`no step of this diagram: ${line}`);
+    if (!parties.includes(from) || (to !== undefined && !parties.includes(to))) throw new TypeError(`invalid step: ${line}`);
     return { from, text, ...(to !== undefined && { to }) };
   });
   return { parties, steps };

@@ -1,4 +1,4 @@
-"""Makes functions/core/search/word-vectors.bin. README.md says from what, and how to call it."""
+"""Makes functions/core/search/word-vectors.bin. README.md describes its sources and usage."""
 
 import argparse
 import hashlib
@@ -70,14 +70,14 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     for name in ("model", "wordnet", "botocore"):
         arguments.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    arguments.add_argument("--folder", type=pathlib.Path, required=True, help="keeps what the teacher says")
+    arguments.add_argument("--folder", type=pathlib.Path, required=True, help="caches the vectors of the teacher")
     arguments.add_argument("--out", type=pathlib.Path, default=SEARCH / "word-vectors.bin")
-    arguments.add_argument("--check", type=pathlib.Path, default=CHECK, help="what the test of the reader compares")
+    arguments.add_argument("--check", type=pathlib.Path, default=CHECK, help="expected vectors for the test of the reader")
     given = arguments.parse_args()
 
     teacher = Teacher(given.model)
     if hashlib.sha256(teacher.content).hexdigest() != SHA256:
-        sys.exit("This model is not the one that the vectors are made with: see README.md.")
+        sys.exit("This is not the model from which the vectors are made: see README.md.")
     texts = read_texts(given.wordnet, given.botocore)
     teacher_pieces, teacher_texts = ask_teacher(teacher, texts, given.folder)
     ignored = read_stop_words()

@@ -29,7 +29,7 @@ export async function startUpstream() {
 }
 
 async function answer(request: IncomingMessage) {
-  if (!isFromProgram(request)) throw new Refusal(403, 'This service is for programs of this machine.');
+  if (!isFromProgram(request)) throw new Refusal(403, 'This service accepts only programs on this machine.');
   const { pathname, searchParams } = targetOf(request);
   for (const { route, pattern } of paths) {
     const match = request.method === route.method && pattern.exec(pathname);

@@ -69,7 +69,7 @@ export const timeRoutes = [
       if (instant === undefined) {
         throw new Refusal(
           422,
-          'local_time does not exist in from_time_zone: the clocks are put forward over it. Take a time an hour later.',
+          'local_time does not exist in from_time_zone: the clocks are put forward over it. Choose a time an hour later.',
         );
       }
       const conversions = to_time_zones.map((zone) => {

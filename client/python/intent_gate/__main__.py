@@ -54,9 +54,9 @@ def main() -> None:
     execute = commands.add_parser("execute", help="execute an intent")
     execute.add_argument("intent_uid")
     execute.add_argument("parameters", type=_parameters, help="as a JSON object")
-    execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="a member of the answer that is wanted, for example /name; may be repeated")
-    execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="how long the answer may be; a longer one is cut")
-    execute.add_argument("--if-match", metavar="DIGEST", help="executes the intent only if it is as it was read")
+    execute.add_argument("--field", dest="fields", action="append", metavar="POINTER", help="JSON pointer to a member of the answer to return, such as /name; repeatable")
+    execute.add_argument("--max-bytes", type=int, metavar="COUNT", help="maximum size of the answer in bytes; a longer one is cut")
+    execute.add_argument("--if-match", metavar="DIGEST", help="execute the intent only if its digest is still this one")
     arguments = parser.parse_args()
 
     try:
@@ -96,7 +96,7 @@ def _run(arguments: argparse.Namespace) -> None:
             answer = gate.execute(arguments.intent_uid, arguments.parameters, wait=_say_state, **options)
             _say(_show(answer))
             if issues_of(answer):
-                _say("It was executed, but the answer is not as the intent says at: " + ", ".join(issues_of(answer)), to=sys.stderr)
+                _say("The intent was executed, but its answer does not match its description at: " + ", ".join(issues_of(answer)), to=sys.stderr)
     except IntentGateError as error:
         _say(error, *(f"  {issue['path']} {issue['problem']}" for issue in error.details.get("issues", [])), to=sys.stderr)
         if error.details.get("nearest"):

@@ -137,9 +137,9 @@ def write_json(value: object, indent: Optional[int] = None, ensure_ascii: bool =
 
     def mark_decimal(one: object) -> str:
         if not isinstance(one, Decimal):
-            raise TypeError(f"{type(one).__name__} has no form in JSON")
+            raise TypeError(f"{type(one).__name__} cannot be written as JSON")
         if not one.is_finite():
-            raise ValueError(f"{one} has no form in JSON")
+            raise ValueError(f"{one} cannot be written as JSON")
         return f"{mark}{one}"
 
     text = json.dumps(value, indent=indent, ensure_ascii=ensure_ascii, allow_nan=False, default=mark_decimal)

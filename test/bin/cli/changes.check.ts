@@ -75,7 +75,7 @@ describe('intents are changed in batches', () => {
     const failures = [
       [3, 'The request is not valid. Correct every problem in details.issues, then send it again.', '/endpoint/url'],
       [4, 'The request is not valid. Correct every problem in details.issues, then send it again.', '/intent_name'],
-      [40, 'Another service has this intent_uid. Choose another namespace, slug or version, or delete that one.', '/intent_uid'],
+      [40, 'Another service has this intent_uid. Choose another namespace, slug or version, or delete the other intent.', '/intent_uid'],
       [45, 'The request is not valid. Correct every problem in details.issues, then send it again.', '/input_parameters/0/pattern'],
     ] as const;
     expect(applied).toMatchObject({

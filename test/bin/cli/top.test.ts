@@ -70,7 +70,7 @@ test('services top: also what was refused before and what is deleted, and how to
     stdout: [
       'Service                                 Calls  Refused    Upstream failures  Mean latency',
       'Refused before an intent was looked up  2000   110 (6 %)  7                  100 ms',
-      'A service that was deleted              3      0          0                  -',
+      'A deleted service                       3      0          0                  -',
       'Tides                                   3      0          0                  -',
       `To see who calls Tides: intent-gate agents top --service ${service_id} --since 24h`,
       `To stop all its calls: intent-gate services pause ${service_id}`,

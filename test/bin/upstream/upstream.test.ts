@@ -91,7 +91,7 @@ describe('the demo upstream', () => {
     });
     expect(await post('/time/convert-local', { ...twice, local_time: '2027-03-28T02:30' })).toEqual({
       status: 422,
-      body: { message: 'local_time does not exist in from_time_zone: the clocks are put forward over it. Take a time an hour later.' },
+      body: { message: 'local_time does not exist in from_time_zone: the clocks are put forward over it. Choose a time an hour later.' },
     });
   });
 
