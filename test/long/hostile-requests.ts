@@ -168,7 +168,8 @@ export function openHostileRequests({ document, known, tokens, canary }: Materia
   function writeTarget(route: string, operation: ApiOperation): string {
     const path = route.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const text = chance(0.7) ? pick(known[name] ?? ['none']) : pick(hostileTexts)().slice(0, 2_000);
-      return chance(0.95) ? encode(text) : text.replaceAll(/[^\w:.~%-]/g, '');
+      // without a segment, the path would be that of another operation
+      return (chance(0.95) ? encode(text) : text.replaceAll(/[^\w:.~%-]/g, '')) || 'none';
     });
     const pairs = parametersOf(operation)
       .filter((parameter) => parameter.in === 'query' && chance(0.4))
