@@ -55,8 +55,7 @@ export function requireFullAdmin(admin: Admin): void {
  * @param service - the service of the intent
  * @throws ApiError FORBIDDEN if the admin may not change the service, or the intent is outside the service's namespace
  */
-export function requireIntentNamespace(admin: Admin, service: { namespace?: unknown }, uid: string): void {
-  const own = typeof service.namespace === 'string' ? service.namespace : undefined;
+export function requireIntentNamespace(admin: Admin, { namespace: own }: { namespace?: string | undefined }, uid: string): void {
   requireNamespace(admin, own);
   const { namespace } = splitIntentUid(uid);
   if (own === undefined || own === namespace) return;

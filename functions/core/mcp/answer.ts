@@ -10,10 +10,9 @@ import { resourceMetadataPath, signInPath } from '../sign-in/metadata.ts';
 import { continueTrace, readTrace } from '../trace.ts';
 import { type ClientCapabilities, isLegacyTask, readCapabilities, sessionHeaders, tasksExtension } from './client-capabilities.ts';
 import { describeRpcError, RpcError, type RpcId, type RpcMessage, readId, readMessage } from './json-rpc.ts';
-import { answerPending } from './later.ts';
 import { describeOutput, describeRefusal, explainRefusal } from './result.ts';
 import { type Era, legacyRevisions, readEra, revisions } from './revision.ts';
-import { findEnd, readTask, relatedTo } from './tasks.ts';
+import { answerPending, findEnd, readTask, relatedTo } from './tasks.ts';
 import type { Tool } from './tool.ts';
 import { patMissing } from './tools.ts';
 
@@ -221,7 +220,7 @@ function asRpcError(error: ApiError, request: ApiRequest, tool: string): RpcErro
   if (!isSigningIn(request) || !needsOtherPat(error, request))
     return new RpcError('invalidParams', `${message} ${explained.next}`, { status: 200, data: explained });
   const signIn = 'Let the person you work for sign in: this host can ask them to.';
-  // what else helps without a PAT does not replace one that was got by signing in
+  // a connection whose PAT came from a sign-in needs another sign-in; the rest of the message does not apply to it
   const advice =
     error.details.reason === 'pat_missing'
       ? `${message} ${signIn} Otherwise: ${explained.next}`

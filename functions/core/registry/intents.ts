@@ -115,13 +115,15 @@ export function openIntents(
 ) {
   const live = openLiveIntents(table);
 
-  /** Changes by an admin: each is one transaction, and is refused outside of the admin's namespaces. */
+  /**
+   * Changes by an admin, each in one transaction. They throw ApiError FORBIDDEN outside of the admin's namespaces or the service's, and CONFLICT if a uid
+   * is taken or the writer has read another revision.
+   */
   function changesBy(by: Admin) {
     /**
      * Changes intents of one service, at most `maxChangedIntents`: all or none.
      * @returns the number of the log entry and the resulting intents, `undefined` for deleted ones; undefined if there is no such service
-     * @throws ApiError CONFLICT if a uid is taken or the writer has read another revision, NOT_FOUND if there is no such intent in the service,
-     * FORBIDDEN if the service is not the admin's or has another namespace, and what `check` throws
+     * @throws ApiError NOT_FOUND if there is no such intent in the service, and what `check` throws
      */
     async function apply(
       serviceId: string,
@@ -202,27 +204,20 @@ export function openIntents(
     return {
       apply,
 
-      /**
-       * @returns undefined if there is no such service
-       * @throws ApiError CONFLICT if the uid is taken, FORBIDDEN if the service is not the admin's or has another namespace
-       */
+      /** @returns undefined if there is no such service */
       create: async (serviceId: string, intent: IntentInput, check?: Check): Promise<IntentRecord | undefined> =>
         (await apply(serviceId, [{ action: 'create', intent }], check))?.intents[0],
 
       /**
        * Replaces an intent. One that becomes a draft, or stops being one, moves to the other list of its service.
        * @returns undefined if there is no such intent
-       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if it is not the admin's
        */
       replace: async (uid: string, intent: IntentInput, isKnown: (found: LiveIntent) => boolean): Promise<LiveIntent | undefined> => {
         const done = await applyOne(uid, { action: 'update', intent, isKnown });
         return done?.intents[0] && { intent: done.intents[0], service: done.service };
       },
 
-      /**
-       * @returns whether the intent existed
-       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if it is not the admin's
-       */
+      /** @returns whether the intent existed */
       remove: async (uid: string, isKnown: (found: LiveIntent) => boolean): Promise<boolean> =>
         (await applyOne(uid, { action: 'delete', uid, isKnown })) !== undefined,
     };

@@ -13,7 +13,7 @@ export const recordChanged = () =>
     { details: { reason: 'etag_mismatch' } },
   );
 
-/** @param known - the caller's digest, or whatever was sent instead */
+/** @param known - the digest that the caller sent, which may be any text */
 export function intentChanged(known: string, digest: string): ApiError {
   const changed = isIntentDigest(known) ? changedMembers(known, digest) : [];
   return new ApiError(

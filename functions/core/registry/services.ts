@@ -71,7 +71,10 @@ export function openServices(
     return item && toServiceRecord(item);
   }
 
-  /** Changes by an admin: each is one transaction, and is refused outside of the admin's namespaces. */
+  /**
+   * Changes by an admin, each in one transaction. They throw ApiError FORBIDDEN outside of the admin's namespaces, and CONFLICT if the writer has read
+   * another revision.
+   */
   function changesBy(by: Admin) {
     async function changeKnown<T>(
       serviceId: string,
@@ -129,14 +132,13 @@ export function openServices(
     }
 
     return {
-      /** @throws ApiError CONFLICT if the name is taken or the namespace is full, FORBIDDEN if the namespace is not the admin's */
+      /** @throws ApiError CONFLICT if the name is taken or the namespace is full */
       create,
 
       /**
        * Replaces a service.
        * @returns undefined if there is no such service
-       * @throws ApiError CONFLICT if the name is taken or the writer has read another revision, FORBIDDEN if the service is not the admin's,
-       * INVALID_PARAMETER if the namespace cannot be changed
+       * @throws ApiError CONFLICT if the name is taken, INVALID_PARAMETER if the namespace cannot be changed
        */
       replace: (serviceId: string, input: ServiceInput, ifMatch: IfMatch): Promise<ServiceRecord | undefined> =>
         changeKnown(serviceId, ifMatch, async (seen, read) => {
@@ -178,7 +180,6 @@ export function openServices(
        * undo it.
        * @param effect - runs before the record is written, perhaps several times
        * @returns undefined if there is no such service
-       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if the service is not the admin's
        */
       setCredential: (
         serviceId: string,
@@ -202,7 +203,6 @@ export function openServices(
        * Deletes a service. Its intents cannot be found without it; they are removed afterwards, by this call or the next attempt to delete it.
        * @param untilMs - when to leave the rest to the next attempt, in milliseconds since the epoch
        * @returns whether the service existed
-       * @throws ApiError CONFLICT if the writer has read another revision, FORBIDDEN if the service is not the admin's
        */
       async remove(serviceId: string, ifMatch: IfMatch, untilMs = Number.POSITIVE_INFINITY): Promise<boolean> {
         const isRemoved = await changeKnown(serviceId, ifMatch, async (seen, read) => {

@@ -8,7 +8,7 @@ const isUnambiguous = (uri: string): boolean =>
 /** https, or http on loopback. */
 export const isRedirectUri = (uri: string): boolean => isUnambiguous(uri) && (/^https:\/\/[^/?]/.test(uri) || onLoopback.test(uri));
 
-/** On loopback, any program on the machine may listen. */
+/** Whether any program on the machine may listen at a redirect URI. */
 export const isLoopback = (uri: string): boolean => /^http:/i.test(uri);
 
 /**
