@@ -98,6 +98,8 @@ export const agentPage = z
   })
   .meta({ id: 'AgentPage' });
 
+export type AgentPage = z.infer<typeof agentPage>;
+
 export const agentQuery = listQuery.pick({ page_size: true }).extend({
   state: agentState
     .default('active')

@@ -109,4 +109,6 @@ export const changePage = z
     description: 'A page of the log, newest first. With filters, a page may be short or empty although more follow.',
   });
 
-export type LogHead = z.infer<typeof changePage>['head'];
+export type ChangePage = z.infer<typeof changePage>;
+
+export type LogHead = ChangePage['head'];

@@ -83,6 +83,8 @@ export type Approval = z.infer<typeof approval>;
 
 export const approvalPage = z.strictObject({ approvals: z.array(approval) }).meta({ id: 'ApprovalPage' });
 
+export type ApprovalPage = z.infer<typeof approvalPage>;
+
 /** Maximum size of a page of approvals: each may hold 256 KB of arguments. */
 export const maxApprovalsOfPage = 10;
 

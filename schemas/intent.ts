@@ -247,6 +247,8 @@ export const intentList = pageOf(listedIntent).meta({
   description: "A page of a service's intents, ordered by intent_uid.",
 });
 
+export type IntentList = z.infer<typeof intentList>;
+
 /** Why a search found an intent. */
 const match = z.strictObject({
   score: z.number().describe('relevance to the query, comparable within one response; 0 without a query'),
@@ -275,6 +277,8 @@ export type BriefIntent = z.infer<typeof briefIntent>;
 export const cataloguePage = pageOf(
   briefIntent.extend({ service_name: z.string(), method: z.enum(methods), tags: z.array(z.string()) }),
 ).meta({ id: 'CataloguePage', description: 'A page of search results with `view=catalogue`.' });
+
+export type CataloguePage = z.infer<typeof cataloguePage>;
 
 export const briefPage = pageOf(briefIntent).meta({ id: 'BriefPage', description: 'A page of search results with `view=brief`.' });
 

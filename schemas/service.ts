@@ -120,6 +120,8 @@ export const serviceList = z
   })
   .meta({ id: 'ServiceList', description: 'A page of the services, ordered by name.' });
 
+export type ServiceList = z.infer<typeof serviceList>;
+
 export const toListedService = (
   record: Service & { credential?: StoredCredential | undefined; intents: number },
   isForAdmin: boolean,

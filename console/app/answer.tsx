@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { isObject } from '../../functions/core/json.ts';
-import { Button } from './components/button.tsx';
+import { Button } from './components/controls.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
 import { Shown } from './components/text.tsx';
-import { Tree } from './components/tree.tsx';
 
 /** Number of rows or members shown at first. */
 const pageLength = 50;
@@ -118,4 +117,40 @@ function pictureAddress(text: string): string | undefined {
   if (base64.length < 60 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
   const mediaType = beginnings.find(([beginning]) => beginning.test(base64))?.[1];
   return mediaType && `data:${mediaType};base64,${base64}`;
+}
+
+/** Depth to which a tree is unfolded at first. */
+const openDepth = 2;
+
+/** JSON as a tree. Only unfolded parts are rendered. */
+function Tree({ value, name, depth = 0 }: { value: unknown; name?: string; depth?: number }) {
+  const [isOpen, setOpen] = useState(depth < openDepth);
+  const isList = Array.isArray(value);
+  const members = isList || isObject(value) ? Object.entries(value) : [];
+  const [shown, more] = useFirst(members);
+  const label = name !== undefined && (
+    <span class="name">
+      <Shown text={name} />:{' '}
+    </span>
+  );
+  if (!isList && !isObject(value)) {
+    return (
+      <p>
+        {label}
+        <code>
+          <Shown text={value === undefined ? '' : JSON.stringify(value)} />
+        </code>
+      </p>
+    );
+  }
+  return (
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        {label}
+        <span class="quiet">{isList ? `[${members.length}]` : `{${members.length}}`}</span>
+      </summary>
+      {isOpen && shown.map(([key, member]) => <Tree key={key} name={key} value={member} depth={depth + 1} />)}
+      {isOpen && more}
+    </details>
+  );
 }

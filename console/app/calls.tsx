@@ -1,10 +1,8 @@
 import type { ReceiptFile } from '../../client/receipts.ts';
 import { Answer } from './answer.tsx';
-import { Badge } from './components/badge.tsx';
-import { Button } from './components/button.tsx';
-import { Heading } from './components/heading.tsx';
+import { Button } from './components/controls.tsx';
 import { EmptyState } from './components/states.tsx';
-import { Shown, Time } from './components/text.tsx';
+import { Badge, Heading, Shown, Time } from './components/text.tsx';
 import { linkTo } from './route.ts';
 import { keep, openStore, readKept, useStore } from './store.ts';
 

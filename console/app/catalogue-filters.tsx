@@ -1,10 +1,9 @@
 import { methods } from '../../schemas/intent.ts';
-import { Button } from './components/button.tsx';
-import { Choice } from './components/choice.tsx';
+import type { ServiceList } from '../../schemas/service.ts';
+import { Button, Choice } from './components/controls.tsx';
 import { EmptyState } from './components/states.tsx';
 import { Shown } from './components/text.tsx';
 import { linkTo } from './route.ts';
-import type { ServiceList } from './wire.ts';
 
 export const filterNames = ['query', 'service', 'method', 'tags', 'permitted'] as const;
 

@@ -1,18 +1,18 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JudgedIntent } from '../../functions/core/policy/conditions.ts';
+import type { CataloguePage } from '../../schemas/intent.ts';
 import type { Policy } from '../../schemas/policy.ts';
+import type { ServiceList } from '../../schemas/service.ts';
 import { FilterBar, type Filters, filterNames, NothingFound } from './catalogue-filters.tsx';
-import { Heading } from './components/heading.tsx';
+import { Button, Pages } from './components/controls.tsx';
 import { Icon } from './components/icon.tsx';
-import { Pages } from './components/pages.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
+import { Badge, Heading, Part, Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { readAll, useRead, useWork } from './gate.ts';
 import { Hit } from './hit.tsx';
 import { readTerms, type Terms } from './policy-terms.ts';
 import { go, linkTo } from './route.ts';
-import { ServiceCards } from './service-cards.tsx';
-import type { CataloguePage, ServiceList } from './wire.ts';
 
 /** Debounce delay of the search, in milliseconds. */
 const typingMs = 40;
@@ -185,5 +185,41 @@ function SearchField({ text, onText }: { text: string; onText(text: string): voi
         /
       </span>
     </div>
+  );
+}
+
+/** Number of cards shown at first. */
+const firstCards = 12;
+
+/** Cards of services, without logos, because the page loads nothing from third-party servers. */
+function ServiceCards({ services, error }: { services: ServiceList['services']; error: unknown }) {
+  const [isAll, setAll] = useState(false);
+  if (services.length === 0) return <Failure error={error} />;
+  return (
+    <Part title={`Services (${services.length})`}>
+      <ul class="cards">
+        {services.slice(0, isAll ? undefined : firstCards).map(({ service_id, service_name, description, intents, paused }) => (
+          <li key={service_id}>
+            <h3>
+              <a href={linkTo([], { service: service_name })}>
+                <Shown text={service_name} />
+              </a>{' '}
+              {paused && <Badge tone="bad">paused</Badge>}
+            </h3>
+            <p class="brief">
+              <Shown text={description} />
+            </p>
+            <p class="quiet">
+              {intents} {intents === 1 ? 'operation' : 'operations'}
+            </p>
+          </li>
+        ))}
+      </ul>
+      {!isAll && services.length > firstCards && (
+        <p>
+          <Button title={`Show all ${services.length} services`} onClick={() => setAll(true)} />
+        </p>
+      )}
+    </Part>
   );
 }

@@ -1,5 +1,5 @@
-import { Button } from './components/button.tsx';
-import { Dialog } from './components/dialog.tsx';
+import { useEffect, useRef } from 'preact/hooks';
+import { Button } from './components/controls.tsx';
 import { Items } from './components/text.tsx';
 import { openStore, useStore } from './store.ts';
 
@@ -26,16 +26,36 @@ export const askConsent = (sentences: string[], changes: string[] = []): Promise
 
 export function Consent() {
   const asked = useStore(question);
-  if (!asked) return null;
+  return asked ? <Dialog {...asked} /> : null;
+}
+
+/** A modal dialog, open while it is mounted. Escape declines; closing restores the focus. */
+function Dialog({ sentences, changes, answer }: Question) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
   return (
-    <Dialog title="Do you accept the policy?" onCancel={() => asked.answer(false)}>
-      <Items title="It has changed since you accepted it:" texts={asked.changes} />
-      <Items title={asked.changes.length > 0 ? 'It now says:' : ''} texts={asked.sentences} />
+    <dialog
+      ref={dialog}
+      aria-labelledby="consent-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        answer(false);
+      }}
+    >
+      <h2 id="consent-title">Do you accept the policy?</h2>
+      <Items title="It has changed since you accepted it:" texts={changes} />
+      <Items title={changes.length > 0 ? 'It now says:' : ''} texts={sentences} />
       <p class="quiet">Your browser signs it with a key that never leaves this page. Nothing is signed unless you accept.</p>
       <p class="buttons">
-        <Button title="Decline" onClick={() => asked.answer(false)} />
-        <Button title="Accept" kind="main" onClick={() => asked.answer(true)} />
+        <Button title="Decline" onClick={() => answer(false)} />
+        <Button title="Accept" kind="main" onClick={() => answer(true)} />
       </p>
-    </Dialog>
+    </dialog>
   );
 }

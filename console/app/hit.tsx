@@ -1,8 +1,7 @@
-import { Badge, MethodBadge, type Tone } from './components/badge.tsx';
-import { Shown } from './components/text.tsx';
+import type { CataloguePage } from '../../schemas/intent.ts';
+import { Badge, MethodBadge, Shown, type Tone } from './components/text.tsx';
 import type { Terms } from './policy-terms.ts';
 import { linkTo } from './route.ts';
-import type { CataloguePage } from './wire.ts';
 
 /** A search hit: what the operation does and needs, whether the policy permits it, and its price. */
 export const Hit = ({ intent, terms }: { intent: CataloguePage['intents'][number]; terms: Terms | undefined }) => (

@@ -1,21 +1,19 @@
 import { useState } from 'preact/hooks';
 import type { Exchange } from '../../client/http.ts';
 import { obtainPat } from './agent.ts';
-import { StatusBadge } from './components/badge.tsx';
-import { Button, SubmitForm } from './components/button.tsx';
+import { Button, SignIn, SubmitForm } from './components/controls.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { FormField } from './components/field.tsx';
 import { FoldedFields } from './components/fields.tsx';
 import { Failure } from './components/states.tsx';
 import { FoldedTable, Table } from './components/table.tsx';
-import { Prose } from './components/text.tsx';
+import { Prose, StatusBadge } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import { readFields, type Typed } from './field-values.ts';
 import { exchange } from './gate.ts';
 import { type Body, type Operation, toCurl, toRequest } from './openapi.ts';
 import { linkTo } from './route.ts';
 import { accessToken, hasTokenEnded, onOtherUser, renewSession, session } from './session.ts';
-import { SignIn } from './sign-in.tsx';
 import { openStore, useStore } from './store.ts';
 
 /** Pasted or obtained tokens by security scheme. Kept in memory, only while the same person is signed in. */

@@ -1,7 +1,6 @@
 import type { PolicyWords } from '../../schemas/policy.ts';
-import { Heading } from './components/heading.tsx';
 import { Awaited } from './components/states.tsx';
-import { Items } from './components/text.tsx';
+import { Heading, Items } from './components/text.tsx';
 import { useRead } from './gate.ts';
 import { session } from './session.ts';
 import { ForAdmins } from './signed-in.tsx';

@@ -5,14 +5,11 @@ import { type ReceiptClaims, type ReceiptFile, type ReceiptReport, verifyReceipt
 import { completeReceipt, parseReceipt } from '../../registry/receipts.ts';
 import { Value } from './answer.tsx';
 import { calls } from './calls.tsx';
-import { Badge } from './components/badge.tsx';
-import { Button } from './components/button.tsx';
-import { DropField } from './components/drop-field.tsx';
+import { Button, DropField } from './components/controls.tsx';
 import { Fields } from './components/fields.tsx';
-import { Heading, Part } from './components/heading.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { Table } from './components/table.tsx';
-import { Link, Shown, Time } from './components/text.tsx';
+import { Badge, Heading, Link, Part, Shown, Time } from './components/text.tsx';
 import type { Field, Typed } from './field-values.ts';
 import { exchange, useWork } from './gate.ts';
 import { linkTo } from './route.ts';

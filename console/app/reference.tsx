@@ -1,11 +1,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
-import { Badge, MethodBadge } from './components/badge.tsx';
-import { Heading, Part } from './components/heading.tsx';
 import { Awaited } from './components/states.tsx';
 import { Table } from './components/table.tsx';
-import { Prose } from './components/text.tsx';
+import { Badge, Heading, MethodBadge, Part, Prose } from './components/text.tsx';
 import { protocol } from './deployment.ts';
 import { useRead } from './gate.ts';
 import { listOperations, type Operation } from './openapi.ts';

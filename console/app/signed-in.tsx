@@ -1,13 +1,11 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Button } from './components/button.tsx';
-import { Heading } from './components/heading.tsx';
+import { Button, SignIn } from './components/controls.tsx';
 import { Failure } from './components/states.tsx';
-import { Shown } from './components/text.tsx';
+import { Heading, Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
 import type { Route } from './route.ts';
 import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
-import { SignIn } from './sign-in.tsx';
 import { useStore } from './store.ts';
 
 export function Account() {

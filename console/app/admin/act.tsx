@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Button } from '../components/button.tsx';
+import { Button } from '../components/controls.tsx';
 import { Failure } from '../components/states.tsx';
 import { Shown } from '../components/text.tsx';
 import { Command } from './record-form.tsx';

@@ -1,17 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Refusal } from '../../../client/errors.ts';
 import { quote } from '../../../registry/shell-words.ts';
-import type { Approval, Decided } from '../../../schemas/deferred.ts';
+import type { Approval, ApprovalPage, Decided } from '../../../schemas/deferred.ts';
 import { Value } from '../answer.tsx';
 import { FormField } from '../components/field.tsx';
-import { Heading, Part } from '../components/heading.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { Items, Link, Shown, Time, Way } from '../components/text.tsx';
+import { Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
 import { ask, readAll, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
-import type { ApprovalPage } from '../wire.ts';
 import { Act } from './act.tsx';
 
 const path = '/api/approvals';

@@ -1,9 +1,9 @@
+import type { Difference } from '../../../registry/differences.ts';
 import { compareVersions, findObstacle, undoChange } from '../../../registry/undo.ts';
 import type { ChangeDetails } from '../../../schemas/changes.ts';
-import { Diff } from '../components/diff.tsx';
-import { Heading, Part } from '../components/heading.tsx';
 import { Awaited } from '../components/states.tsx';
-import { Shown, Time, Way } from '../components/text.tsx';
+import { Table } from '../components/table.tsx';
+import { Heading, Part, Shown, Time, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
@@ -66,3 +66,18 @@ function Details({ details }: { details: ChangeDetails }) {
     </>
   );
 }
+
+/** The members in which two versions of a record differ. */
+const Diff = ({ label, differences }: { label: string; differences: readonly Difference[] }) => (
+  <Table
+    label={label}
+    heads={['Member', 'Before', 'After']}
+    rows={differences.map(({ path, before, after }) => [
+      <code>{path.slice(1)}</code>,
+      before === undefined ? '–' : <del>{<Shown text={textOf(before)} />}</del>,
+      after === undefined ? '–' : <ins>{<Shown text={textOf(after)} />}</ins>,
+    ])}
+  />
+);
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 1));

@@ -7,9 +7,8 @@ import { type credentialFacts, credentialInput, type savedCredential } from '../
 import type { Issue } from '../../../schemas/errors.ts';
 import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
-import { Part } from '../components/heading.tsx';
 import { Warnings } from '../components/states.tsx';
-import { Shown, Time } from '../components/text.tsx';
+import { Part, Shown, Time } from '../components/text.tsx';
 import type { Field, Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
 import { Act } from './act.tsx';

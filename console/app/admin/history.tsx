@@ -1,12 +1,11 @@
-import { changedKinds, type LogEntry } from '../../../schemas/changes.ts';
-import { Choice } from '../components/choice.tsx';
-import { Heading } from '../components/heading.tsx';
+import { type ChangePage, changedKinds, type LogEntry } from '../../../schemas/changes.ts';
+import type { ServiceList } from '../../../schemas/service.ts';
+import { Choice } from '../components/controls.tsx';
 import { Awaited } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
-import { Link, Shown, Time, Way } from '../components/text.tsx';
+import { Heading, Link, Shown, Time, Way } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
-import type { ChangePage, ServiceList } from '../wire.ts';
 
 const filters = { actor: 'By', id: 'Record' };
 

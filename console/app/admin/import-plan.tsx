@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { ServiceChanges } from '../../../registry/compare.ts';
 import { changedMembers, describeKept, describeUnwanted, keptTitle } from '../../../registry/describe.ts';
-import { Badge, MethodBadge } from '../components/badge.tsx';
-import { Button } from '../components/button.tsx';
+import { Button } from '../components/controls.tsx';
 import { FormField } from '../components/field.tsx';
-import { Part } from '../components/heading.tsx';
 import { type Column, DataTable, FoldedTable } from '../components/table.tsx';
-import { Items, Shown } from '../components/text.tsx';
+import { Badge, Items, MethodBadge, Part, Shown } from '../components/text.tsx';
 import { pathOf } from '../route.ts';
 import type { DryRun } from './importer.ts';
 

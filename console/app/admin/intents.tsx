@@ -1,8 +1,7 @@
 import { operand } from '../../../registry/shell-words.ts';
 import { type FullIntent, intentInput, intentUpdate } from '../../../schemas/intent.ts';
-import { Heading, Part } from '../components/heading.tsx';
 import { Failure } from '../components/states.tsx';
-import { Shown, Way } from '../components/text.tsx';
+import { Heading, Part, Shown, Way } from '../components/text.tsx';
 import type { Field } from '../field-values.ts';
 import { ask, useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';

@@ -5,7 +5,7 @@ import { isObject, issuesOf } from '../../../functions/core/json.ts';
 import { type Difference, findDifferences } from '../../../registry/differences.ts';
 import type { Issue } from '../../../schemas/errors.ts';
 import type { JsonSchema } from '../../../schemas/openapi.ts';
-import { Button, SubmitForm } from '../components/button.tsx';
+import { Button, SubmitForm } from '../components/controls.tsx';
 import { Copyable } from '../components/copyable.tsx';
 import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';

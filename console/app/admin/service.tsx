@@ -1,15 +1,13 @@
+import type { IntentList } from '../../../schemas/intent.ts';
 import { type SavedService, type ShownService, serviceInput, serviceUpdate } from '../../../schemas/service.ts';
 import type { StatsByIntent } from '../../../schemas/stats.ts';
-import { Badge, MethodBadge } from '../components/badge.tsx';
-import { Heading, Part } from '../components/heading.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Link, Shown, Way } from '../components/text.tsx';
+import { Badge, Heading, Link, MethodBadge, Part, Shown, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
 import { ask, readAll, useRead, useWork } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
-import type { IntentList } from '../wire.ts';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
 import { Changes } from './history.tsx';

@@ -1,12 +1,10 @@
+import type { ServiceList } from '../../../schemas/service.ts';
 import type { Stats } from '../../../schemas/stats.ts';
-import { Badge } from '../components/badge.tsx';
-import { Heading } from '../components/heading.tsx';
 import { Awaited, EmptyState } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
-import { Link, Time } from '../components/text.tsx';
+import { Badge, Heading, Link, Time } from '../components/text.tsx';
 import { readAll, useRead, useWork } from '../gate.ts';
 import { linkTo } from '../route.ts';
-import type { ServiceList } from '../wire.ts';
 
 type Service = ServiceList['services'][number];
 

@@ -9,12 +9,11 @@ import {
   statsQuery,
 } from '../../../schemas/stats.ts';
 import { Chart } from '../components/chart.tsx';
-import { Choice } from '../components/choice.tsx';
-import { Heading, Part } from '../components/heading.tsx';
+import { Choice } from '../components/controls.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { type Column, DataTable, Table } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
-import { Link, Shown } from '../components/text.tsx';
+import { Heading, Link, Part, Shown } from '../components/text.tsx';
 import { useRead } from '../gate.ts';
 import { go, linkTo } from '../route.ts';
 

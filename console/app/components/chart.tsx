@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Tone } from './badge.tsx';
 import { FoldedTable } from './table.tsx';
+import type { Tone } from './text.tsx';
 
 interface Series {
   name: string;

@@ -3,8 +3,7 @@ import { describeUpstream, Refusal } from '../../../client/errors.ts';
 import { isObject } from '../../../functions/core/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
 import { linkTo } from '../route.ts';
-import { SignIn } from '../sign-in.tsx';
-import { Button } from './button.tsx';
+import { Button, SignIn } from './controls.tsx';
 import { Items, Shown } from './text.tsx';
 
 /** An error message, with a way to retry. */

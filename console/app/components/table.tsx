@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Pages } from './controls.tsx';
 import { Icon } from './icon.tsx';
-import { Pages } from './pages.tsx';
 import { Shown } from './text.tsx';
 
 /** Content that scrolls sideways if it is too wide for the screen. */

@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { errorTable } from '../../../schemas/errors.ts';
 import { escapeHiddenInJson } from '../../../schemas/text.ts';
 import { linkTo } from '../route.ts';
-import { Button } from './button.tsx';
+import { Button } from './controls.tsx';
 
 /**
  * Third-party text, from a service, agent or admin. It cannot change the direction of surrounding text, and invisible characters are escaped.
@@ -74,3 +75,45 @@ export const Prose = ({ text }: { text: string }) =>
       })}
     </p>
   ));
+
+let isShown = false;
+
+/** The heading of a view. It gets the focus so that screen readers announce the view. */
+export function Heading({ title, children = <Shown text={title} /> }: { title: string; children?: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${escapeHiddenInJson(title)} – Intent Gate`;
+    // not on the first view, which screen readers announce with the page
+    if (isShown) heading.current?.focus();
+    isShown = true;
+  }, [title]);
+  return (
+    <h1 tabIndex={-1} ref={heading}>
+      {children}
+    </h1>
+  );
+}
+
+export function Part({ title, id, children }: { title: ComponentChildren; id?: string; children: ComponentChildren }) {
+  const titleId = useId();
+  return (
+    <section class="part" id={id} aria-labelledby={titleId}>
+      <h2 id={titleId}>{title}</h2>
+      {children}
+    </section>
+  );
+}
+
+export type Tone = 'good' | 'bad' | 'warn' | 'info';
+
+export const Badge = ({ tone, children }: { tone?: Tone | undefined; children: ComponentChildren }) => (
+  <span class={tone === undefined ? 'badge' : `badge ${tone}`}>{children}</span>
+);
+
+const methodTones: Record<string, Tone> = { GET: 'info', POST: 'good', PUT: 'warn', PATCH: 'warn', DELETE: 'bad' };
+
+export const MethodBadge = ({ method }: { method: string }) => <span class={`badge method ${methodTones[method] ?? ''}`}>{method}</span>;
+
+export const StatusBadge = ({ status }: { status: number }) => (
+  <Badge tone={status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 ? 'info' : 'good'}>{status}</Badge>
+);

@@ -1,5 +1,5 @@
 import { openStore, useStore } from '../store.ts';
-import { Button } from './button.tsx';
+import { Button } from './controls.tsx';
 
 /** How long a toast is shown, in milliseconds. */
 const shownMs = 6_000;

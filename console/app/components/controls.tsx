@@ -1,0 +1,132 @@
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Issue } from '../../../schemas/errors.ts';
+import { deployment } from '../deployment.ts';
+import { beginSignIn } from '../session.ts';
+
+interface ButtonProps {
+  title: ComponentChildren;
+  onClick(): void;
+  /** `main`, `danger`, `plain` (smaller) or `tag` */
+  kind?: string;
+  /** accessible name; default: the title */
+  label?: string;
+  isDisabled?: boolean;
+  isBusy?: boolean;
+  isPressed?: boolean;
+}
+
+export const Button = ({ title, kind, label, isDisabled = false, isBusy, isPressed, onClick }: ButtonProps) => (
+  <button type="button" class={kind} aria-label={label} aria-busy={isBusy} aria-pressed={isPressed} disabled={isDisabled} onClick={onClick}>
+    {title}
+  </button>
+);
+
+interface SubmitFormProps {
+  title: string;
+  /** shown instead of the title while the form is being sent */
+  busyTitle?: string;
+  isBusy: boolean;
+  isDisabled?: boolean;
+  /** when these change, the first invalid field gets the focus */
+  issues?: readonly Issue[];
+  onSubmit(): void;
+  /** beside the button */
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** A form with a submit button. */
+export function SubmitForm({ title, busyTitle = title, isBusy, isDisabled = false, issues, onSubmit, note, children }: SubmitFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [issues]);
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isBusy) onSubmit();
+      }}
+    >
+      {children}
+      <p class="buttons">
+        <button type="submit" class="main" disabled={isDisabled} aria-busy={isBusy}>
+          {isBusy ? busyTitle : title}
+        </button>
+        {note}
+      </p>
+    </form>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  /** text of the first entry, which means no choice */
+  none: string;
+  /** values, or pairs of values and texts */
+  options: readonly (string | readonly [value: string, text: string])[];
+  value: string;
+  onChoose(value: string): void;
+}
+
+/** A drop-down in a toolbar. */
+export const Choice = ({ label, none, options, value, onChoose }: ChoiceProps) => (
+  <select aria-label={label} value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+    <option value="">{none}</option>
+    {options.map((option) => {
+      const [given, text] = typeof option === 'string' ? [option, option] : option;
+      return (
+        <option key={given} value={given}>
+          {text}
+        </option>
+      );
+    })}
+  </select>
+);
+
+interface DropFieldProps extends Pick<InputHTMLAttributes, 'multiple' | 'accept'> {
+  label: string;
+  hint?: string;
+  isDisabled?: boolean;
+  onFiles(files: FileList | null): void;
+}
+
+/** A field for files, which can be dropped or chosen. */
+export function DropField({ label, hint, isDisabled, onFiles, ...rest }: DropFieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        {...rest}
+        id={id}
+        class="drop"
+        type="file"
+        disabled={isDisabled}
+        onChange={({ currentTarget }) => onFiles(currentTarget.files)}
+      />
+      {hint && <p class="hint">{hint}</p>}
+    </div>
+  );
+}
+
+/** Pagination, if a list has several pages. */
+export const Pages = ({ page, of, onPage }: { page: number; of: number; onPage(page: number): void }) =>
+  of < 2 ? null : (
+    <nav class="pages" aria-label="Pages">
+      <Button title="Back" isDisabled={page === 1} onClick={() => onPage(page - 1)} />
+      <span>
+        Page {page} of {of}
+      </span>
+      <Button title="More" isDisabled={page >= of} onClick={() => onPage(page + 1)} />
+    </nav>
+  );
+
+/** A button that opens the user pool's page, if admins can sign in here. */
+export const SignIn = ({ title = 'Sign in', kind = '' }: { title?: string; kind?: string }) =>
+  deployment.signIn ? (
+    <button type="button" class={kind} onClick={() => void beginSignIn()}>
+      {title}
+    </button>
+  ) : null;
