@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { Refusal, UnexpectedAnswer } from '../client/errors.ts';
-import { type Exchange, type ExchangeOptions, openHttp } from '../client/http.ts';
+import { type Exchange, type ExchangeOptions, type HttpOptions, openHttp } from '../client/http.ts';
 import { parseExact } from '../schemas/number.ts';
 import { CliFailure } from './failure.ts';
 
@@ -19,8 +19,8 @@ export type Api = ReturnType<typeof openApi>;
 /** Retries long enough for large changes to get past rate limits. */
 const retryOptions = { maxAttempts: 8, maxWaitMs: 600_000, isRetriedUnseen: false };
 
-export function openApi(baseUrl: string, tokens: Tokens, sleep?: (ms: number) => Promise<unknown>) {
-  const http = openHttp({ url: baseUrl, ...retryOptions, parse: parseExact, sleep });
+export function openApi(baseUrl: string, tokens: Tokens, options?: Partial<HttpOptions>) {
+  const http = openHttp({ url: baseUrl, ...retryOptions, parse: parseExact, ...options });
   return {
     baseUrl,
     http,
@@ -60,6 +60,13 @@ export interface RegistryContext {
     /** Until `end`, the first Ctrl-C only sets a flag. */
     watchInterrupt?(): { isInterrupted(): boolean; end(): void };
   };
+}
+
+/** The query of the next page (RFC 8288). Only the query is used, because the link may have another address of the gate. */
+export function nextQuery(headers: Headers): Record<string, string> | undefined {
+  const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  const url = URL.parse(target);
+  return url === null ? undefined : Object.fromEntries(url.searchParams);
 }
 
 /** @throws UnexpectedAnswer if the body does not match the schema */

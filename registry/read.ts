@@ -4,18 +4,11 @@ import { executionPage, maxExecutionsOfPage, type RecordedExecution } from '../s
 import { type FullIntent, fullIntent, intentList } from '../schemas/intent.ts';
 import { type Service, service, serviceList } from '../schemas/service.ts';
 import { foldName } from '../schemas/text.ts';
-import { type Api, type ApiCallOptions, type Progress, type RegistryContext, readAnswer } from './api.ts';
+import { type Api, type ApiCallOptions, nextQuery, type Progress, type RegistryContext, readAnswer } from './api.ts';
 import { concurrently } from './concurrently.ts';
 import { CliFailure } from './failure.ts';
 
 const pageSize = 100;
-
-/** The query of the next page (RFC 8288). Only the query is used, because the link may have another address of the gate. */
-export function nextQuery(headers: Headers): Record<string, string> | undefined {
-  const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
-  const url = URL.parse(target);
-  return url === null ? undefined : Object.fromEntries(url.searchParams);
-}
 
 export async function* readPages<T extends z.ZodType>(
   api: Api,

@@ -9,7 +9,7 @@ import { Icon } from './components/icon.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { Badge, Heading, Part, Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
-import { readAll, useRead, useWork } from './gate.ts';
+import { useRead, useServices } from './gate.ts';
 import { Hit } from './hit.tsx';
 import { readTerms, type Terms } from './policy-terms.ts';
 import { go, linkTo } from './route.ts';
@@ -25,16 +25,6 @@ export function useTerms(): { termsOf(intent: JudgedIntent): Terms | undefined; 
   return { termsOf, isLoading: policy === undefined && error === undefined };
 }
 
-/** Services change rarely, so they are read once per tab. */
-let services: ServiceList['services'] | undefined;
-
-function useServices(): { services: ServiceList['services'] | undefined; error: unknown } {
-  const { error } = useWork(async (signal) => {
-    services = (await readAll<ServiceList>('/api/services', { query: { page_size: '100' }, signal })).flatMap((page) => page.services);
-  });
-  return { services, error };
-}
-
 /** All operations, with search as you type. */
 export function Catalogue({ query }: { query: URLSearchParams }) {
   const filters = Object.fromEntries(filterNames.map((name) => [name, query.get(name) ?? ''])) as Filters;
@@ -47,7 +37,7 @@ export function Catalogue({ query }: { query: URLSearchParams }) {
     page_size: '20',
     view: 'catalogue',
   });
-  const { services, error: servicesError } = useServices();
+  const { answer: services, error: servicesError } = useServices();
   const { termsOf, isLoading: isPolicyLoading } = useTerms();
   const list = useRef<HTMLElement>(null);
   const show = (changed: Partial<Filters> & { page?: string }, isReplacing = false) => {

@@ -1,14 +1,25 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { IntentGateError, Refusal } from '../../client/errors.ts';
-import { openHttp, type SendOptions } from '../../client/http.ts';
-import { parseExact } from '../../schemas/number.ts';
+import { type ApiCallOptions, nextQuery, openApi } from '../../registry/api.ts';
+import type { ServiceList } from '../../schemas/service.ts';
 import { accessToken, hasTokenEnded, renewSession, session } from './session.ts';
 
 /** The base URL of the gate; the page is at `/console` below it. */
 export const gateUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
+/**
+ * The signed-in admin's token, renewed if it has expired.
+ * @throws SignInEnded if the admin must sign in again
+ */
+export async function readToken(renew = false): Promise<string> {
+  if (renew || hasTokenEnded()) await renewSession();
+  const token = accessToken();
+  if (token === undefined) throw new SignInEnded();
+  return token;
+}
+
 /** Sends each request once: the user decides whether to repeat it. */
-const http = openHttp({ url: gateUrl, maxAttempts: 1, maxWaitMs: 0, parse: parseExact });
+const { http, call } = openApi(gateUrl, { get: readToken }, { maxAttempts: 1, maxWaitMs: 0 });
 
 /** Sends a request once, and returns the response whatever its status. */
 export const { exchange } = http;
@@ -21,55 +32,13 @@ export interface Answered<T> {
   next: Record<string, string> | undefined;
 }
 
-export interface Asked extends Pick<SendOptions, 'query' | 'headers' | 'body' | 'signal'> {
-  /** sends the signed-in admin's token */
-  as?: 'admin';
-}
-
 /**
  * Sends a request to the gate.
- * @throws IntentGateError
+ * @throws IntentGateError, or SignInEnded
  */
-export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, { as, ...given }: Asked = {}): Promise<Answered<T>> {
-  const send = async () => http.send(method, path, { ...given, ...(as && { headers: { ...given.headers, ...authorization() } }) });
-  // renew first, because some reads succeed without a valid token but return less
-  if (as && session.get() !== undefined && hasTokenEnded()) await requireSession();
-  const answer = await send().catch(async (error: unknown) => {
-    if (as && error instanceof Refusal && error.status === 401 && (await requireSession())) return send();
-    throw error;
-  });
-  const [, next] = /<[^>?]*\?([^>]*)>;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
-  return {
-    value: answer.body as T,
-    etag: answer.headers.get('etag') ?? undefined,
-    next: next === undefined ? undefined : Object.fromEntries(new URLSearchParams(next)),
-  };
-}
-
-/**
- * Reads all pages of a list.
- * @throws IntentGateError
- */
-export async function readAll<T>(path: string, options: Pick<Asked, 'query' | 'as' | 'signal'>): Promise<T[]> {
-  const pages: T[] = [];
-  for (let query = options.query; query; ) {
-    const { value, next }: Answered<T> = await ask<T>('GET', path, { ...options, query });
-    pages.push(value);
-    query = next;
-  }
-  return pages;
-}
-
-function authorization(): Record<string, string> {
-  const token = accessToken();
-  return token === undefined ? {} : { Authorization: `Bearer ${token}` };
-}
-
-/** @returns false if no new token is available now @throws SignInEnded if the admin must sign in again */
-async function requireSession(): Promise<boolean> {
-  const isRenewed = await renewSession();
-  if (session.get() !== undefined && accessToken() === undefined) throw new SignInEnded();
-  return isRenewed;
+export async function ask<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, options?: ApiCallOptions): Promise<Answered<T>> {
+  const { body, headers } = await call(method, path, options);
+  return { value: body as T, etag: headers.get('etag') ?? undefined, next: nextQuery(headers) };
 }
 
 /** Nothing was done, because the session has ended. */
@@ -118,4 +87,21 @@ export function useWork<T>(work: (signal: AbortSignal) => Promise<T>, inputs: re
 
 /** Reads a resource, and reads again when path or query change. */
 export const useRead = <T>(path: string, query: Record<string, string> = {}, as?: 'admin'): Work<Answered<T>> =>
-  useWork((signal) => ask<T>('GET', path, { query, signal, ...(as && { as }) }), [JSON.stringify([path, query, as])]);
+  useWork((signal) => ask<T>('GET', path, { query, signal, isAdmin: as === 'admin' }), [JSON.stringify([path, query, as])]);
+
+/** Reads all pages of a list. */
+export const useAll = <Page, Item>(path: string, itemsOf: (page: Page) => readonly Item[], as?: 'admin'): Work<Item[]> =>
+  useWork(
+    async (signal) => {
+      const items: Item[] = [];
+      for (let query: Record<string, string> | undefined = { page_size: '100' }; query; ) {
+        const { value, next }: Answered<Page> = await ask<Page>('GET', path, { query, signal, isAdmin: as === 'admin' });
+        items.push(...itemsOf(value));
+        query = next;
+      }
+      return items;
+    },
+    [path, as],
+  );
+
+export const useServices = (as?: 'admin') => useAll('/api/services', ({ services }: ServiceList) => services, as);

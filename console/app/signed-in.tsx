@@ -1,9 +1,8 @@
-import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import { Button, SignIn } from './components/controls.tsx';
 import { Failure } from './components/states.tsx';
 import { Heading, Shown } from './components/text.tsx';
 import { deployment } from './deployment.ts';
+import { useWork } from './gate.ts';
 import type { Route } from './route.ts';
 import { beginSignIn, blocked, endSession, session, signInFailure } from './session.ts';
 import { useStore } from './store.ts';
@@ -30,21 +29,11 @@ export function SignInNotice() {
   );
 }
 
-let loaded: ComponentType<Route> | undefined;
-
 /** The admin views, which are loaded once an admin has signed in. */
 export function ForAdmins(route: Route) {
   const current = useStore(session);
   const isSignedIn = current !== undefined;
-  const [, redraw] = useState({});
-  const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    if (!isSignedIn || loaded) return;
-    import('./admin/console-view.tsx').then(({ ConsoleView }) => {
-      loaded = ConsoleView;
-      redraw({});
-    }, setError);
-  }, [isSignedIn]);
+  const { answer, error, reload } = useWork(async () => (isSignedIn ? import('./admin/console-view.tsx') : undefined), [isSignedIn]);
   if (!isSignedIn) {
     return (
       <>
@@ -62,8 +51,7 @@ export function ForAdmins(route: Route) {
       </>
     );
   }
-  if (!loaded) return <Failure error={error} />;
-  const View = loaded;
+  if (!answer) return <Failure error={error} retry={reload} />;
   // the key resets the view when another person signs in
-  return <View key={current.userName} {...route} />;
+  return <answer.ConsoleView key={current.userName} {...route} />;
 }

@@ -29,7 +29,7 @@ const concurrency = 2;
  * @throws Error with a one-sentence message if the API does not answer as expected
  */
 export async function registerDemo({ baseUrl, adminToken, upstreamUrl, signal }: Registration): Promise<void> {
-  const api = openApi(baseUrl, { get: async () => adminToken }, (ms) => sleep(ms, undefined, { signal }));
+  const api = openApi(baseUrl, { get: async () => adminToken }, { sleep: (ms) => sleep(ms, undefined, { signal }) });
   const context = { api, terminal: { progress: () => ({ step() {}, end() {} }) } };
   try {
     for (const wanted of readDemo(upstreamUrl)) {

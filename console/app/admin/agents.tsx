@@ -58,7 +58,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
           title="Remove every request"
           isDangerous
           command="npx intent-gate agents clear-waiting"
-          act={() => ask('DELETE', '/api/agents', { query: { state }, as: 'admin' })}
+          act={() => ask('DELETE', '/api/agents', { query: { state }, isAdmin: true })}
           onDone={reload}
         />
       )}
@@ -128,7 +128,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
   const [reason, setReason] = useDraft(`reason ${given} ${thumbprint ?? ''}`, '');
   const named = [...(thumbprint === undefined ? [] : ['--key', thumbprint]), ...(id === undefined ? [] : [operand(id)])].join(' ');
   const post = (method: 'POST' | 'PUT' | 'DELETE', place: string, body?: object) => () =>
-    ask(method, `${path}${place}`, { query, as: 'admin', ...(body && { body }) });
+    ask(method, `${path}${place}`, { query, isAdmin: true, ...(body && { body }) });
   // an agent that was only blocked is also unknown once the block is lifted
   const isUnknown = error instanceof Refusal && error.status === 404;
   const agent = isUnknown ? undefined : answer?.value;
@@ -162,7 +162,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
         <Act
           title={`Approve all agents of ${agent.agent_domain}`}
           command={`npx intent-gate agents approve-domain ${agent.agent_domain}`}
-          act={() => ask('PUT', `/api/agent-domains/${agent.agent_domain}`, { as: 'admin' })}
+          act={() => ask('PUT', `/api/agent-domains/${agent.agent_domain}`, { isAdmin: true })}
           onDone={reload}
         />
       )}

@@ -7,7 +7,7 @@ import { FormField } from '../components/field.tsx';
 import { Awaited, EmptyState, Failure } from '../components/states.tsx';
 import { Table } from '../components/table.tsx';
 import { Heading, Items, Link, Part, Shown, Time, Way } from '../components/text.tsx';
-import { ask, readAll, useRead, useWork } from '../gate.ts';
+import { ask, useAll, useRead } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { useDraft } from '../store.ts';
 import { Act } from './act.tsx';
@@ -61,8 +61,8 @@ function describeArguments(parameters: Approval['parameters']): string {
 
 /** A pending call in full, with the possible decisions. */
 export function ApprovalView({ id }: { id: string }) {
-  const { answer, error, reload } = useWork((signal) => readAll<ApprovalPage>(path, { query: {}, as: 'admin', signal }));
-  const approval = answer?.flatMap(({ approvals }) => approvals).find((one) => one.id === id);
+  const { answer, error, reload } = useAll(path, ({ approvals }: ApprovalPage) => approvals, 'admin');
+  const approval = answer?.find((one) => one.id === id);
   const [decided, setDecided] = useState<Omit<Decided, 'id'>>();
   const [reason, setReason] = useDraft(`denial ${id}`, '');
 
@@ -70,7 +70,7 @@ export function ApprovalView({ id }: { id: string }) {
     const body = { decision, ...(decision === 'deny' && reason.trim() !== '' && { reason }) };
     const headers = { 'If-Match': `"${approval?.digest}"` };
     try {
-      setDecided((await ask<Decided>('POST', `${path}/${id}`, { body, headers, as: 'admin' })).value);
+      setDecided((await ask<Decided>('POST', `${path}/${id}`, { body, headers, isAdmin: true })).value);
     } catch (failure) {
       const details = failure instanceof Refusal ? (failure.details as Partial<Decided> & { reason?: string }) : {};
       if (details.reason !== 'decided' || !details.decided_by) throw failure;

@@ -67,7 +67,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
     setIssues(checked.success ? [] : issuesOf(checked.error));
     if (!checked.success) return false;
     try {
-      const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, as: 'admin' });
+      const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, isAdmin: true });
       setWarnings(value.warnings);
       setTyped({ ...typed, ...typeNames(value.headers, value.query) });
       return true;
@@ -102,7 +102,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
           title="Remove the credential"
           isDangerous
           command={`npx intent-gate services credential remove ${id}`}
-          act={() => ask('DELETE', path, { as: 'admin' })}
+          act={() => ask('DELETE', path, { isAdmin: true })}
           onDone={() => {
             setWarnings(undefined);
             onChanged();

@@ -80,7 +80,7 @@ export function EditIntent({ uid }: { uid: string }) {
               title="Delete the intent"
               isDangerous
               command={`npx intent-gate intents delete ${operand(uid)}`}
-              act={() => ask('DELETE', path, { as: 'admin' })}
+              act={() => ask('DELETE', path, { isAdmin: true })}
               onDone={() => go(linkTo(['services', answer.value.service_id]))}
             />
           </Part>

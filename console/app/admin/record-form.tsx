@@ -78,7 +78,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     setSaving(true);
     try {
       const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
-      const { value, etag } = await ask<Values>(send.method, send.path, { body, headers, as: 'admin' });
+      const { value, etag } = await ask<Values>(send.method, send.path, { body, headers, isAdmin: true });
       const saved: Base = { record: body, etag };
       const { current } = latest;
       setNewer({ than: current.etag, base: saved });
@@ -99,7 +99,7 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
   }
 
   async function compare({ path, query }: NonNullable<typeof read>, body: Values): Promise<void> {
-    const now = await ask<Values>('GET', path, { as: 'admin', ...(query && { query }) });
+    const now = await ask<Values>('GET', path, { isAdmin: true, ...(query && { query }) });
     const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
     setConflict({ differences: findDifferences(theirs, body), etag: now.etag, record: now.value });
   }

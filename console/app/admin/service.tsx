@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../components/table.tsx';
 import { Tabs } from '../components/tabs.tsx';
 import { Badge, Heading, Link, MethodBadge, Part, Shown, Way } from '../components/text.tsx';
 import { showToast } from '../components/toast.tsx';
-import { ask, readAll, useRead, useWork } from '../gate.ts';
+import { ask, useAll, useRead } from '../gate.ts';
 import { go, linkTo, pathOf } from '../route.ts';
 import { Act } from './act.tsx';
 import { Credential } from './credential.tsx';
@@ -109,7 +109,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             command={`npx intent-gate services ${record.paused ? 'resume' : 'pause'} ${id}`}
             act={() =>
               ask('PUT', path, {
-                as: 'admin',
+                isAdmin: true,
                 body: { ...input, paused: !record.paused },
                 headers: etag === undefined ? {} : { 'If-Match': etag },
               })
@@ -123,7 +123,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             title="Delete the service"
             isDangerous
             command={`npx intent-gate services delete ${id}`}
-            act={() => ask('DELETE', path, { as: 'admin' })}
+            act={() => ask('DELETE', path, { isAdmin: true })}
             onDone={() => go(linkTo(['services']))}
           />
         </Part>
@@ -135,10 +135,8 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
 type Listed = IntentList['intents'][number];
 
 function Operations({ id }: { id: string }) {
-  const reading = useWork((signal) =>
-    readAll<IntentList>(`/api/services/${id}/intents`, { query: { page_size: '100' }, as: 'admin', signal }),
-  );
-  const intents = reading.answer?.flatMap((page) => page.intents);
+  const reading = useAll(`/api/services/${id}/intents`, ({ intents }: IntentList) => intents, 'admin');
+  const intents = reading.answer;
   const numbers = useRead<StatsByIntent>('/api/stats', { period: 'day', by: 'intent', service_id: id }, 'admin').answer?.value.intents;
   const counts = new Map(numbers?.map((own) => [own.intent_uid, own]));
   const callsOf = ({ intent_uid }: Listed) => counts.get(intent_uid)?.executions ?? 0;

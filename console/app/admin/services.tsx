@@ -3,15 +3,15 @@ import type { Stats } from '../../../schemas/stats.ts';
 import { Awaited, EmptyState } from '../components/states.tsx';
 import { type Column, DataTable } from '../components/table.tsx';
 import { Badge, Heading, Link, Time } from '../components/text.tsx';
-import { readAll, useRead, useWork } from '../gate.ts';
+import { useRead, useServices } from '../gate.ts';
 import { linkTo } from '../route.ts';
 
 type Service = ServiceList['services'][number];
 
 /** All services, for admins. */
 export function Services() {
-  const reading = useWork((signal) => readAll<ServiceList>('/api/services', { query: { page_size: '100' }, as: 'admin', signal }));
-  const services = reading.answer?.flatMap((page) => page.services);
+  const reading = useServices('admin');
+  const services = reading.answer;
   const stats = useRead<Stats>('/api/stats', { period: 'day' }, 'admin').answer?.value.services;
   const used = new Map(stats?.map((own) => [own.service_id, own]));
   const callsOf = ({ service_id }: Service) => used.get(service_id)?.executions ?? 0;

@@ -23,7 +23,7 @@ async function openService(answers: Answer[]): Promise<{ api: Api; asked: string
   });
   const tokens = { get: async (renew = false) => (renew ? 'fresh' : 'old') };
   const baseUrl = `http://127.0.0.1:${await listen(server)}`;
-  return { api: openApi(baseUrl, tokens, async (ms) => waitedMs.push(ms)), asked, waitedMs };
+  return { api: openApi(baseUrl, tokens, { sleep: async (ms) => waitedMs.push(ms) }), asked, waitedMs };
 }
 
 const failureOf = (call: Promise<unknown>): Promise<IntentGateError> =>
