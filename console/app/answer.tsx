@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { isObject } from '../../functions/core/json.ts';
-import { Button } from './components/controls.tsx';
+import { Button, Fold } from './components/controls.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
@@ -124,7 +124,6 @@ const openDepth = 2;
 
 /** JSON as a tree. Only unfolded parts are rendered. */
 function Tree({ value, name, depth = 0 }: { value: unknown; name?: string; depth?: number }) {
-  const [isOpen, setOpen] = useState(depth < openDepth);
   const isList = Array.isArray(value);
   const members = isList || isObject(value) ? Object.entries(value) : [];
   const [shown, more] = useFirst(members);
@@ -144,13 +143,23 @@ function Tree({ value, name, depth = 0 }: { value: unknown; name?: string; depth
     );
   }
   return (
-    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>
-        {label}
-        <span class="quiet">{isList ? `[${members.length}]` : `{${members.length}}`}</span>
-      </summary>
-      {isOpen && shown.map(([key, member]) => <Tree key={key} name={key} value={member} depth={depth + 1} />)}
-      {isOpen && more}
-    </details>
+    <Fold
+      isOpen={depth < openDepth}
+      summary={
+        <>
+          {label}
+          <span class="quiet">{isList ? `[${members.length}]` : `{${members.length}}`}</span>
+        </>
+      }
+    >
+      {() => (
+        <>
+          {shown.map(([key, member]) => (
+            <Tree key={key} name={key} value={member} depth={depth + 1} />
+          ))}
+          {more}
+        </>
+      )}
+    </Fold>
   );
 }

@@ -16,28 +16,10 @@ import { finishSignIn, session } from './session.ts';
 import { Account, ForAdmins, SignInNotice } from './signed-in.tsx';
 import { useStore } from './store.ts';
 
-interface Place {
-  title: string;
-  path: readonly string[];
-}
-
-const places: Place[] = [
-  { title: 'Catalogue', path: [] },
-  { title: 'Policy', path: ['policy'] },
-  { title: 'Your calls', path: ['calls'] },
-  { title: 'Receipts', path: ['receipts'] },
-  { title: 'API reference', path: ['reference'] },
-];
-
-const adminPlaces: Place[] = [
-  { title: 'Services', path: ['services'] },
-  { title: 'Approvals', path: ['approvals'] },
-  { title: 'Agents', path: ['agents'] },
-  { title: 'Usage', path: ['usage'] },
-  { title: 'History', path: ['history'] },
-];
-
-const forAdmins = ['import', ...adminPlaces.flatMap(({ path }) => path)];
+/** Titles of the sections, by the first segment of their route. */
+const sections = { '': 'Catalogue', policy: 'Policy', calls: 'Your calls', receipts: 'Receipts', reference: 'API reference' };
+const adminSections = { services: 'Services', approvals: 'Approvals', agents: 'Agents', usage: 'Usage', history: 'History' };
+const forAdmins = ['import', ...Object.keys(adminSections)];
 
 /** The frame of every view: a sidebar with navigation, or a bar with a menu on small screens. */
 function Page() {
@@ -48,9 +30,9 @@ function Page() {
   const [isOpen, setOpen] = useState(false);
   const current = route.path[0] ?? '';
   useEffect(() => setOpen(false), [current]);
-  const linksTo = (those: readonly Place[]) =>
-    those.map(({ title, path }) => (
-      <a key={title} href={linkTo(path)} aria-current={(path[0] ?? '') === current ? 'page' : undefined} onClick={() => setOpen(false)}>
+  const linksTo = (titles: Record<string, string>) =>
+    Object.entries(titles).map(([name, title]) => (
+      <a key={name} href={`#/${name}`} aria-current={name === current ? 'page' : undefined} onClick={() => setOpen(false)}>
         {title}
       </a>
     ));
@@ -63,15 +45,15 @@ function Page() {
         <a class="name" href={linkTo([])}>
           <Icon name="gate" /> Intent Gate
         </a>
-        <button type="button" class="menu plain" aria-expanded={isOpen} aria-controls="places" onClick={() => setOpen(!isOpen)}>
+        <button type="button" class="menu plain" aria-expanded={isOpen} aria-controls="sections" onClick={() => setOpen(!isOpen)}>
           <Icon name="menu" /> Menu
         </button>
-        <nav id="places" aria-label="Sections">
-          {linksTo(places)}
+        <nav id="sections" aria-label="Sections">
+          {linksTo(sections)}
           {isAdmin && (
             <>
               <p>Manage</p>
-              {linksTo(adminPlaces)}
+              {linksTo(adminSections)}
             </>
           )}
         </nav>

@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { errorTable } from '../../schemas/errors.ts';
 import type { ApiDocument } from '../../schemas/openapi.ts';
+import { Fold } from './components/controls.tsx';
 import { Awaited } from './components/states.tsx';
 import { Table } from './components/table.tsx';
 import { Badge, Heading, MethodBadge, Part, Prose } from './components/text.tsx';
@@ -32,8 +33,7 @@ export function ReferenceView({ selected }: { selected: string }) {
         </li>
       </ol>
       <p>
-        For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>,{' '}
-        <a href=".well-known/jwks.json">keys that verify PATs</a>. See also the <a href={linkTo(['reference', 'errors'])}>errors</a>.
+        See also the <a href=".well-known/jwks.json">keys that verify PATs</a> and the <a href={linkTo(['reference', 'errors'])}>errors</a>.
       </p>
       <Awaited reading={reading} rows={10} />
       {answer?.value.tags.map(({ name, description }) => {
@@ -73,22 +73,20 @@ const Errors = ({ selected }: { selected: string }) => (
   </Part>
 );
 
-/** An operation, rendered once unfolded because there are many. */
-function Folded({ operation, isSelected }: { operation: Operation; isSelected: boolean }) {
-  const { operationId, method, path, summary, isTokenRequired } = operation;
-  const [isOpen, setOpen] = useState(isSelected);
-  useEffect(() => {
-    if (isSelected) setOpen(true);
-  }, [isSelected]);
-  return (
-    <details class="operation" id={operationId} open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>
-        <MethodBadge method={method} />
-        <code>{path}</code>
-        <span>{summary}</span>
-        {isTokenRequired && <Badge>token</Badge>}
-      </summary>
-      {isOpen && <OperationView operation={operation} />}
-    </details>
-  );
-}
+const Folded = ({ operation, isSelected }: { operation: Operation; isSelected: boolean }) => (
+  <Fold
+    class="operation"
+    id={operation.operationId}
+    isOpen={isSelected}
+    summary={
+      <>
+        <MethodBadge method={operation.method} />
+        <code>{operation.path}</code>
+        <span>{operation.summary}</span>
+        {operation.isTokenRequired && <Badge>token</Badge>}
+      </>
+    }
+  >
+    {() => <OperationView operation={operation} />}
+  </Fold>
+);

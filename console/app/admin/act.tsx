@@ -8,7 +8,7 @@ interface ActProps {
   title: string;
   /** asks for confirmation */
   isDangerous?: boolean;
-  /** the equivalent command */
+  /** the equivalent command after `npx intent-gate` */
   command: string;
   /** performs the action; resolves to false if it was not performed after all */
   act(): Promise<unknown>;

@@ -34,7 +34,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
   return (
     <>
       <Heading title="Agents" />
-      <Tabs label="State" tabs={tabs} current={stateNames[state]} />
+      <Tabs label="State" tabs={stateNames} current={state} linkOf={(name) => linkTo(['agents'], { state: name })} />
       <Awaited reading={reading} />
       {displaced > 0 && (
         <p class="notice">
@@ -57,7 +57,7 @@ export function Agents({ query }: { query: URLSearchParams }) {
         <Act
           title="Remove every request"
           isDangerous
-          command="npx intent-gate agents clear-waiting"
+          command="agents clear-waiting"
           act={() => ask('DELETE', '/api/agents', { query: { state }, isAdmin: true })}
           onDone={reload}
         />
@@ -94,8 +94,6 @@ const columns: readonly Column<Row>[] = [
   { head: 'First seen', cell: ({ first_seen }) => first_seen && <Time at={first_seen} />, sortBy: ({ first_seen }) => first_seen },
   { head: 'Last PAT', cell: ({ last_issue }) => last_issue && <Time at={last_issue} />, sortBy: ({ last_issue }) => last_issue },
 ];
-
-const tabs = Object.fromEntries(agentState.options.map((option) => [stateNames[option], linkTo(['agents'], { state: option })]));
 
 /** Opens an agent by id, key or both, even if it has never sent a request. */
 function LookUp() {
@@ -153,7 +151,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       {(agent?.state === 'pending' || (isUnknown && id !== undefined && key !== undefined)) && (
         <Act
           title="Approve the agent"
-          command={`npx intent-gate agents approve ${named}`}
+          command={`agents approve ${named}`}
           act={post('POST', '/approve', { key_thumbprint: key })}
           onDone={reload}
         />
@@ -161,13 +159,13 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       {agent?.state === 'pending' && agent.agent_domain !== undefined && (
         <Act
           title={`Approve all agents of ${agent.agent_domain}`}
-          command={`npx intent-gate agents approve-domain ${agent.agent_domain}`}
+          command={`agents approve-domain ${agent.agent_domain}`}
           act={() => ask('PUT', `/api/agent-domains/${agent.agent_domain}`, { isAdmin: true })}
           onDone={reload}
         />
       )}
       {agent?.state === 'blocked' && (
-        <Act title="Lift the block" command={`npx intent-gate agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
+        <Act title="Lift the block" command={`agents unblock ${named}`} act={post('DELETE', '/block')} onDone={reload} />
       )}
       {(isUnknown || (agent && agent.state !== 'blocked')) && (
         <Part title="Block the agent">
@@ -180,7 +178,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
           <Act
             title="Block the agent"
             isDangerous
-            command={`npx intent-gate agents block --reason ${quote(reason.trim() || 'No reason given')} ${named}`}
+            command={`agents block --reason ${quote(reason.trim() || 'No reason given')} ${named}`}
             act={post('PUT', '/block', { reason: reason.trim() || 'No reason given' })}
             onDone={() => {
               setReason('');
@@ -192,13 +190,7 @@ export function AgentView({ id: given, thumbprint }: { id: string; thumbprint: s
       {agent && agent.state !== 'pending' && (
         <Part title="Revoke PATs">
           <p>The agent may get new ones.</p>
-          <Act
-            title="Revoke"
-            isDangerous
-            command={`npx intent-gate agents revoke ${named}`}
-            act={post('POST', '/revoke')}
-            onDone={reload}
-          />
+          <Act title="Revoke" isDangerous command={`agents revoke ${named}`} act={post('POST', '/revoke')} onDone={reload} />
         </Part>
       )}
       {agent && <Way to={linkTo(['history'], { id: agent.agent_id })} title="History of the agent" />}

@@ -99,13 +99,7 @@ export function ApprovalView({ id }: { id: string }) {
         <>
           <Part title="Approve">
             <p>Exactly this call will be made, once.</p>
-            <Act
-              title="Approve"
-              isDangerous
-              command={`npx intent-gate approvals approve ${id}`}
-              act={decide('approve')}
-              onDone={() => {}}
-            />
+            <Act title="Approve" isDangerous command={`approvals approve ${id}`} act={decide('approve')} onDone={() => {}} />
           </Part>
           <Part title="Deny">
             <FormField
@@ -116,7 +110,7 @@ export function ApprovalView({ id }: { id: string }) {
             <Act
               title="Deny"
               isDangerous
-              command={`npx intent-gate approvals deny ${id} --reason ${quote(reason || '…')}`}
+              command={`approvals deny ${id} --reason ${quote(reason || '…')}`}
               act={decide('deny')}
               onDone={() => setReason('')}
             />

@@ -54,7 +54,7 @@ function Details({ details }: { details: ChangeDetails }) {
           <Act
             title="Undo this change"
             isDangerous
-            command={`npx intent-gate history undo ${seq}`}
+            command={`history undo ${seq}`}
             act={() => undoChange(openAdminApi(), details)}
             onDone={() => {
               showToast(`Change ${seq} has been undone.`);

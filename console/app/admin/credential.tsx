@@ -92,7 +92,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
       <Problems problems={otherProblems(fields, issues)} />
       <Act
         title="Set the credential"
-        command={['npx intent-gate services credential set', id, ...(named.length > 0 ? named : ['--header X-Api-Key'])].join(' ')}
+        command={['services credential set', id, ...(named.length > 0 ? named : ['--header X-Api-Key'])].join(' ')}
         act={set}
         onDone={onChanged}
       />
@@ -101,7 +101,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
         <Act
           title="Remove the credential"
           isDangerous
-          command={`npx intent-gate services credential remove ${id}`}
+          command={`services credential remove ${id}`}
           act={() => ask('DELETE', path, { isAdmin: true })}
           onDone={() => {
             setWarnings(undefined);

@@ -143,9 +143,7 @@ export function Import() {
         </p>
       )}
       {state.step === 'imported' && <Imported {...state} />}
-      {dropped && (
-        <Command text={['npx intent-gate import', ...options, operand('dry' in state ? state.dry.main : dropped.name)].join(' ')} />
-      )}
+      {dropped && <Command text={['import', ...options, operand('dry' in state ? state.dry.main : dropped.name)].join(' ')} />}
     </>
   );
 }

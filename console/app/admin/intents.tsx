@@ -45,7 +45,7 @@ export const NewIntent = ({ serviceId }: { serviceId: string }) => (
       record={{ input_parameters: [], output_parameters: [], endpoint: { method: 'GET' }, tags: [], draft: true }}
       schema={intentInput}
       send={{ method: 'POST', path: `/api/services/${encodeURIComponent(serviceId)}/intents` }}
-      command={`npx intent-gate intents create --service ${serviceId} -f -`}
+      command={`intents create --service ${serviceId} -f -`}
       onSaved={({ intent_uid }) => go(linkTo(['intents', String(intent_uid)]))}
     />
   </>
@@ -72,14 +72,14 @@ export function EditIntent({ uid }: { uid: string }) {
             schema={intentUpdate}
             send={{ method: 'PUT', path }}
             read={{ path, query: { view: 'full' } }}
-            command={`npx intent-gate intents update -f - ${operand(uid)}`}
+            command={`intents update -f - ${operand(uid)}`}
             onSaved={() => go(back)}
           />
           <Part title="Delete the intent">
             <Act
               title="Delete the intent"
               isDangerous
-              command={`npx intent-gate intents delete ${operand(uid)}`}
+              command={`intents delete ${operand(uid)}`}
               act={() => ask('DELETE', path, { isAdmin: true })}
               onDone={() => go(linkTo(['services', answer.value.service_id]))}
             />

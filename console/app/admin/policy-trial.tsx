@@ -37,14 +37,13 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
   // the previous result may be of another file
   const isWaiting = !inForce || (isLoading && (file !== undefined || !trial));
   const isFailed = error !== undefined && (file !== undefined || !hasNone);
-  const tabs = Object.entries(periods).map(([value, label]) => [label, linkTo(['policy'], { period: value })]);
   return (
     <Part title={file ? <Shown text={`On trial: ${file.name}`} /> : 'On trial'}>
       <p class="quiet">
         See what another policy would have decided about the gate's calls before you deploy it. The policy of the setting tryPolicyFile is
         tried on every call; a file that you drop here is tried in your browser.
       </p>
-      <Tabs label="Period" tabs={Object.fromEntries(tabs)} current={periods[period]} />
+      <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkTo(['policy'], { period: name })} />
       {isWaiting ? <Skeleton /> : isFailed && <Failure error={error} retry={reload} />}
       {hasNone && !file && <p>This deployment has no policy on trial.</p>}
       {!isWaiting && !isFailed && trial && <Trial inForce={inForce} trial={trial} />}
@@ -54,7 +53,7 @@ export function PolicyOnTrial({ query }: { query: URLSearchParams }) {
           <Button title="Back to the policy on trial in this deployment" onClick={() => setFile(undefined)} />
         </p>
       )}
-      <Command text="npx intent-gate policy try policy.next.json --since 7d" />
+      <Command text="policy try policy.next.json --since 7d" />
     </Part>
   );
 }

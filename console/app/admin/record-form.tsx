@@ -27,7 +27,7 @@ interface RecordFormProps {
   schema: z.ZodType;
   send: { method: 'POST' | 'PUT'; path: string };
   read?: { path: string; query?: Record<string, string> };
-  /** the equivalent command, which takes a file with the body */
+  /** the equivalent command after `npx intent-gate`, which takes a file with the body */
   command: string;
   onSaved(answer: Values): void;
 }
@@ -136,10 +136,11 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
   );
 }
 
+/** @param text - the command after `npx intent-gate` */
 export const Command = ({ text }: { text: string }) => (
   <details>
     <summary>The same on the command line</summary>
-    <Copyable label="Command" text={text} />
+    <Copyable label="Command" text={`npx intent-gate ${text}`} />
   </details>
 );
 

@@ -40,7 +40,7 @@ export const NewService = () => (
       record={{}}
       schema={serviceInput}
       send={{ method: 'POST', path: '/api/services' }}
-      command="npx intent-gate services create -f -"
+      command="services create -f -"
       onSaved={(answer) => go(linkTo(['services', (answer as SavedService).service_id]))}
     />
   </>
@@ -72,11 +72,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
         <Shown text={record.description} /> {record.paused && <Badge tone="bad">paused</Badge>}
       </p>
       <Failure error={error} retry={reload} />
-      <Tabs
-        label="Service"
-        tabs={Object.fromEntries(Object.entries(tabs).map(([name, label]) => [label, linkTo(['services', id], { tab: name })]))}
-        current={Object.hasOwn(tabs, tab) ? tabs[tab as keyof typeof tabs] : ''}
-      />
+      <Tabs label="Service" tabs={tabs} current={tab} linkOf={(name) => linkTo(['services', id], { tab: name })} />
       {tab === 'operations' && <Operations id={id} />}
       {tab === 'usage' && <UsageOf asked={{ period: 'day', by: 'agent', service_id: id }} />}
       {/* hidden rather than unmounted, to keep what was typed */}
@@ -94,7 +90,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             schema={serviceUpdate}
             send={{ method: 'PUT', path }}
             read={{ path }}
-            command={`npx intent-gate services update ${id} -f -`}
+            command={`services update ${id} -f -`}
             onSaved={() => {
               showToast('The service is saved.');
               reload();
@@ -106,7 +102,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
           <Act
             title={record.paused ? 'Resume' : 'Pause'}
             isDangerous={!record.paused}
-            command={`npx intent-gate services ${record.paused ? 'resume' : 'pause'} ${id}`}
+            command={`services ${record.paused ? 'resume' : 'pause'} ${id}`}
             act={() =>
               ask('PUT', path, {
                 isAdmin: true,
@@ -122,7 +118,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
           <Act
             title="Delete the service"
             isDangerous
-            command={`npx intent-gate services delete ${id}`}
+            command={`services delete ${id}`}
             act={() => ask('DELETE', path, { isAdmin: true })}
             onDone={() => go(linkTo(['services']))}
           />

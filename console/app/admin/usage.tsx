@@ -36,20 +36,19 @@ export function Usage({ query }: { query: URLSearchParams }) {
   const asked = { period, by, service_id };
   const all = useRead<Stats>('/api/stats', { period }, 'admin').answer?.value.services ?? [];
   const named = all.filter((service) => service.service_name !== undefined);
-  const tabsOf = (name: 'period' | 'by', labels: Record<string, string>) =>
-    Object.fromEntries(Object.entries(labels).map(([value, label]) => [label, linkTo(['usage'], { ...asked, [name]: value })]));
+  const linkWith = (changed: Partial<Asked>) => linkTo(['usage'], { ...asked, ...changed });
   return (
     <>
       <Heading title="Usage" />
-      <Tabs label="Period" tabs={tabsOf('period', periods)} current={periods[period]} />
-      <Tabs label="Grouping" tabs={tabsOf('by', groups)} current={groups[by]} />
+      <Tabs label="Period" tabs={periods} current={period} linkOf={(name) => linkWith({ period: name })} />
+      <Tabs label="Grouping" tabs={groups} current={by} linkOf={(name) => linkWith({ by: name })} />
       <div class="toolbar">
         <Choice
           label="Service"
           none="Every service"
           options={named.map((service) => [service.service_id ?? '', usedService(service)])}
           value={service_id}
-          onChoose={(chosen) => go(linkTo(['usage'], { ...asked, service_id: chosen }))}
+          onChoose={(chosen) => go(linkWith({ service_id: chosen }))}
         />
       </div>
       <UsageOf asked={asked} />

@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Issue } from '../../../schemas/errors.ts';
 import { deployment } from '../deployment.ts';
 import { beginSignIn } from '../session.ts';
@@ -57,6 +57,29 @@ export function SubmitForm({ title, busyTitle = title, isBusy, isDisabled = fals
         {note}
       </p>
     </form>
+  );
+}
+
+interface FoldProps {
+  summary: ComponentChildren;
+  /** unfolds it */
+  isOpen?: boolean;
+  id?: string;
+  class?: string;
+  children(): ComponentChildren;
+}
+
+/** Renders its content only once unfolded, because there may be thousands of them. */
+export function Fold({ summary, isOpen = false, children, ...rest }: FoldProps) {
+  const [isUnfolded, setUnfolded] = useState(isOpen);
+  useEffect(() => {
+    if (isOpen) setUnfolded(true);
+  }, [isOpen]);
+  return (
+    <details {...rest} open={isUnfolded} onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}>
+      <summary>{summary}</summary>
+      {isUnfolded && children()}
+    </details>
   );
 }
 

@@ -5,8 +5,8 @@ import type { Issue } from '../../../schemas/errors.ts';
 import { parseExact } from '../../../schemas/number.ts';
 import { type Field, pathOf, pathTo, readFields, type Typed, typeValue } from '../field-values.ts';
 import { exampleOf, hasFields, toField, typeOf, unfold, withMember } from '../nested.ts';
-import { Button } from './controls.tsx';
-import { FormField, isJson, problemsOf } from './field.tsx';
+import { Button, Fold } from './controls.tsx';
+import { FormField, isJson, Problems, problemsOf } from './field.tsx';
 import { Shown } from './text.tsx';
 
 interface FieldsProps {
@@ -106,7 +106,7 @@ function Node({ field, value, issues, onValue, tool }: NodeProps) {
   const schema = unfold(field.schema ?? {});
   if (!hasFields(schema)) return <Leaf field={field} value={value} issues={issues} onValue={onValue} />;
   const { label = field.name, description, required = false } = field;
-  const own = issues.filter(({ path }) => path === pathOf(field));
+  const own = issues.flatMap(({ path, problem }) => (path === pathOf(field) ? [problem] : []));
   const inner = { field, schema, issues, onValue };
   return (
     <fieldset class="group">
@@ -119,11 +119,7 @@ function Node({ field, value, issues, onValue, tool }: NodeProps) {
           <Shown text={description} />
         </p>
       )}
-      {own.map(({ problem }) => (
-        <p key={problem} class="problem">
-          <Shown text={problem} />
-        </p>
-      ))}
+      <Problems problems={own} />
       {field.type === 'array' ? (
         <Items {...inner} value={Array.isArray(value) ? value : []} tool={tool} />
       ) : (
@@ -167,22 +163,11 @@ function Members({ field, schema: { properties = {}, required = [] }, value, iss
       {optional.length > 0 && needed.length === 0 && optional.length <= 4
         ? optional.map(show)
         : optional.length > 0 && (
-            <Folded title={`Optional (${optional.length})`} isOpen={optional.some(isFilled)}>
+            <Fold summary={`Optional (${optional.length})`} isOpen={optional.some(isFilled)}>
               {() => optional.map(show)}
-            </Folded>
+            </Fold>
           )}
     </>
-  );
-}
-
-/** Renders its content only once unfolded, because a schema may have thousands of members. */
-function Folded({ title, isOpen, children }: { title: string; isOpen: boolean; children(): ComponentChildren }) {
-  const [isUnfolded, setUnfolded] = useState(isOpen);
-  return (
-    <details open={isUnfolded} onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}>
-      <summary>{title}</summary>
-      {isUnfolded && children()}
-    </details>
   );
 }
 

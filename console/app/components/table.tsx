@@ -23,56 +23,15 @@ interface TableProps {
 }
 
 /** A static table. */
-export function Table({ label, heads = [], numbers = [], rows, isPlain = false }: TableProps) {
+export function Table({ label, heads, numbers = [], rows, isPlain = false }: TableProps) {
   if (rows.length === 0) return null;
-  return (
-    <Scrolled label={label}>
-      <table class={heads.length > 0 ? 'stacks' : undefined}>
-        {heads.length > 0 && (
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th key={head} scope="col" class={numbers.includes(head) ? 'number' : undefined}>
-                  <Shown text={head} />
-                </th>
-              ))}
-            </tr>
-          </thead>
-        )}
-        <tbody>
-          {rows.map((cells, row) => (
-            <tr key={row}>
-              {cells.map((cell, at) => (
-                <Cell key={at} head={heads[at]} isNumber={numbers.includes(heads[at] ?? '')} isHead={at === 0 && !isPlain}>
-                  {cell}
-                </Cell>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scrolled>
-  );
+  const columns = (heads ?? rows[0] ?? []).map((_, at) => ({
+    head: heads?.[at] ?? '',
+    cell: (row: TableProps['rows'][number]) => row[at],
+    isNumber: numbers.includes(heads?.[at] ?? ''),
+  }));
+  return <DataTable label={label} columns={columns} rows={rows} keyOf={(_, at) => String(at)} pageLength={rows.length} isPlain={isPlain} />;
 }
-
-interface CellProps {
-  head: string | undefined;
-  isNumber: boolean;
-  isHead: boolean;
-  children: ComponentChildren;
-}
-
-const Cell = ({ head, isNumber, isHead, children }: CellProps) => {
-  const given = { 'data-head': head, class: isNumber ? 'number' : undefined };
-  const shown = typeof children === 'string' && children !== '' ? <Shown text={children} /> : children;
-  return isHead ? (
-    <th scope="row" {...given}>
-      {shown}
-    </th>
-  ) : (
-    <td {...given}>{shown}</td>
-  );
-};
 
 export interface Column<Row> {
   head: string;
@@ -84,10 +43,9 @@ export interface Column<Row> {
 
 interface DataTableProps<Row> {
   label: string;
-  /** the first column contains row heads */
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  keyOf(row: Row): string;
+  keyOf(row: Row, at: number): string;
   /** text that the filter searches; without it, there is no filter */
   textOf?(row: Row): string;
   pageLength?: number;
@@ -95,12 +53,25 @@ interface DataTableProps<Row> {
   tools?: ComponentChildren;
   /** shown if there are no rows */
   empty?: ComponentChildren;
+  /** unless the table is plain, the first column contains row heads */
+  isPlain?: boolean;
   /** makes rows selectable; `left` has the keys of deselected rows */
   choice?: { verb: string; left: ReadonlySet<string>; onLeft(left: ReadonlySet<string>): void };
 }
 
 /** A table that sorts, filters and paginates in the browser. */
-export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength = 50, tools, empty = null, choice }: DataTableProps<Row>) {
+export function DataTable<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  textOf,
+  pageLength = 50,
+  tools,
+  empty = null,
+  isPlain,
+  choice,
+}: DataTableProps<Row>) {
   const [sorting, setSorting] = useState<{ head: string; isDescending: boolean }>();
   const [filter, setFilter] = useState('');
   const [page, setPage] = useState(1);
@@ -108,6 +79,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength
   const matching = textOf && words.length > 0 ? rows.filter((row) => holdsAll(textOf(row).toLowerCase(), words)) : rows;
   const sortBy = columns.find(({ head }) => head === sorting?.head)?.sortBy;
   const sorted = sortBy ? matching.toSorted((a, b) => compare(sortBy(a), sortBy(b), sorting?.isDescending ?? false)) : matching;
+  const hasHeads = columns.some(({ head }) => head !== '');
   const pageCount = Math.ceil(sorted.length / pageLength);
   const current = Math.max(1, Math.min(page, pageCount));
   const sort = ({ head, isNumber = false }: Column<Row>) =>
@@ -140,46 +112,49 @@ export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength
         empty
       ) : (
         <Scrolled label={label}>
-          <table class="stacks sortable">
-            <thead>
-              <tr>
-                {choice && (
-                  <td class="choice">
-                    <Check {...choice} keys={matching.map(keyOf)} label={`${choice.verb} all ${matching.length}`} />
-                  </td>
-                )}
-                {columns.map((column) => {
-                  const isSorted = column.head === sorting?.head;
-                  const direction = sorting?.isDescending ? 'descending' : 'ascending';
-                  return (
-                    <th
-                      key={column.head}
-                      scope="col"
-                      class={column.isNumber ? 'number' : undefined}
-                      aria-sort={isSorted ? direction : undefined}
-                    >
-                      {column.sortBy ? (
-                        <button type="button" class="bare" onClick={() => sort(column)}>
-                          {column.head} <Icon name="up" />
-                        </button>
-                      ) : (
-                        column.head
-                      )}
-                    </th>
-                  );
-                })}
-              </tr>
-            </thead>
+          <table class={hasHeads ? 'stacks' : undefined}>
+            {hasHeads && (
+              <thead>
+                <tr>
+                  {choice && (
+                    <td class="choice">
+                      <Check {...choice} keys={matching.map(keyOf)} label={`${choice.verb} all ${matching.length}`} />
+                    </td>
+                  )}
+                  {columns.map((column) => {
+                    const { head, sortBy, isNumber } = column;
+                    const direction = sorting?.isDescending ? 'descending' : 'ascending';
+                    const title = <Shown text={head} />;
+                    return (
+                      <th
+                        key={head}
+                        scope="col"
+                        class={isNumber ? 'number' : undefined}
+                        aria-sort={sortBy && head === sorting?.head ? direction : undefined}
+                      >
+                        {sortBy ? (
+                          <button type="button" class="bare" onClick={() => sort(column)}>
+                            {title} <Icon name="up" />
+                          </button>
+                        ) : (
+                          title
+                        )}
+                      </th>
+                    );
+                  })}
+                </tr>
+              </thead>
+            )}
             <tbody>
-              {sorted.slice((current - 1) * pageLength, current * pageLength).map((row) => (
-                <tr key={keyOf(row)}>
+              {sorted.slice((current - 1) * pageLength, current * pageLength).map((row, at) => (
+                <tr key={keyOf(row, at)}>
                   {choice && (
                     <td class="choice" data-head={choice.verb}>
-                      <Check {...choice} keys={[keyOf(row)]} label={`${choice.verb} ${keyOf(row)}`} />
+                      <Check {...choice} keys={[keyOf(row, at)]} label={`${choice.verb} ${keyOf(row, at)}`} />
                     </td>
                   )}
                   {columns.map(({ head, cell, isNumber = false }, at) => (
-                    <Cell key={head} head={head} isNumber={isNumber} isHead={at === 0}>
+                    <Cell key={at} head={head} isNumber={isNumber} isHead={at === 0 && !isPlain}>
                       {cell(row)}
                     </Cell>
                   ))}
@@ -193,6 +168,19 @@ export function DataTable<Row>({ label, columns, rows, keyOf, textOf, pageLength
     </>
   );
 }
+
+/** Strings count as third-party text. */
+const Cell = ({ head, isNumber, isHead, children }: { head: string; isNumber?: boolean; isHead: boolean; children: ComponentChildren }) => {
+  const given = { 'data-head': head, class: isNumber ? 'number' : undefined };
+  const shown = typeof children === 'string' && children !== '' ? <Shown text={children} /> : children;
+  return isHead ? (
+    <th scope="row" {...given}>
+      {shown}
+    </th>
+  ) : (
+    <td {...given}>{shown}</td>
+  );
+};
 
 type CheckProps = NonNullable<DataTableProps<unknown>['choice']> & { keys: readonly string[]; label: string };
 

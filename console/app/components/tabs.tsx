@@ -1,12 +1,21 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 
+interface TabsProps {
+  label: string;
+  /** titles by name */
+  tabs: Record<string, string>;
+  /** name of the selected tab */
+  current: string;
+  linkOf(name: string): string;
+}
+
 /** Tabs that are links, each with its own URL. */
-export const Tabs = ({ label, tabs, current }: { label: string; tabs: Record<string, string>; current: string }) => (
+export const Tabs = ({ label, tabs, current, linkOf }: TabsProps) => (
   <nav class="tabs" aria-label={label}>
-    {Object.entries(tabs).map(([name, link]) => (
-      <a key={name} href={link} aria-current={name === current ? 'page' : undefined}>
-        {name}
+    {Object.entries(tabs).map(([name, title]) => (
+      <a key={name} href={linkOf(name)} aria-current={name === current ? 'page' : undefined}>
+        {title}
       </a>
     ))}
   </nav>
