@@ -8,18 +8,18 @@ import { expectAccessible, expectToFit, given, openAsAdmin, startConsole } from 
 const { api, browser } = await startConsole({ context: { agents: 'approved' }, refusals: '404|409' });
 const waits = 'approval_pending';
 
-given('the agents in the console, where admins approve them', () => {
+given('agents in the console of a gate that requires approval', () => {
   let page: Page;
 
   beforeAll(async () => {
     page = await openAsAdmin(browser, api, 'agents');
   }, 90_000);
 
-  /** A key that asks for PATs. */
+  /** Makes a key, and a function that requests PATs with it. */
   async function makeKey() {
     const { publicKey, privateKey } = await generateKeyPair('ES256');
     const key = await exportJWK(publicKey);
-    /** @returns the status, and why it got none */
+    /** @returns the status, and the reason of a refusal */
     const ask = async (agentId: string): Promise<[status: number, reason: unknown]> => {
       const text = JSON.stringify(bodyOf(await api.call('GET', '/api/policy')));
       const signed_policy = await new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
@@ -48,7 +48,7 @@ given('the agents in the console, where admins approve them', () => {
 
   const unknown = 'The gate has no record of this agent.';
 
-  test('approves one of two keys that wait under the same id', async () => {
+  test('approves one of two keys that are waiting under the same id', async () => {
     const [first, second] = [await makeKey(), await makeKey()];
     for (const key of [first, second]) expect(await key.ask('in demand')).toEqual([403, waits]);
     await go('#/agents?state=pending');
@@ -64,7 +64,7 @@ given('the agents in the console, where admins approve them', () => {
     await expectAccessible(page);
   });
 
-  test('blocks one of two keys that wait under the same id', async () => {
+  test('blocks one of two keys that are waiting under the same id', async () => {
     const [first, second] = [await makeKey(), await makeKey()];
     for (const key of [first, second]) expect(await key.ask('contested')).toEqual([403, waits]);
     await go('#/agents?state=pending');
@@ -75,7 +75,7 @@ given('the agents in the console, where admins approve them', () => {
     expect(await first.ask(`another ${randomUUID()}`)).toEqual([403, 'agent_blocked']);
   });
 
-  test('blocks a key, and a name, before anybody asks with it, and forgets it when the block is lifted', async () => {
+  test('blocks an id and a key that the gate has not seen, and forgets them when the block is lifted', async () => {
     const key = await makeKey();
     const other = await makeKey();
     const named = {
@@ -100,7 +100,7 @@ given('the agents in the console, where admins approve them', () => {
     }
   });
 
-  test('approves an id with a key before it asks', async () => {
+  test('approves an id and key before their first request', async () => {
     const key = await makeKey();
     await lookUp('expected', key.thumbprint);
     await page.getByText(unknown).waitFor();
@@ -111,10 +111,10 @@ given('the agents in the console, where admins approve them', () => {
     await page.getByRole('cell', { name: 'approve agent', exact: true }).waitFor();
   });
 
-  test('says how many had to make room, and removes every request', async () => {
+  test('shows the number of displaced requests, and removes all requests', async () => {
     const key = await makeKey();
     expect(await key.ask('one of many')).toEqual([403, waits]);
-    // only after a thousand others would one have to make room
+    // the gate displaces a request only after a thousand others
     await page.route('**/api/agents?*', async (route) => {
       if (route.request().method() !== 'GET') return route.fallback();
       const answer = await route.fetch();

@@ -24,7 +24,7 @@ given('a call that waits for approval', () => {
     page = await openAsAdmin(browser, api, 'approvals');
   }, 90_000);
 
-  /** @returns the id of a call that waits */
+  /** @returns the id of the waiting call */
   async function refund(amount: number, note: string): Promise<string> {
     const asked = await api.execute(pat, uid, { amount, note }, { 'Idempotency-Key': `refund-${amount}` });
     return String(bodyOf(asked, 202).execution).split('/').at(-1) ?? '';
@@ -40,7 +40,7 @@ given('a call that waits for approval', () => {
     await page.keyboard.press('Enter');
   };
 
-  test('is shown to admins with every argument; the keyboard alone approves it', async () => {
+  test('is shown to admins with all arguments, and approved with the keyboard alone', async () => {
     await page.getByText('No calls are waiting for your approval.').waitFor();
     const id = await refund(501, '<b>bold</b>\u202e');
     await open('');
@@ -61,7 +61,7 @@ given('a call that waits for approval', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'done', outcome: { body: { refunded: true } } });
   });
 
-  test('is denied with a reason for the agent', async () => {
+  test('is denied with a reason, which the agent sees', async () => {
     const id = await refund(502, 'x');
     await open(`approvals/${id}`);
     await page.getByLabel('Reason').fill('Too much');
@@ -71,7 +71,7 @@ given('a call that waits for approval', () => {
     expect(await stateOf(id)).toMatchObject({ status: 'denied', reason: 'Too much' });
   });
 
-  test('is no longer decided once another admin has', async () => {
+  test('cannot be decided again after another admin has decided', async () => {
     const id = await refund(503, 'y');
     await open(`approvals/${id}`);
     await press('Approve');
@@ -87,7 +87,7 @@ given('a call that waits for approval', () => {
   test.each([
     ['approve', '.answer', 'refunded'],
     ['deny', '[role="alert"]', 'Not today'],
-  ])('is followed on the page of the intent: %s', async (decision, place, text) => {
+  ])('is followed on the page of the intent until its decision: %s', async (decision, place, text) => {
     const agent = await browser.context.newPage();
     await agent.goto(`${api.stack.base_url}/console#/intents/${encodeURIComponent(uid)}`);
     await agent.getByLabel('amount').fill('501');

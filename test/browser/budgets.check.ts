@@ -12,7 +12,7 @@ const longName = `Long ${'x'.repeat(195)}`;
 
 const nextFrames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))';
 
-/** Notes how the layout shifts without anybody having done anything. */
+/** Records layout shifts that no input has caused. */
 const observeShifts = `globalThis.shifted = [];
 new PerformanceObserver((list) => {
   for (const { value, hadRecentInput, sources } of list.getEntries())
@@ -20,8 +20,8 @@ new PerformanceObserver((list) => {
 }).observe({ type: 'layout-shift', buffered: true });`;
 
 /**
- * A gate so slow that the page is drawn without each of its answers, which come one after the other.
- * @returns gives the shifts of a view until everything is there
+ * Delays the gate's responses so that each arrives after the page has been drawn without it, one at a time.
+ * @returns a function that waits until a view has loaded, and returns its layout shifts
  */
 async function slowDown(page: Page): Promise<() => Promise<unknown>> {
   let turn: Promise<unknown> = Promise.resolve();
@@ -30,7 +30,7 @@ async function slowDown(page: Page): Promise<() => Promise<unknown>> {
       turn = turn
         .then(() => page.evaluate(nextFrames))
         .then(async () => route.fulfill({ response: await route.fetch() }))
-        // the page has gone on to another view, or is closed
+        // the page shows another view, or is closed
         .catch(() => {});
       return turn as Promise<void>;
     });
@@ -43,7 +43,7 @@ async function slowDown(page: Page): Promise<() => Promise<unknown>> {
   };
 }
 
-given('the console, with much to show or nothing', () => {
+given('the console, empty and with much data', () => {
   const { base_url: base } = api.stack;
   async function open(hash = ''): Promise<Page> {
     const page = await browser.context.newPage();
@@ -52,7 +52,7 @@ given('the console, with much to show or nothing', () => {
     return page;
   }
 
-  test('says how to begin if there is no service', async () => {
+  test('says how to begin if there are no services', async () => {
     const page = await open();
     await page.getByRole('heading', { name: 'No operations yet' }).waitFor();
     await expectAccessible(page);
@@ -75,11 +75,11 @@ given('the console, with much to show or nothing', () => {
     await page.close();
   });
 
-  test('says that it needs JavaScript, and leads to the OpenAPI document', async () => {
+  test('says that it needs JavaScript, and links to the OpenAPI document', async () => {
     const plain = await startBrowser({ javaScriptEnabled: false });
     const page = await plain.context.newPage();
     await page.goto(`${base}/console`);
-    // Playwright's own selectors leave out what is in <noscript>
+    // Playwright's role and text selectors ignore the contents of <noscript>
     expect(await page.locator('noscript p').innerText()).toContain('This page needs JavaScript.');
     await page.locator('noscript a').first().click();
     expect(page.url()).toBe(`${base}/openapi.json`);
@@ -100,7 +100,7 @@ given('the console, with much to show or nothing', () => {
     });
 
     beforeAll(async () => {
-      // one after another: each change is an entry of one log
+      // one after another, because every change appends to the same log
       for (let at = 0; at < serviceCount; at++) {
         const service_name = at === 0 ? longName : at === 1 ? rightToLeft : `Service ${at}`;
         const about = { service_name, service_url: service.url, description: `${service_name} sells things.` };
@@ -119,7 +119,7 @@ given('the console, with much to show or nothing', () => {
 
     const places = ['', '#/?query=create+orders&method=POST', '#/intents/big.example%3Alist%3Av1', '#/calls', '#/policy', '#/reference'];
 
-    test.each(places)('nothing shifts while a slow gate answers: %s', async (hash) => {
+    test.each(places)('nothing moves while a slow gate answers: %s', async (hash) => {
       const page = await browser.context.newPage();
       await page.addInitScript(observeShifts);
       const listShifts = await slowDown(page);
@@ -129,7 +129,7 @@ given('the console, with much to show or nothing', () => {
       await page.close();
     });
 
-    test('nothing shifts in what admins see while a slow gate answers', async () => {
+    test('nothing moves in admin views while a slow gate answers', async () => {
       const page = await openAsAdmin(browser, api, 'services');
       await page.evaluate(observeShifts);
       const big = (await page.getByRole('link', { name: longName }).getAttribute('href')) ?? '';
@@ -152,7 +152,7 @@ given('the console, with much to show or nothing', () => {
       await page.locator('.hits li').first().waitFor();
       const times: number[] = [];
       const questions = Array(4).fill(['create invoices', 'cancel a parcel', 'refunds kind 12']).flat();
-      // other programs on this machine only make it slower, so that one time is enough
+      // one measurement is enough, because other programs on the machine can only slow it down
       while (questions.length > 0 && !(Math.min(...times) < 150)) {
         const question = questions.shift();
         await page.getByLabel('Search').fill(question.slice(0, -1));
@@ -174,7 +174,7 @@ given('the console, with much to show or nothing', () => {
       await page.close();
     }, 120_000);
 
-    test('shows a megabyte as table, tree and text', async () => {
+    test('shows a response of a megabyte as table, tree and text', async () => {
       const page = await open(places[2]);
       await page.getByRole('button', { name: 'Run', exact: true }).click();
       await page.getByRole('button', { name: 'Accept' }).click();
@@ -187,7 +187,7 @@ given('the console, with much to show or nothing', () => {
       await page.close();
     }, 60_000);
 
-    test('fits a phone in the dark, and a screen, and is accessible', async () => {
+    test('fits a phone and a screen, and is accessible, in dark mode', async () => {
       const page = await open();
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
       for (const hash of [...places.slice(0, 3), '#/intents/rtl.example%3Alist%3Av1']) {
@@ -202,7 +202,7 @@ given('the console, with much to show or nothing', () => {
       await page.close();
     });
 
-    test('shows all services when somebody asks for them', async () => {
+    test('shows all services on demand', async () => {
       const page = await open();
       await page.getByRole('button', { name: `Show all ${serviceCount} services` }).click();
       expect(await page.locator('.cards li').count()).toBe(serviceCount);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
 import { expectAccessible, expectToFit, given, hostileTexts, settle, startConsole } from './console-page.ts';
 
-/** Turns the text around it, if it is not kept apart. */
+/** Right-to-left override, which reverses the text after it unless that is isolated. */
 const override = '\u202e';
 const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -87,7 +87,7 @@ given('the catalogue', () => {
   const run = (page: Page) => page.getByRole('button', { name: 'Run', exact: true }).click();
   const intentAt = (uid: string) => `#/intents/${encodeURIComponent(uid)}`;
 
-  test('a browser is led there from the root', async () => {
+  test('is where the root redirects browsers to', async () => {
     const page = await browser.context.newPage();
     await page.goto(`${base}/`);
     await page.getByRole('heading', { name: 'Explore operations' }).waitFor();
@@ -115,12 +115,12 @@ given('the catalogue', () => {
     await page.getByText('answered').waitFor();
     await page.getByRole('link', { name: 'world.example:get-country:v1' }).click();
     expect(await codeOf(page).inputValue()).toBe('JP');
-    // The policy is accepted already, for as long as the tab is open.
+    // the tab remembers that the policy is accepted
     await run(page);
     await page.getByText(/58 of 60 calls are left/).waitFor();
   });
 
-  test('asks first for what is required', async () => {
+  test('shows required fields first, and folds the others', async () => {
     const page = await open(intentAt('forms.example:order:v1'));
     await page.getByText('Optional (2)').waitFor();
     const labels = async () => page.locator('form label').filter({ visible: true }).allInnerTexts();
@@ -135,7 +135,7 @@ given('the catalogue', () => {
     expect(await labels()).toEqual([...needed, 'note', 'colour']);
   });
 
-  test('unfolds what is optional if it is filled in or wrong, or there is nothing else', async () => {
+  test('unfolds optional fields if one is filled in or invalid, or if there are no others', async () => {
     const filled = await open(`${intentAt('forms.example:order:v1')}?parameters=${encodeURIComponent('{"colour":"red"}')}`);
     await filled.getByLabel('colour').waitFor();
     const page = await open(intentAt('forms.example:order:v1'));
@@ -154,7 +154,7 @@ given('the catalogue', () => {
     await page.getByLabel('named').waitFor();
   });
 
-  test('has fields for what is inside objects and lists', async () => {
+  test('has fields for the contents of objects and lists', async () => {
     const page = await open(intentAt('forms.example:ship:v1'));
     await page.getByLabel('street').fill('2 Low Street');
     await page.getByLabel('floor').fill('first');
@@ -184,7 +184,7 @@ given('the catalogue', () => {
     expect(JSON.parse(await page.getByLabel('lines').inputValue())).toEqual(lines);
   });
 
-  test('fills in an example, beside what is typed already', async () => {
+  test('fills in an example without changing typed values', async () => {
     const page = await open(intentAt('forms.example:ship:v1'));
     await page.getByRole('button', { name: 'Fill in an example' }).click();
     expect(await page.getByLabel('street').inputValue()).toBe('1 High Street');
@@ -196,7 +196,7 @@ given('the catalogue', () => {
     expect([await order.getByLabel('article').inputValue(), await order.getByLabel('amount').inputValue()]).toEqual(['mine', '1']);
   });
 
-  test('says of an intent that is not there what helps on this page', async () => {
+  test('refers to the search if an intent does not exist', async () => {
     const page = await open(intentAt('world.example:none:v1'));
     const failure = page.getByRole('alert').first();
     await failure.waitFor();
@@ -204,7 +204,7 @@ given('the catalogue', () => {
     expect(await failure.getByRole('button').count()).toBe(0);
   });
 
-  test('does not sign what is not accepted', async () => {
+  test('does not sign a policy that is declined', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
     await codeOf(page).fill('JP');
     await run(page);
@@ -214,7 +214,7 @@ given('the catalogue', () => {
     expect(browser.requests.filter((url) => url.endsWith('/api/pat/issue'))).toEqual([]);
   });
 
-  test('says at the field what the gate would refuse, without asking it', async () => {
+  test('shows problems at the fields without sending a request', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
     await run(page);
     await page.getByText('Is required and must be a string.').waitFor();
@@ -226,21 +226,21 @@ given('the catalogue', () => {
     expect(browser.requests.filter((url) => url.endsWith('/api/intents/execute'))).toEqual([]);
   });
 
-  test('keeps what was typed over a reload', async () => {
+  test('keeps typed values when the page is reloaded', async () => {
     const page = await open(intentAt('world.example:get-country:v1'));
     await codeOf(page).fill('FR');
     await page.reload();
     expect(await codeOf(page).inputValue()).toBe('FR');
   });
 
-  test('says what the policy prohibits', async () => {
+  test('shows that the policy prohibits an operation', async () => {
     const page = await open(intentAt('world.example:export-countries:v1'));
     await page.getByText('prohibited').waitFor();
     await page.getByText('You must not execute the intent world.example:export-countries:v1').waitFor();
     expect(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true);
   });
 
-  test('filters by service and tag, and keeps that in the address', async () => {
+  test('filters by service and tag, and keeps the filters in the URL', async () => {
     const page = await open();
     await page.getByLabel('Service', { exact: true }).selectOption('World facts');
     await page.getByLabel('Tag', { exact: true }).selectOption('countries');
@@ -259,7 +259,7 @@ given('the catalogue', () => {
     await page.getByText('11 operations').waitFor();
   });
 
-  test('shows hostile texts as texts, and pictures as pictures', async () => {
+  test('shows hostile texts as text, and pictures as pictures', async () => {
     const page = await open('#/?query=hostile');
     await page.goto(`${base}/console${intentAt('hostile.example:texts:v1')}`);
     await page.getByRole('heading', { name: hostileTexts.markup }).waitFor();
@@ -276,7 +276,7 @@ given('the catalogue', () => {
     await expectToFit(page);
   });
 
-  test('can be used by keyboard alone', async () => {
+  test('can be used with the keyboard alone', async () => {
     const page = await open();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');

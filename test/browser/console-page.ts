@@ -8,10 +8,10 @@ import { close, listen } from '../../bin/local/http.ts';
 import { type Api, startApi } from '../e2e/api.ts';
 import { notTested } from '../support/not-tested.ts';
 
-/** What needs a browser. */
+/** `describe` for tests that need a browser. */
 export const given = chromiumPath === undefined ? describe.skip : describe;
 
-/** A running gate, if there is a browser to see it with. */
+/** Starts a gate, if there is a browser. */
 export async function startGate(options: Parameters<typeof startApi>[0] = {}): Promise<Api> {
   if (chromiumPath !== undefined) return startApi(options);
   notTested('the pages: there is no Chromium; install it (apt-get install chromium), or set CHROMIUM to its path');
@@ -19,14 +19,14 @@ export async function startGate(options: Parameters<typeof startApi>[0] = {}): P
 }
 
 type Setup = Parameters<typeof startGate>[0] & {
-  /** what the service answers */
+  /** body of the service's responses */
   answer?: unknown;
   /** statuses that the tests provoke, as a pattern */
   refusals?: string;
   viewport?: { width: number; height: number };
 };
 
-/** Starts a gate, a service and a browser, which after each test must have complained of nothing, and asked nobody but the gate and its user pool. */
+/** Starts a gate, a service and a browser. After each test, expects that the browser has logged nothing and called only the gate and its user pool. */
 export async function startConsole({ answer, refusals, viewport, ...options }: Setup = {}) {
   const api = await startGate(options);
   if (chromiumPath === undefined) return { api, service: { url: '' }, browser: {} as Browser };
@@ -44,7 +44,7 @@ export async function startConsole({ answer, refusals, viewport, ...options }: S
   return { api, service, browser };
 }
 
-/** Opens a view of admins, and signs in with the form of the user pool. */
+/** Opens an admin view and signs in with the user pool's form. */
 export async function openAsAdmin({ context }: Browser, { stack }: Api, place: string): Promise<Page> {
   const page = await context.newPage();
   await page.goto(`${stack.base_url}/console#/${place}`);
@@ -55,7 +55,7 @@ export async function openAsAdmin({ context }: Browser, { stack }: Api, place: s
   return page;
 }
 
-/** Expects that nothing was written to the consoles of the pages but refusals of these statuses, which the browser notes itself. */
+/** Expects no messages in the browser's console, except those that the browser writes about responses with these statuses. */
 export function expectNoComplaints({ complaints }: Browser, statuses = ''): void {
   // the stand-in for the user pool has no icon
   const expected = new RegExp(`favicon|the server responded with a status of (${statuses || 'none'})`);
@@ -69,7 +69,7 @@ interface Finding {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-/** Expects that axe finds nothing to complain about in what is shown now. */
+/** Expects that axe reports no violations on the page as it is now. */
 export async function expectAccessible(page: Page): Promise<void> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as { violations: Finding[] };
@@ -78,7 +78,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   );
 }
 
-/** Waits until everything that the view reads is there, and has been drawn: five frames in a row. */
+/** Waits until the view has loaded and has not changed for five frames. */
 export const settle = (page: Page): Promise<void> =>
   page.evaluate(`new Promise((resolve) => {
     let quiet = 0;
@@ -91,7 +91,7 @@ export const settle = (page: Page): Promise<void> =>
     requestAnimationFrame(look);
   })`);
 
-/** Fills in the form of the user pool, once that is shown. */
+/** Waits for the user pool's form, and fills it in. */
 export async function fillIn(form: Page, userName: string, secret: string): Promise<void> {
   await form.waitForURL(/oauth2|login/);
   await form.locator('input[name="username"]').fill(userName);
@@ -99,12 +99,12 @@ export async function fillIn(form: Page, userName: string, secret: string): Prom
   await form.locator('button[type="submit"], input[type="submit"]').click();
 }
 
-/** Expects that nothing has to be scrolled sideways. */
+/** Expects that the page does not scroll sideways. */
 export async function expectToFit(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
 }
 
-/** Texts that a page has to show as what they are. */
+/** Texts that a page must show literally. */
 export const hostileTexts = {
   markup: '<img src=x onerror=alert(1)><script>document.title = "owned"</script>',
   entity: '&lt;b&gt; &amp; "quotes" \'and\' `ticks`',
@@ -112,7 +112,7 @@ export const hostileTexts = {
   long: 'x'.repeat(3_900),
 };
 
-/** A service that answers every request with this. */
+/** Starts a service that answers every request with the same body. */
 async function startService(answer: unknown): Promise<{ url: string; stop(): Promise<void> }> {
   const server = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer)));
   const url = `http://127.0.0.1:${await listen(server)}`;

@@ -54,7 +54,7 @@ given('the console', () => {
     await page.waitForURL(`${base}/console**`);
   }
 
-  /** In a window of its own: the page stays as it is. */
+  /** Signs in in a separate window, so that the page keeps its state. */
   async function signInAgain(userName = 'admin', secret = password): Promise<void> {
     const opened = browser.context.waitForEvent('page');
     await page.getByRole('button', { name: 'Sign in', exact: true }).last().click();
@@ -65,8 +65,8 @@ given('the console', () => {
   }
 
   /**
-   * From now on the token that the page has is refused, and the user pool gives no other without a password: a token lives for an hour.
-   * @param after - how many writes it is still good for
+   * Ends the session, as if the token had expired: the gate refuses the page's token, and the user pool the refresh token.
+   * @param after - number of writes for which the token is still accepted
    */
   async function endSession(after = 0): Promise<void> {
     let left = after;
@@ -86,7 +86,7 @@ given('the console', () => {
     );
   }
 
-  /** What is wrong with the field of this label. */
+  /** The problems of the field with this label. */
   const problemOf = (label: string) =>
     page
       .locator('.field')
@@ -99,12 +99,12 @@ given('the console', () => {
 
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
 
-  /** Chooses documents to import. */
+  /** Chooses files to import. */
   const drop = (files: Parameters<Locator['setInputFiles']>[0]) => page.getByLabel('Drop the document here').setInputFiles(files);
 
   const go = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 
-  test('nothing for admins is shown before somebody signs in, and nobody but an admin may', async () => {
+  test('shows admin views only after sign-in, and only to admins', async () => {
     await page.goto(`${base}/console#/services`);
     await page.getByText('Admins only').waitFor();
     expect(browser.requests.filter((url) => url.includes('/api/'))).toEqual([]);
@@ -115,7 +115,7 @@ given('the console', () => {
     browser.complaints.length = 0;
   });
 
-  test('follows an address that changes as soon as the page is drawn', async () => {
+  test('follows a URL that changes as soon as the page is drawn', async () => {
     const other = await browser.context.newPage();
     await other.addInitScript(`new MutationObserver((_, observer) => {
       if (document.querySelector('header nav a') === null) return;
@@ -128,14 +128,14 @@ given('the console', () => {
     await other.close();
   });
 
-  test('leads from signing in to a document that is imported, found, run and counted', async () => {
+  test('leads from sign-in to an operation that is imported, found, run and counted', async () => {
     await browser.context.clearCookies();
     await page.goto(`${base}/console#/services`);
     await signIn();
     await page.getByRole('heading', { name: 'Services' }).waitFor();
     await page.getByRole('link', { name: 'World facts' }).waitFor();
     await expectAccessible(page);
-    // the list has all that it shows
+    // the list needs no further requests
     expect(browser.requests.filter((url) => /\/api\/services\/./.test(url))).toEqual([]);
     await page.getByRole('link', { name: 'Import a document' }).click();
     await drop(document());
@@ -152,7 +152,7 @@ given('the console', () => {
     await press('Run');
     await press('Accept');
     await page.getByRole('cell', { name: 'Rex' }).waitFor();
-    // counted from the log, a moment later
+    // usage is counted from the log, a moment later
     while (!JSON.stringify(await api.asAdmin('GET', '/api/stats')).includes('Pets of the town')) await page.waitForTimeout(200);
     await page.getByRole('link', { name: 'Usage' }).click();
     await page.getByRole('row', { name: /^Pets of the town 1 0 0 0 \d+ ms \d+ ms$/ }).waitFor();
@@ -169,7 +169,7 @@ given('the console', () => {
     await page.getByLabel('Reason').waitFor();
   });
 
-  test('says that there is nothing to do, or why a file is no document', async () => {
+  test('says that an import changes nothing, or why a file is not a document', async () => {
     await go('#/import');
     await drop(document());
     expect(await page.getByRole('button', { name: 'Nothing to do' }).isDisabled()).toBe(true);
@@ -178,7 +178,7 @@ given('the console', () => {
     await expectAccessible(page);
   });
 
-  test('blocks the agent of this page, which can run nothing afterwards', async () => {
+  test('blocks the agent of this page, which can then run nothing', async () => {
     await page.getByRole('link', { name: 'Agents', exact: true }).click();
     await page
       .getByRole('link', { name: /^page-/ })
@@ -203,7 +203,7 @@ given('the console', () => {
     browser.complaints.length = 0;
   });
 
-  test('shows what is refused at its field, and what somebody else has changed', async () => {
+  test('shows problems at their fields, and the changes of somebody else', async () => {
     const shared = { service_name: 'Shared', service_url: 'https://shared.example', description: 'One' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', shared), 201);
     await go(`#/services/${id}?tab=settings`);
@@ -231,7 +231,7 @@ given('the console', () => {
     await page.getByLabel('Header fields: name 1').fill('X-Api-Key');
     await page.getByLabel('Query parameters: name 1').fill('tenant');
     await page.getByLabel('Query parameters: value 1').fill('secret-of-the-tenant');
-    // a name that is typed over the beginning of another takes nothing away
+    // typing a name that begins with another one does not change the other's value
     await page.getByLabel('Query parameters: name 2').pressSequentially('tenants');
     expect(await page.getByLabel('Query parameters: value 1').inputValue()).toBe('secret-of-the-tenant');
     await page.getByLabel('Query parameters: name 2').fill('');
@@ -241,7 +241,7 @@ given('the console', () => {
     await page.getByLabel('Origins that it is sent to').fill('');
     await expectAccessible(page);
 
-    // neither the values nor the rest is lost when the sign-in ends, and no storage has had them
+    // when the session ends, nothing typed is lost, and no secret has been stored
     await endSession();
     await press('Set the credential');
     await page.getByRole('alert').getByText('Your session has ended. Nothing is lost: sign in again, then try again.').waitFor();
@@ -254,10 +254,10 @@ given('the console', () => {
     expect(await kept()).not.toContain('secret-of');
     for (const field of ['Header fields: value 1', 'Query parameters: value 1']) expect(await page.getByLabel(field).inputValue()).toBe('');
 
-    // setting it is no change of the record by somebody else
+    // setting the credential does not count as somebody else's change of the record
     await openTab('Settings');
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed, and not saved yet');
-    // nor is what somebody types while it is being saved
+    // nor does typing while the record is being saved
     await page.route(`**/api/services/${id}`, async (route) => {
       if (route.request().method() === 'PUT') await new Promise((resolve) => setTimeout(resolve, 500));
       await route.fallback();
@@ -271,7 +271,7 @@ given('the console', () => {
     await page.getByRole('button', { name: 'Discard my changes' }).waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Typed while it was being saved');
 
-    // what was typed is there after a reload, also if somebody has changed the record, and is not saved over that unseen
+    // typed values survive a reload, and do not silently overwrite a change that somebody made meanwhile
     await page.getByLabel('Description').fill('Typed before the reload');
     await api.asAdmin('PUT', `/api/services/${id}`, { ...shared, description: 'Changed during the reload' });
     await page.reload();
@@ -288,7 +288,7 @@ given('the console', () => {
     expect(await page.getByRole('button', { name: 'Discard my changes' }).count()).toBe(0);
   });
 
-  test('goes on from what was saved until that is read again, without taking the field from whoever is typing', async () => {
+  test('shows the saved record until it is read again, without disturbing typing', async () => {
     const saved = { service_name: 'Typed into', service_url: 'https://typed.example', description: 'One' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', saved), 201);
     await go(`#/services/${id}?tab=settings`);
@@ -307,14 +307,14 @@ given('the console', () => {
     const answered = page.waitForResponse((one) => one.url().endsWith(id) && one.request().method() === 'GET');
     read.resolve();
     await answered;
-    // the answer has been drawn
+    // wait until the response has been drawn
     await page.evaluate('new Promise((resolve) => setTimeout(resolve, 300))');
     await page.keyboard.type(', four');
     expect(await description.inputValue()).toBe('Two, three, four');
     await press('Save');
     await page.getByRole('button', { name: 'Discard my changes' }).waitFor({ state: 'detached' });
     expect((await api.call('GET', `/api/services/${id}`))?.body).toMatchObject({ ...saved, description: 'Two, three, four' });
-    // a credential that another admin has set meanwhile is a change of theirs, not a mistake in what is typed
+    // a credential that another admin has set meanwhile is a conflict, not a mistake in the form
     await description.fill('Mine');
     await api.asAdmin('PUT', `/api/services/${id}/credential`, { headers: { 'X-Api-Key': 'secret-of-another' } });
     await press('Save');
@@ -333,11 +333,11 @@ given('the console', () => {
       ]),
     );
 
-  test('goes on with an import where it has stopped, when somebody has signed in again', async () => {
+  test('continues an import after the admin has signed in again', async () => {
     await go('#/import');
     await drop(document(operations(70)));
     await page.getByText('70 intents are created').waitFor();
-    // it is there again after a look at something else
+    // the plan is still there after visiting another view
     await go('#/services');
     await page.getByRole('link', { name: 'World facts' }).waitFor();
     await go('#/import');
@@ -356,7 +356,7 @@ given('the console', () => {
     ).toEqual([10, 30, 30]);
   }, 60_000);
 
-  test('keeps a document over a connection that is lost', async () => {
+  test('keeps the document when the connection is lost', async () => {
     await drop(document(operations(75)));
     await page.getByText('5 intents are created').waitFor();
     await page.route('**/api/**', (route) => (route.request().method() === 'GET' ? route.fallback() : route.abort()));
@@ -372,7 +372,7 @@ given('the console', () => {
     browser.complaints.length = 0;
   }, 60_000);
 
-  test('leaves alone what somebody has changed since it was compared', async () => {
+  test('does not overwrite an intent that somebody has changed since it was compared', async () => {
     const changed = operations(75);
     const [first] = Object.values(changed);
     Object.assign(first?.get ?? {}, { summary: 'What the document says now' });
@@ -392,7 +392,7 @@ given('the console', () => {
     });
   }, 60_000);
 
-  test('shows nobody what somebody else has begun', async () => {
+  test('does not show one person the import of another', async () => {
     await endSession();
     await go('#/agents');
     await page.getByRole('main').getByText('Your session has ended.').first().waitFor();
@@ -424,7 +424,7 @@ paths:
   const part = `get: { summary: List the parts, responses: { '200': { description: Parts, content: { application/json: {} } } } }
 `;
 
-  test('says which files are missing', async () => {
+  test('lists missing files', async () => {
     await drop(file('openapi.yaml', main));
     await page.getByText('1 intent is created').waitFor();
     await page.getByText('The document refers to files that you have not dropped.').waitFor();
@@ -432,7 +432,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('reads a folder, and leads to the credential that the document asks for', async () => {
+  test('reads a folder, and leads to the credential that the document requires', async () => {
     mkdirSync(join(folder, 'paths'));
     writeFileSync(join(folder, 'openapi.yaml'), main);
     writeFileSync(join(folder, 'paths', 'parts @here.yaml'), part);
@@ -449,8 +449,8 @@ paths:
     await expectAccessible(page);
   });
 
-  test('asks which of several files is the document', async () => {
-    // another API, not the one that is registered: that would keep its name
+  test('asks which of several files is the main document', async () => {
+    // other hosts, because a service that is already registered would keep its name
     const named = (title: string, host: string) => main.replace('In parts', title).replace('parts.example', host);
     await go('#/import');
     await drop([
@@ -466,7 +466,7 @@ paths:
     await page.getByRole('alert').getByText('None of the 2 JSON and YAML files is an OpenAPI or Swagger document').waitFor();
   });
 
-  test('marks drafts and deprecated intents, and shows the entry of the log that made them, folded', async () => {
+  test('marks drafts and deprecated intents, and folds the records of a log entry', async () => {
     const about = { service_name: 'Marked', service_url: 'https://marked.example', description: 'Marks' };
     const { service_id: id } = bodyOf(await api.asAdmin('POST', '/api/services', about), 201);
     const intent = { description: 'Marked', input_parameters: [], output_parameters: [], endpoint: 'https://marked.example/one' };
@@ -495,7 +495,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('shows older entries page by page, and the newest of another choice', async () => {
+  test('shows older entries page by page, and begins again with another filter', async () => {
     await go('#/history?page_size=2');
     await page.getByRole('rowheader').nth(1).waitFor();
     const numbers = () => page.getByRole('rowheader').allTextContents();
@@ -514,7 +514,7 @@ paths:
     await expectAccessible(page);
   });
 
-  test('says what to do if the browser opens no window, and leads back to where somebody was', async () => {
+  test('says what to do if the browser blocks the sign-in window, and returns to the same place', async () => {
     await go('#/history?kind=service');
     await page.getByRole('cell', { name: 'create service' }).first().waitFor();
     await endSession();
@@ -541,7 +541,7 @@ paths:
     expect(page.url()).toBe(`${base}/console#/history?kind=service`);
   }, 60_000);
 
-  test('takes no code that it has not asked for', async () => {
+  test('refuses a code that it has not requested', async () => {
     const other = await browser.context.newPage();
     await other.goto(`${base}/console?code=code&state=state#/services`);
     await other.getByText('the sign-in was not started in this tab').waitFor();
@@ -549,7 +549,7 @@ paths:
     await other.close();
   });
 
-  test('shows what the gate says of a credential that it has saved', async () => {
+  test('shows warnings about a saved credential', async () => {
     const isShort = page.getByText(/^The value of the header X-Api-Key has fewer than 8 characters/);
     await go('#/services/new');
     await page.getByLabel('Name (required)').fill('Warned');
@@ -568,7 +568,7 @@ paths:
     await isShort.waitFor({ state: 'detached' });
   });
 
-  test('pauses a service and resumes it; its intents say so', async () => {
+  test('pauses a service and shows that on its intents', async () => {
     await go('#/services');
     await page.getByRole('link', { name: 'World facts' }).click();
     await openTab('Settings');
@@ -599,7 +599,7 @@ paths:
     await page.getByText('deprecated', { exact: true }).waitFor();
   });
 
-  test('says what a policy file would change', async () => {
+  test('shows what a policy file would change', async () => {
     await go('#/policy');
     const policy = JSON.stringify((await api.call('GET', '/api/policy'))?.body).replace('"rightOperand":60', '"rightOperand":30');
     await page.getByLabel('Policy file').setInputFiles({ name: 'policy.json', mimeType: 'application/json', buffer: Buffer.from(policy) });

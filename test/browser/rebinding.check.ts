@@ -5,10 +5,10 @@ import { type Browser, startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { given, startGate } from './console-page.ts';
 
-/** A host name of the attacker's, which has led to the attacker's page and leads to the victim's machine now. */
+/** A host name of the attacker, which used to resolve to the attacker's page and now resolves to the victim's machine. */
 const name = 'rebound.example';
 
-/** What runs in the attacker's page. */
+/** Script of the attacker's page. */
 const script = `(() => {
 const send = (requests) => Promise.all(requests.map(async (request) => {
   const { to, method = request.body === undefined ? 'GET' : 'POST', target, type, body, mode } = request;
@@ -22,21 +22,21 @@ const send = (requests) => Promise.all(requests.map(async (request) => {
 }));
 
 let count = 0;
-/** Posts a form into a frame, as pages of all origins may. */
+/** Posts a form into a frame, which any origin may do. */
 const post = (action, enctype, name) => new Promise((resolve) => {
   const target = 'frame' + count++;
   const frame = Object.assign(document.createElement('iframe'), { name: target });
   const form = Object.assign(document.createElement('form'), { action, method: 'post', enctype, target });
   form.append(Object.assign(document.createElement('textarea'), { name }));
   frame.onload = () => {
-    // first the empty frame, then what came of the form
+    // the first event is of the empty frame, the second of the response
     frame.onload = () => resolve(frame.remove());
     form.submit();
   };
   document.body.append(form, frame);
 });
 
-/** Loads addresses as elements of this kind; those that the browser can use. */
+/** Loads URLs as elements of a kind. @returns those that the browser could use */
 const embed = (addresses, tag, attribute) => Promise.all(addresses.map((address) => new Promise((resolve) => {
   const element = Object.assign(document.createElement(tag), { [attribute]: address, rel: 'stylesheet' });
   element.onload = () => resolve([address]);
@@ -51,7 +51,7 @@ const html = `<!doctype html><title>Look here</title><link rel="icon" href="data
 const attacker = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end(html));
 const attackerPort = await listen(attacker);
 
-/** What the stack noticed: requests that the gateway answered, and functions that ran. */
+/** Requests that the gateway answered, and functions that ran. */
 const answered: string[] = [];
 const ran: string[] = [];
 
@@ -68,7 +68,7 @@ afterAll(async () => {
   await Promise.all([browser?.close(), close(attacker)]);
 });
 
-/** What a page sends. A body is sent with POST, unless a method is named; `json` asks for a preflight request if it leaves the page's origin. */
+/** A request of a page. A request with a body is a POST by default; across origins, the type `json` causes a preflight request. */
 interface Sent {
   to: string;
   method?: string;
@@ -79,18 +79,18 @@ interface Sent {
 }
 
 interface Outcome extends Sent {
-  /** the status that the page sees: 0 if it may not look */
+  /** the status that the page sees; 0 if it may not read the response */
   status: number;
   text: string;
 }
 
-/** Sends requests from a page: what the page gets to see of each. */
+/** Sends requests from a page. @returns what the page can read of the responses */
 const sendFrom = (page: Page, requests: Sent[]): Promise<Outcome[]> => page.evaluate(`send(${JSON.stringify(requests)})`);
 
 const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 const json = 'application/x-amz-json-1.1';
 
-given('a page of an attacker, in a browser of the person who runs the stack,', () => {
+given("an attacker's page, in the browser of the person who runs the stack,", () => {
   beforeAll(async () => {
     browser = await startBrowser({ names: [name] });
     page = await browser.context.newPage();
@@ -99,12 +99,12 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
   const { stack } = api;
   const settings = stack.definitionOf?.('mcp').environment ?? {};
   const found = [...`${JSON.stringify(stack)} ${Object.values(settings).join(' ')}`.matchAll(/http:\/\/127\.0\.0\.1:(\d+)/g)];
-  /** Of the gateway, the demo service and every stand-in; 9 is where nobody listens. */
+  /** Ports of the gateway, the demo service and all stand-ins. Nothing listens on port 9. */
   const ports = [...new Set(found.map(([, port]) => Number(port)))].filter((port) => port !== 9);
   const poolId = settings.USER_POOL_ID ?? stack.issuer.split('/').at(-1);
   const functionName = stack.definitionOf?.('get-jwks').name;
 
-  /** Each is what one of the parts of the stack understands; all are sent to all of them. */
+  /** Requests that parts of the stack understand. All of them are sent to all parts. */
   const attacks: (Omit<Sent, 'to' | 'mode'> & { path: string })[] = [
     { path: '/' },
     { path: '/console' },
@@ -139,11 +139,11 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
     { path: `/2015-03-31/functions/${functionName}/invocations`, type: 'application/json', body: '{"httpMethod":"GET"}' },
   ];
 
-  test('that reaches it by its own host name (DNS rebinding) gets nothing, from no port of the stack', async () => {
+  test("that reaches the stack by the attacker's host name (DNS rebinding) gets nothing from any port", async () => {
     expect(ports.length).toBeGreaterThanOrEqual(9);
     answered.length = ran.length = 0;
     for (const port of ports) {
-      // what the attacker's page could do that came from this origin before
+      // as the attacker's page would, which was loaded from this origin before
       await page.goto(`http://${name}:${port}/attack`);
       await page.evaluate(script);
       const outcomes = await sendFrom(
@@ -173,7 +173,7 @@ given('a page of an attacker, in a browser of the person who runs the stack,', (
         ...(body && { body }),
       }));
       expect((await sendFrom(page, [...asked, ...blind])).filter(({ status, text }) => status !== 0 || text !== '')).toEqual([]);
-      // requests of these bodies as plain text have been made above
+      // the bodies have been sent as plain text above
       const forms = attacks.flatMap(({ path, body }, at) =>
         body === undefined ? [] : `post(${JSON.stringify(base + path)}, '${formTypes[at % 3]}', ${JSON.stringify(body)})`,
       );

@@ -9,7 +9,7 @@ import { expectAccessible, expectNoComplaints, expectToFit, given, startGate } f
 
 const api = await startGate({ demo: true });
 
-/** The same gate below a stage, whose name API Gateway removes. */
+/** The same gate below a stage name, which is removed as API Gateway does. */
 const staged = createServer(async ({ url = '' }, response) => {
   const answer = await fetch(`${api.stack.base_url}${url.replace(/^\/live(?=\/)/, '')}`);
   const headers = Object.fromEntries(
@@ -69,7 +69,7 @@ given('the API reference', () => {
     await page.getByRole('region', { name: 'Response headers' }).getByRole('rowheader', { name: 'etag' }).waitFor();
   });
 
-  test('gets a PAT when the policy is accepted, and executes with it', async () => {
+  test('gets a PAT once the policy is accepted, and executes with it', async () => {
     const page = await open('#/Execution/execute-intent');
     expect(await send(page)).toMatchObject({ status: '401', body: { error: { code: 'UNAUTHORIZED' } } });
     await page.getByRole('button', { name: 'Get a PAT' }).click();
@@ -88,7 +88,7 @@ given('the API reference', () => {
     expect(await page.content()).not.toMatch(/eyJ[\w-]+\.eyJ/);
   });
 
-  test('sends the admin token that was pasted, until it is removed', async () => {
+  test('sends a pasted admin token until it is removed', async () => {
     const page = await open('#/Agents/list-agents');
     await page.getByLabel('Admin token').fill(adminToken);
     expect(await send(page)).toMatchObject({ status: '200', body: { agents: expect.any(Array) } });
@@ -98,7 +98,7 @@ given('the API reference', () => {
     await page.locator('.status').getByText('401').waitFor();
   });
 
-  test('leads to an error by its code', async () => {
+  test('links to an error by its code', async () => {
     const page = await open('#VERSION_CONFLICT');
     const code = page.locator('#VERSION_CONFLICT[aria-current]');
     await page.waitForFunction("document.querySelector('#VERSION_CONFLICT').getBoundingClientRect().top < 720");
@@ -119,7 +119,7 @@ given('the API reference', () => {
     }
   });
 
-  test('can be used by keyboard alone', async () => {
+  test('can be used with the keyboard alone', async () => {
     const page = await open();
     await page.locator('#get-policy summary').focus();
     await page.keyboard.press('Enter');

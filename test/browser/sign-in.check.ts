@@ -6,7 +6,7 @@ import { close, listen } from '../../bin/local/http.ts';
 import { makeVerifier, startClientHost } from '../support/sign-in.ts';
 import { axe, expectNoComplaints, given, startGate } from './console-page.ts';
 
-/** The page that a program listens with for its answer, and another site that frames whatever its query names. */
+/** The page on which a program waits for the redirect, and another site, which frames the address in its query. */
 const host = createServer((request, response) => {
   const framed = new URL(request.url ?? '', 'http://host').searchParams.get('frame');
   response.writeHead(200, { 'Content-Type': 'text/html' });
@@ -19,7 +19,7 @@ const [api, clientHost] = await Promise.all([startGate({ demo: true }), startCli
 
 afterAll(() => Promise.all([close(host), clientHost.stop()]));
 
-given('the pages of sign-in', () => {
+given('the sign-in pages', () => {
   const { base_url: base, user_password: password } = api.stack;
   const callback = `http://127.0.0.1:${hostPort}/callback`;
   const clientId = clientHost.publish(['http://127.0.0.1/callback']);
@@ -52,7 +52,7 @@ given('the pages of sign-in', () => {
     return page;
   }
 
-  /** What axe finds on a page that allows no scripts: it runs beside the page, not in it. */
+  /** Violations that axe reports. It runs outside of the page, which allows no scripts. */
   async function findFaults(page: Page): Promise<unknown[]> {
     const { violations } = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(`${axe}; axe.run()`);
     return violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]);
@@ -66,7 +66,7 @@ given('the pages of sign-in', () => {
       await page.keyboard.press('Tab');
       if ((await focused(page)).trim().endsWith(wanted)) return;
     }
-    throw new Error(`the keyboard does not get to ${wanted}, only to ${await focused(page)}`);
+    throw new Error(`Tab does not reach ${wanted}; the focus is on ${await focused(page)}`);
   }
 
   async function signIn(page: Page): Promise<void> {
@@ -84,7 +84,7 @@ given('the pages of sign-in', () => {
     ['dark', true, 1_280],
     ['light', false, 320],
   ] as const)(
-    'are used with the keyboard alone (%s, scripts: %s, %d pixels wide), and axe finds nothing',
+    'can be used with the keyboard alone, and are accessible (%s, scripts: %s, %d pixels wide)',
     async (colorScheme, javaScriptEnabled, width) => {
       const page = await open(javaScriptEnabled ? browser : withoutScripts, colorScheme, width);
       await signIn(page);
@@ -107,7 +107,7 @@ given('the pages of sign-in', () => {
     },
   );
 
-  test.each(['light', 'dark'] as const)('lead to a page of the user pool that axe finds nothing on (%s)', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('lead to an accessible page of the user pool (%s)', async (colorScheme) => {
     const page = await open(browser, colorScheme);
     await page.goto(address());
     expect(await findFaults(page)).toEqual([]);
@@ -119,7 +119,7 @@ given('the pages of sign-in', () => {
     expect(await findFaults(page)).toEqual([]);
   });
 
-  test('work at each of the addresses of the gate', async () => {
+  test('work at each address of the gate', async () => {
     const page = await open();
     const [other = ''] = api.stack.other_urls ?? [];
     expect(other).toBe(base.replace('127.0.0.1', 'localhost'));
@@ -132,7 +132,7 @@ given('the pages of sign-in', () => {
     expect(new URL(page.url()).searchParams.get('iss')).toBe(`${other}/oauth`);
   });
 
-  test('say what is wrong, and axe finds nothing', async () => {
+  test('explain a request that is refused, accessibly', async () => {
     const page = await open();
     await signIn(page);
     await page.goto(address({ redirect_uri: 'https://other.example/callback' }));
@@ -140,7 +140,7 @@ given('the pages of sign-in', () => {
     expect(await findFaults(page)).toEqual([]);
   });
 
-  test('are not shown in frames, not even to whoever is signed in', async () => {
+  test('are not shown in frames, even to somebody who is signed in', async () => {
     const page = await open();
     await signIn(page);
     await page.goto(`http://127.0.0.1:${hostPort}/?${new URLSearchParams({ frame: address() })}`);

@@ -9,7 +9,7 @@ import { intentOf } from '../support/records.ts';
 import { sequenceReceipts } from '../support/sequence-receipts.ts';
 import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
 
-/** What somebody sees at the end of each task. */
+/** Folder for a screenshot of the end of each task. */
 const pictures = process.env.CONSOLE_PICTURES ?? join(tmpdir(), 'console-tasks');
 mkdirSync(pictures, { recursive: true });
 const trial = JSON.stringify({ permission: [{ target: '{base_url}/api/intents?namespace=world.example', action: 'execute' }] });
@@ -79,7 +79,7 @@ given('tasks in the console', () => {
     ),
   };
 
-  /** Each begins at the catalogue; typing is no click, choosing a file is one. */
+  /** Each task begins at the catalogue. Choosing a file counts as a click, typing does not. */
   const tasks: [task: string, clicks: number, play: () => Promise<void>][] = [
     [
       'find and run an operation',
@@ -176,7 +176,7 @@ given('tasks in the console', () => {
       2,
       async () => {
         await click(link('Policy'));
-        // twelve calls, and the one that was approved
+        // twelve calls, and the approved one
         const row = page.getByRole('row', { name: /^– No permission names the intent\. 13 calls would be refused/ });
         await row.waitFor();
         await choose('Policy file', nextFile);
@@ -224,7 +224,7 @@ given('tasks in the console', () => {
     await expectToFit(page);
   });
 
-  test('a receipt of which a character was changed does not verify', async () => {
+  test('a changed receipt does not verify', async () => {
     const download = page.waitForEvent('download');
     await page.evaluate('location.hash = "#/receipts"');
     await link('world.example:get-country:v1').click();

@@ -8,7 +8,7 @@ import { makeFolder } from '../support/folder.ts';
 
 const hostile = `it's "quoted" $(id) \`id\` \\ \n end`;
 
-test('a word of the shell is what it was', () => {
+test('the shell reads a quoted word unchanged', () => {
   for (const word of [hostile, '', 'plain', '--option', '~', '*']) {
     expect(execFileSync('sh', ['-c', `printf %s ${quote(word)}`], { encoding: 'utf8' })).toBe(word);
   }
@@ -20,21 +20,21 @@ test.each([
   ['--yes', '<--><--yes>'],
   ["-it's", "<--><-it's>"],
   ['=ls', '<=ls>'],
-])('what a command is about is no option of it: %s', (word, expected) => {
+])('an operand is never read as an option: %s', (word, expected) => {
   expect(execFileSync('sh', ['-c', `words() { printf '<%s>' "$@"; }; words ${operand(word)}`], { encoding: 'utf8' })).toBe(expected);
 });
 
-test('a word of zsh is no path of a program', () => expect(quote('=ls')).toBe("'=ls'"));
+test('zsh does not expand a word that begins with =', () => expect(quote('=ls')).toBe("'=ls'"));
 
 const blockOf = (page: string, language: string, start: string): string =>
   [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))]
     .map(([, code = '']) => code)
     .find((code) => code.startsWith(start)) ?? '';
 
-/** A sample as a README has it: what it is called for, in place of a search. */
+/** Samples with the values that replace the search in the READMEs. */
 const samples = listSamples('http://127.0.0.1:8080', 'UID', { time_zone: 'Asia/Tokyo' });
 
-test('the programs are those of the READMEs, which the tests run', () => {
+test('the programs are those of the READMEs, which other tests run', () => {
   const typescript = blockOf('client/README.md', 'ts', 'import {')
     .replace("process.env.BASE_URL ?? 'http://127.0.0.1:8080'", '"http://127.0.0.1:8080"')
     .replace(/const \[best\].*?\n\n/s, '')
@@ -50,7 +50,7 @@ test('the programs are those of the READMEs, which the tests run', () => {
   expect(samples.curl).toContain(`\n\n${commands}\n`);
 });
 
-test('the clients are installed as the READMEs say, from a checkout: no registry has them', () => {
+test('the clients are installed from a checkout, as in the READMEs', () => {
   const [line = ''] = /^npm pack .*$/m.exec(readFileSync('client/README.md', 'utf8')) ?? [];
   expect(samples.TypeScript).toContain(`//   ${line}\n`);
   const commands = blockOf('client/python/README.md', 'sh', 'test -d .venv');
@@ -76,7 +76,7 @@ describe('with parameters of every kind', () => {
     execFileSync(process.execPath, [resolve('node_modules/typescript/bin/tsc'), ...options.split(' '), ...roots, file], { stdio: 'pipe' });
   }, 60_000);
 
-  test('Python sends them as they are', () => {
+  test('Python sends them unchanged', () => {
     const stub = `import json
 class Key:
     agent_id = "agent"
@@ -92,7 +92,7 @@ class IntentGate:
     expect(JSON.parse(sent)).toEqual(['a.example:b:v1', parameters]);
   });
 
-  test.each(['curl', 'MCP'])('the body of %s is JSON that was not touched', (name) => {
+  test.each(['curl', 'MCP'])('%s sends them unchanged', (name) => {
     const text = of[name] ?? '';
     const call = `curl() { for last; do :; done; printf %s "$last"; }\n${text.slice(text.lastIndexOf('\ncurl '))}`;
     const printed = JSON.parse(execFileSync('sh', ['-c', call], { encoding: 'utf8', env: { PATH: process.env.PATH } }));
@@ -100,7 +100,7 @@ class IntentGate:
   });
 });
 
-test('values are written as Python has them', () => {
+test('values are written as Python literals', () => {
   expect(toPython({ a: [null, true, false, 1.5, 'x"y'] })).toBe('{"a": [None, True, False, 1.5, "x\\"y"]}');
   expect(toPython([JSON.rawJSON('12345678901234567890')])).toBe('[12345678901234567890]');
 });

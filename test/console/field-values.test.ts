@@ -12,8 +12,8 @@ const definitions: Parameter[] = [
   { name: 'any', type: 'any' },
 ];
 
-describe('what is typed', () => {
-  test('becomes values of the types that the intent takes', () => {
+describe('typed text', () => {
+  test("becomes values of the parameters' types", () => {
     const typed = { text: 'a', count: ' 3 ', flag: 'true', choice: '"two"', list: '["x"]', any: 'not JSON' };
     const parameters = { text: 'a', count: 3, flag: true, choice: 'two', list: ['x'], any: 'not JSON' };
     expect(readParameters(definitions, typed)).toEqual({ values: parameters, issues: [] });
@@ -24,14 +24,14 @@ describe('what is typed', () => {
     ['count', '12345678901234567890'],
     ['any', '1.10'],
     ['list', '[1.10,12345678901234567890]'],
-  ])('keeps every digit: %s', (name, text) => {
+  ])('keeps all digits: %s', (name, text) => {
     const { values, issues } = readParameters(definitions, { text: 'a', [name]: text });
     expect(issues).toEqual([]);
     expect(JSON.stringify(values[name])).toBe(text);
     expect(typeValues(definitions, values)[name]?.replace(/\s/g, '')).toBe(text);
   });
 
-  test('is left out where a field is empty, and told of in the words of the gate', () => {
+  test('is omitted if empty, and problems are worded as by the gate', () => {
     expect(readParameters(definitions, { text: '', count: '0' })).toEqual({
       values: { count: 0 },
       issues: [
@@ -61,6 +61,6 @@ test.each([
   expect(typeValue(field, value)).toBe(text);
 });
 
-test('an example has what is required', () => {
+test('an example has the required parameters', () => {
   expect(exampleValues(definitions)).toEqual({ text: '…' });
 });

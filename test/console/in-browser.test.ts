@@ -20,7 +20,7 @@ test.each([
   ':',
   '[::1]',
   'a/b',
-])('%s is the address in the page that it is in the gate', (text) => {
+])('%s is classified as by Node', (text) => {
   expect([isIPv4(text), isIPv6(text)]).toEqual([net.isIPv4(text), net.isIPv6(text)]);
 });
 
@@ -30,13 +30,13 @@ test.each([
   ['2000::', 3, 'ipv6', fc.ipV6()],
   ['2001:db8::', 30, 'ipv6', fc.nat(0xffff).map((group) => `2001:${group.toString(16)}::1`)],
   ['fc00::', 7, 'ipv6', fc.nat(0xffff).map((group) => `${group.toString(16)}::`)],
-] as const)('%s/%d has the addresses in the page that it has in the gate', (network, bits, family, addresses: fc.Arbitrary<string>) => {
+] as const)('%s/%d contains the same addresses as in Node', (network, bits, family, addresses: fc.Arbitrary<string>) => {
   const [here, there] = [new BlockList(), new net.BlockList()];
   for (const ranges of [here, there]) ranges.addSubnet(network, bits, family);
   fc.assert(fc.property(addresses, (address) => expect(here.check(address, family)).toBe(there.check(address, family))));
 });
 
-test.each(['hex', 'base64url'] as const)('digests are those of Node (%s)', (encoding) => {
+test.each(['hex', 'base64url'] as const)('digests are the same as in Node (%s)', (encoding) => {
   for (const text of ['', 'a', 'é€😀', 'x'.repeat(1_000)]) {
     expect(createHash('sha256').update(text).digest(encoding)).toBe(crypto.createHash('sha256').update(text).digest(encoding));
   }

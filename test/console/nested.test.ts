@@ -27,6 +27,6 @@ test.each<[NestedSchema, Parameter['type'], boolean]>([
   [{ type: ['string', 'integer'] }, 'any', false],
   [{ anyOf: [text, { type: 'integer' }] }, 'any', false],
   [{ anyOf: [{ type: 'null' }, { properties: { a: text } }] }, 'object', true],
-])('%j is of type %s; has fields: %s', (schema, type, isWithFields) => {
+])('%j has type %s, and fields: %s', (schema, type, isWithFields) => {
   expect([typeOf(unfold(schema)), hasFields(schema)]).toEqual([type, isWithFields]);
 });

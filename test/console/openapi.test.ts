@@ -13,7 +13,7 @@ function find(id: string) {
   return operation;
 }
 
-test('every operation of the document is listed, and every body has members', () => {
+test('all operations are listed, and all bodies have members', () => {
   expect(operations.map(({ method, path }) => `${method.toLowerCase()} ${path}`)).toEqual(
     Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`)),
   );
@@ -31,7 +31,7 @@ test.each([
   ['list-agents', 'admin', true],
   ['get-intent', 'admin', false],
   ['search-intents', undefined, false],
-])('%s takes the token %s, required: %s', (id, scheme, isTokenRequired) => {
+])('%s accepts the token %s; required: %s', (id, scheme, isTokenRequired) => {
   expect(find(id)).toMatchObject({ scheme, isTokenRequired });
 });
 
@@ -40,12 +40,12 @@ test.each([
   ['create-intent', 'endpoint.method', '"GET" or "POST" or "PUT" or "DELETE" or "PATCH"', true],
   ['create-intent', 'input_parameters[].name', 'string, at least 1 characters, at most 200 characters', true],
   ['create-intent', 'deprecated', 'boolean', false],
-])('a member of the body of %s: %s', (id, name, type, isRequired) => {
+])('the body of %s has the member %s', (id, name, type, isRequired) => {
   const member = find(id).body.members.find((one) => one.name === name);
   expect(member).toMatchObject({ type: expect.stringContaining(type), isRequired });
 });
 
-test('a schema that contains itself ends', () => {
+test('a recursive schema is listed once', () => {
   const names = find('create-intent').body.members.map(({ name }) => name);
   expect(names).toContain('input_parameters[].schema.items');
   expect(names.length).toBeLessThan(200);
@@ -53,7 +53,7 @@ test('a schema that contains itself ends', () => {
 
 const hostile = `it's "quoted" $(id) \`id\` & ? / #`;
 
-test('a request has its values at their places, whatever they contain', () => {
+test('a request has each value at its location, whatever it contains', () => {
   const operation = find('get-agent');
   const values = { 'path agent_id': hostile, 'query agent_id': hostile };
   const { path, body } = toRequest(operation, values, '');
@@ -65,7 +65,7 @@ test('a request has its values at their places, whatever they contain', () => {
   expect(body).toBe(undefined);
 });
 
-test('the command sends the same request, and names its token', () => {
+test('the curl command sends the same request, with the token from a variable', () => {
   const operation = find('execute-intent');
   const request = toRequest(operation, { 'header Idempotency-Key': hostile }, hostile);
   expect(request.headers).toEqual({ 'Idempotency-Key': hostile, 'Content-Type': 'application/json' });

@@ -9,7 +9,7 @@ const termsUnder = (file: string) => {
   return readTerms(policy, 'https://gate.example');
 };
 
-test('an intent is open to everyone, or prohibited', () => {
+test('an intent may be open to everyone, or prohibited', () => {
   const termsOf = termsUnder('bin/local/policy.json');
   expect(termsOf({ intentUid: 'a.example:b:v1' })).toEqual({
     access: 'open',
@@ -26,7 +26,7 @@ test('an intent that nothing permits is not permitted', () => {
   });
 });
 
-test('of a policy that the page does not understand it says nothing', () => {
+test('a policy that the page does not understand yields no terms', () => {
   const policy = JSON.parse(readFileSync('policy.json', 'utf8'));
   expect(
     readTerms(
@@ -39,6 +39,6 @@ test('of a policy that the page does not understand it says nothing', () => {
 test.each([
   ['prices-that-are-billed', '0.05 EUR a call and 9.5 EUR every month', false],
   ['large-refunds-need-a-person', undefined, false],
-])('says what a call costs, and whether it waits for a person: %s', (file, price, needsApproval) => {
+])('terms contain the price, and whether a person must approve: %s', (file, price, needsApproval) => {
   expect(termsUnder(`samples/policies/${file}.json`)({ intentUid: 'shop.example:get-order:v1' })).toMatchObject({ price, needsApproval });
 });
