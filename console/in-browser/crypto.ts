@@ -20,6 +20,3 @@ export function createHash(_algorithm: 'sha256') {
   };
   return chain;
 }
-
-/** A random integer from 0 to `maximum` - 1. `maximum` is at most 2^32. */
-export const randomInt = (maximum: number): number => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % maximum;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startBrowser } from '../../bin/chromium.ts';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, given, openAsAdmin, settle, startConsole } from './console-page.ts';
+import { expectAccessible, expectToFit, given, openAsAdmin, openView, settle, startConsole } from './console-page.ts';
 
 const rightToLeft = 'متجر الكتب الكبير';
 const rows = Array.from({ length: 7_000 }, (_, at) => ({ at, name: `${rightToLeft} ${at}`, text: 'x'.repeat(70) }));
@@ -45,12 +45,7 @@ async function slowDown(page: Page): Promise<() => Promise<unknown>> {
 
 given('the console, empty and with much data', () => {
   const { base_url: base } = api.stack;
-  async function open(hash = ''): Promise<Page> {
-    const page = await browser.context.newPage();
-    await page.goto(`${base}/console${hash}`);
-    await page.locator('h1').waitFor();
-    return page;
-  }
+  const open = (hash?: string) => openView(browser, api, hash);
 
   test('says how to begin if there are no services', async () => {
     const page = await open();

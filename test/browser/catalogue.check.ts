@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { bodyOf } from '../e2e/api.ts';
-import { expectAccessible, expectToFit, given, hostileTexts, settle, startConsole } from './console-page.ts';
+import { expectAccessible, expectToFit, given, hostileTexts, openView, settle, startConsole } from './console-page.ts';
 
 /** Right-to-left override, which reverses the text after it unless that is isolated. */
 const override = '\u202e';
@@ -76,12 +76,7 @@ given('the catalogue', () => {
     for (const page of browser.context.pages()) await page.close();
   });
 
-  async function open(hash = ''): Promise<Page> {
-    const page = await browser.context.newPage();
-    await page.goto(`${base}/console${hash}`);
-    await page.locator('h1').waitFor();
-    return page;
-  }
+  const open = (hash?: string) => openView(browser, api, hash);
 
   const codeOf = (page: Page) => page.getByLabel('code').first();
   const run = (page: Page) => page.getByRole('button', { name: 'Run', exact: true }).click();

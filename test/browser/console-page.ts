@@ -24,15 +24,18 @@ type Setup = Parameters<typeof startGate>[0] & {
   /** statuses that the tests provoke, as a pattern */
   refusals?: string;
   viewport?: { width: number; height: number };
+  /** a further address of the gate */
+  otherUrl?: string;
 };
 
 /** Starts a gate, a service and a browser. After each test, expects that the browser has logged nothing and called only the gate and its user pool. */
-export async function startConsole({ answer, refusals, viewport, ...options }: Setup = {}) {
+export async function startConsole({ answer, refusals, viewport, otherUrl, ...options }: Setup = {}) {
   const api = await startGate(options);
   if (chromiumPath === undefined) return { api, service: { url: '' }, browser: {} as Browser };
   const [service, browser] = await Promise.all([startService(answer), startBrowser(viewport && { viewport })]);
+  const own = [api.stack.base_url, otherUrl ?? api.stack.base_url];
   const isOwn = (url: string) =>
-    url.startsWith(`${api.stack.base_url}/`) || /^(data:|http:\/\/127\.0\.0\.1:\d+\/(oauth2|login|favicon))/.test(url);
+    own.some((base) => url.startsWith(`${base}/`)) || /^(data:|http:\/\/127\.0\.0\.1:\d+\/(oauth2|login|favicon))/.test(url);
   afterEach(() => {
     expectNoComplaints(browser, refusals);
     expect(browser.requests.splice(0).filter((url) => !isOwn(url))).toEqual([]);
@@ -42,6 +45,14 @@ export async function startConsole({ answer, refusals, viewport, ...options }: S
     await service.stop();
   });
   return { api, service, browser };
+}
+
+/** Opens a view of the console. */
+export async function openView({ context }: Browser, { stack }: Api, hash = ''): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${stack.base_url}/console${hash}`);
+  await page.locator('h1').waitFor();
+  return page;
 }
 
 /** Opens an admin view and signs in with the user pool's form. */

@@ -1,13 +1,11 @@
 import { createServer } from 'node:http';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { type Browser, startBrowser } from '../../bin/chromium.ts';
+import { startBrowser } from '../../bin/chromium.ts';
 import { close, listen } from '../../bin/local/http.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { errorTable } from '../../schemas/errors.ts';
-import { expectAccessible, expectNoComplaints, expectToFit, given, startGate } from './console-page.ts';
-
-const api = await startGate({ demo: true });
+import { expectAccessible, expectToFit, given, startConsole } from './console-page.ts';
 
 /** The same gate below a stage name, which is removed as API Gateway does. */
 const staged = createServer(async ({ url = '' }, response) => {
@@ -18,20 +16,13 @@ const staged = createServer(async ({ url = '' }, response) => {
   response.writeHead(answer.status, headers).end(Buffer.from(await answer.arrayBuffer()));
 });
 const stage = `http://127.0.0.1:${await listen(staged)}/live`;
+const { api, browser } = await startConsole({ demo: true, refusals: '401', otherUrl: stage });
 afterAll(() => close(staged));
 
 given('the API reference', () => {
   const { base_url: root, admin_token: adminToken } = api.stack;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-  }, 90_000);
-  afterAll(() => browser?.close());
   afterEach(async () => {
-    expectNoComplaints(browser, '401');
     for (const page of browser.context.pages()) await page.close();
-    expect(browser.requests.splice(0).filter((url) => !url.startsWith(`${root}/`) && !url.startsWith(`${stage}/`))).toEqual([]);
   });
 
   async function open(hash = '', base = root): Promise<Page> {

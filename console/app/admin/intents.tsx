@@ -44,7 +44,8 @@ export const NewIntent = ({ serviceId }: { serviceId: string }) => (
       fields={[uidField, ...fields]}
       record={{ input_parameters: [], output_parameters: [], endpoint: { method: 'GET' }, tags: [], draft: true }}
       schema={intentInput}
-      send={{ method: 'POST', path: `/api/services/${encodeURIComponent(serviceId)}/intents` }}
+      isNew
+      path={`/api/services/${encodeURIComponent(serviceId)}/intents`}
       command={`intents create --service ${serviceId} -f -`}
       onSaved={({ intent_uid }) => go(linkTo(['intents', String(intent_uid)]))}
     />
@@ -70,8 +71,8 @@ export function EditIntent({ uid }: { uid: string }) {
             record={withoutDigest(answer.value)}
             etag={answer.etag}
             schema={intentUpdate}
-            send={{ method: 'PUT', path }}
-            read={{ path, query: { view: 'full' } }}
+            path={path}
+            query={{ view: 'full' }}
             command={`intents update -f - ${operand(uid)}`}
             onSaved={() => go(back)}
           />

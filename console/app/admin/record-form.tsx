@@ -23,10 +23,13 @@ interface RecordFormProps {
   name: string;
   fields: readonly Field[];
   record: Values;
+  isNew?: boolean;
   etag?: string | undefined;
   schema: z.ZodType;
-  send: { method: 'POST' | 'PUT'; path: string };
-  read?: { path: string; query?: Record<string, string> };
+  /** path of the record, or of the list to which a new one is added */
+  path: string;
+  /** query that reads the record */
+  query?: Record<string, string>;
   /** the equivalent command after `npx intent-gate`, which takes a file with the body */
   command: string;
   onSaved(answer: Values): void;
@@ -48,7 +51,7 @@ interface Draft {
  * A form for a record. It validates with the gate's own rules before sending, and shows the gate's issues at their fields. If somebody else has
  * changed the record meanwhile, it shows the differences and lets the user choose.
  */
-export function RecordForm({ name, fields, record, etag, schema, send, read, command, onSaved }: RecordFormProps) {
+export function RecordForm({ name, fields, record, etag, isNew = false, schema, path, query = {}, command, onSaved }: RecordFormProps) {
   const [draft, setDraft] = useDraft<Draft | undefined>(`draft ${name}`, undefined);
   // the record known from a save or comparison, until it is read again
   const [newer, setNewer] = useState<{ than: string | undefined; base: Base }>();
@@ -77,18 +80,18 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     if (found.length > 0) return;
     setSaving(true);
     try {
-      const headers: Record<string, string> = over.etag === undefined ? {} : { 'If-Match': over.etag };
-      const { value, etag } = await ask<Values>(send.method, send.path, { body, headers, isAdmin: true });
-      const saved: Base = { record: body, etag };
+      const headers: Record<string, string> = isNew ? {} : { 'If-Match': over.etag ?? '*' };
+      const answer = await ask<Values>(isNew ? 'POST' : 'PUT', path, { body, headers, isAdmin: true });
+      const saved: Base = { record: body, etag: answer.etag };
       const { current } = latest;
       setNewer({ than: current.etag, base: saved });
       // keep what was typed during the save as a new draft
       setDraft(current.draft && current.draft !== sent ? { ...current.draft, base: saved } : undefined);
       setConflict(undefined);
-      onSaved(value);
+      onSaved(answer.value);
     } catch (error) {
-      if (read && error instanceof Refusal && error.details.reason === 'etag_mismatch') {
-        await compare(read, body).catch(setFailure);
+      if (error instanceof Refusal && error.details.reason === 'etag_mismatch') {
+        await compare(body).catch(setFailure);
       } else {
         setIssues(error instanceof Refusal ? error.issues : []);
         setFailure(error);
@@ -98,8 +101,8 @@ export function RecordForm({ name, fields, record, etag, schema, send, read, com
     }
   }
 
-  async function compare({ path, query }: NonNullable<typeof read>, body: Values): Promise<void> {
-    const now = await ask<Values>('GET', path, { isAdmin: true, ...(query && { query }) });
+  async function compare(body: Values): Promise<void> {
+    const now = await ask<Values>('GET', path, { query, isAdmin: true });
     const theirs = readRecord(fields, typeRecord(fields, now.value), now.value).body;
     setConflict({ differences: findDifferences(theirs, body), etag: now.etag, record: now.value });
   }

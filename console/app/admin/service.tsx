@@ -39,7 +39,8 @@ export const NewService = () => (
       fields={fields}
       record={{}}
       schema={serviceInput}
-      send={{ method: 'POST', path: '/api/services' }}
+      isNew
+      path="/api/services"
       command="services create -f -"
       onSaved={(answer) => go(linkTo(['services', (answer as SavedService).service_id]))}
     />
@@ -64,6 +65,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
   const { value: record, etag } = answer;
   const tab = query.get('tab') ?? 'operations';
   const { service_id: _, credential, ...input } = record;
+  const paused = { ...input, paused: !record.paused };
   return (
     <article>
       <Way to={linkTo(['services'])} title="Services" />
@@ -88,8 +90,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             record={record}
             etag={etag}
             schema={serviceUpdate}
-            send={{ method: 'PUT', path }}
-            read={{ path }}
+            path={path}
             command={`services update ${id} -f -`}
             onSaved={() => {
               showToast('The service is saved.');
@@ -103,13 +104,7 @@ export function ServiceView({ id, query }: { id: string; query: URLSearchParams 
             title={record.paused ? 'Resume' : 'Pause'}
             isDangerous={!record.paused}
             command={`services ${record.paused ? 'resume' : 'pause'} ${id}`}
-            act={() =>
-              ask('PUT', path, {
-                isAdmin: true,
-                body: { ...input, paused: !record.paused },
-                headers: etag === undefined ? {} : { 'If-Match': etag },
-              })
-            }
+            act={() => ask('PUT', path, { isAdmin: true, body: paused, headers: { 'If-Match': etag ?? '*' } })}
             onDone={reload}
           />
         </Part>
