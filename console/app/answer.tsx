@@ -1,14 +1,9 @@
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { isObject } from '../../functions/core/json.ts';
-import { Button, Fold } from './components/controls.tsx';
+import { Fold, useFirst } from './components/controls.tsx';
 import { Copyable } from './components/copyable.tsx';
 import { Table } from './components/table.tsx';
 import { Panels } from './components/tabs.tsx';
 import { Shown } from './components/text.tsx';
-
-/** Number of rows or members shown at first. */
-const pageLength = 50;
 
 /** An answer as tables, as a tree, or as received. */
 export const Answer = ({ value }: { value: unknown }) => (
@@ -33,14 +28,6 @@ export function Value({ value, label }: { value: unknown; label: string }) {
   if (isObject(value)) return <Members value={value} />;
   if (typeof value === 'string') return <Text text={value} label={label} />;
   return <code>{value === undefined ? '' : JSON.stringify(value)}</code>;
-}
-
-/** The first items, and a button that shows the others. */
-function useFirst<T>(items: readonly T[]): [shown: readonly T[], more: ComponentChildren] {
-  const [isAll, setAll] = useState(false);
-  const left = isAll ? 0 : items.length - pageLength;
-  const more = left > 0 && <Button title={`Show ${left} more`} kind="plain" onClick={() => setAll(true)} />;
-  return [items.slice(0, isAll ? undefined : pageLength), more];
 }
 
 function Members({ value }: { value: Record<string, unknown> }) {

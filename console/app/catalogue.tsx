@@ -4,7 +4,7 @@ import type { CataloguePage } from '../../schemas/intent.ts';
 import type { Policy } from '../../schemas/policy.ts';
 import type { ServiceList } from '../../schemas/service.ts';
 import { FilterBar, type Filters, filterNames, NothingFound } from './catalogue-filters.tsx';
-import { Button, Pages } from './components/controls.tsx';
+import { Pages, useFirst } from './components/controls.tsx';
 import { Icon } from './components/icon.tsx';
 import { Failure, Skeleton } from './components/states.tsx';
 import { Badge, Heading, Part, Shown } from './components/text.tsx';
@@ -178,17 +178,14 @@ function SearchField({ text, onText }: { text: string; onText(text: string): voi
   );
 }
 
-/** Number of cards shown at first. */
-const firstCards = 12;
-
 /** Cards of services, without logos, because the page loads nothing from third-party servers. */
 function ServiceCards({ services, error }: { services: ServiceList['services']; error: unknown }) {
-  const [isAll, setAll] = useState(false);
+  const [shown, more] = useFirst(services, 12);
   if (services.length === 0) return <Failure error={error} />;
   return (
     <Part title={`Services (${services.length})`}>
       <ul class="cards">
-        {services.slice(0, isAll ? undefined : firstCards).map(({ service_id, service_name, description, intents, paused }) => (
+        {shown.map(({ service_id, service_name, description, intents, paused }) => (
           <li key={service_id}>
             <h3>
               <a href={linkTo([], { service: service_name })}>
@@ -205,11 +202,7 @@ function ServiceCards({ services, error }: { services: ServiceList['services']; 
           </li>
         ))}
       </ul>
-      {!isAll && services.length > firstCards && (
-        <p>
-          <Button title={`Show all ${services.length} services`} onClick={() => setAll(true)} />
-        </p>
-      )}
+      {more}
     </Part>
   );
 }

@@ -10,7 +10,7 @@ export function listSamples(gateUrl: string, intentUid: string, parameters: Reco
   const body = JSON.stringify(given);
   const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'execute_intent', arguments: given } });
   const preparation = `BASE_URL=${quote(gateUrl)}
-# The usage policy. What follows signs it with a key of yours: go on only if you agree.
+# The usage policy. The next commands sign it with your key, so continue only if you agree.
 curl -sS "$BASE_URL/api/policy?view=words"
 
 ${patCommands}`;
@@ -20,7 +20,7 @@ curl -sS -i "$BASE_URL/api/intents/execute" -H "Authorization: Bearer $PAT" -H '
   -H "Idempotency-Key: $(openssl rand -hex 16)" \\
   -d ${quote(body)}
 `,
-    TypeScript: `// No registry has the client. In your project, with a checkout of Intent Gate in $PROJECT:
+    TypeScript: `// The client is not in a registry. In your project, with a checkout of Intent Gate in $PROJECT:
 //   npm pack "$PROJECT/client" --ignore-scripts=false && npm install ./intent-gate-client-*.tgz
 import { connect, PolicyDeclined, Refusal } from 'intent-gate-client';
 
@@ -40,7 +40,7 @@ try {
   else throw error;
 }
 `,
-    Python: `# No registry has the client. With a checkout of Intent Gate in $PROJECT:
+    Python: `# The client is not in a registry. With a checkout of Intent Gate in $PROJECT:
 #   python3 -m venv .venv && .venv/bin/pip install "$PROJECT/client/python"
 import os
 import tempfile

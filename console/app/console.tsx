@@ -66,26 +66,22 @@ function Page() {
         <View {...route} />
       </main>
       <footer>
-        <ForPrograms />
+        <p>
+          For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>. For MCP hosts:{' '}
+          <code>{deployment.publicUrl}/mcp</code>
+          {deployment.offersSignIn && (
+            <>
+              , or <code>{deployment.publicUrl}/mcp/sign-in</code> if the host signs people in
+            </>
+          )}
+          .
+        </p>
       </footer>
       <Toasts />
       <Consent />
     </div>
   );
 }
-
-const ForPrograms = () => (
-  <p>
-    For programs: <a href="openapi.json">OpenAPI document</a>, <a href="agents.json">description for agents</a>. For MCP hosts:{' '}
-    <code>{deployment.publicUrl}/mcp</code>
-    {deployment.offersSignIn && (
-      <>
-        , or <code>{deployment.publicUrl}/mcp/sign-in</code> if the host signs people in
-      </>
-    )}
-    .
-  </p>
-);
 
 function View({ path, query }: Route) {
   const [first, second, third] = path;

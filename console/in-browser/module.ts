@@ -7,6 +7,6 @@ export async function loadPatternEngine(): Promise<void> {
 
 /** Replaces Node's `createRequire`. The only package that the gate's code loads late is the pattern engine. */
 export const createRequire = () => (): unknown => {
-  if (engine === undefined) throw new TypeError('the engine of patterns is not loaded');
+  if (engine === undefined) throw new TypeError('The pattern engine is not loaded.');
   return engine;
 };

@@ -7,8 +7,7 @@ import { type credentialFacts, credentialInput, type savedCredential } from '../
 import type { Issue } from '../../../schemas/errors.ts';
 import { otherProblems, Problems } from '../components/field.tsx';
 import { Fields } from '../components/fields.tsx';
-import { Warnings } from '../components/states.tsx';
-import { Part, Shown, Time } from '../components/text.tsx';
+import { Items, Part, Shown, Time } from '../components/text.tsx';
 import type { Field, Typed } from '../field-values.ts';
 import { ask } from '../gate.ts';
 import { Act } from './act.tsx';
@@ -59,7 +58,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
     typeNames(facts?.headers ?? suggested.getAll('header'), facts?.query ?? suggested.getAll('query')),
   );
   const [issues, setIssues] = useState<Issue[]>([]);
-  const [warnings, setWarnings] = useState<string[]>();
+  const [warnings, setWarnings] = useState<string[]>([]);
 
   async function set(): Promise<boolean> {
     const { body } = readRecord(fields, typed, {});
@@ -68,7 +67,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
     if (!checked.success) return false;
     try {
       const { value } = await ask<z.infer<typeof savedCredential>>('PUT', path, { body, isAdmin: true });
-      setWarnings(value.warnings);
+      setWarnings(value.warnings ?? []);
       setTyped({ ...typed, ...typeNames(value.headers, value.query) });
       return true;
     } catch (error) {
@@ -96,7 +95,11 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
         act={set}
         onDone={onChanged}
       />
-      <Warnings texts={warnings} />
+      {warnings.length > 0 && (
+        <div class="notice" role="status">
+          <Items title="Saved, with a warning:" texts={warnings} />
+        </div>
+      )}
       {facts && (
         <Act
           title="Remove the credential"
@@ -104,7 +107,7 @@ export function Credential({ id, facts, suggested, onChanged }: CredentialProps)
           command={`services credential remove ${id}`}
           act={() => ask('DELETE', path, { isAdmin: true })}
           onDone={() => {
-            setWarnings(undefined);
+            setWarnings([]);
             onChanged();
           }}
         />

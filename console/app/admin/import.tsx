@@ -181,7 +181,7 @@ const NextSteps = ({ serviceId, dry: { plan, changes } }: { serviceId: string; d
   const hasNamespace = changes.service.input.namespace !== undefined;
   return (
     <>
-      {needsCredential && <p>The service refuses calls without a credential, so set that next.</p>}
+      {needsCredential && <p>The service refuses calls without a credential, so set it next.</p>}
       <p class="buttons">
         <a class={needsCredential ? 'button main' : 'button'} href={linkToCredential(serviceId, plan)}>
           {needsCredential ? 'Set its credential' : 'Go to the service'}

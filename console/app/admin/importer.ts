@@ -109,7 +109,7 @@ async function startWorker(): Promise<Worker> {
       : trustedTypes.createPolicy('worker', {
           createScriptURL: (url) => {
             if (url === address) return url;
-            throw new TypeError('no script of the page');
+            throw new TypeError('Not a script of this page.');
           },
         });
   return new Worker(policy?.createScriptURL(address) ?? address, { type: 'module' });

@@ -114,7 +114,7 @@ function Trial({ inForce, trial }: { inForce: Policy; trial: NamedPolicyTrial })
         ])}
       />
       <p class="quiet">
-        Tried on {countOf(trial.calls)} since <Time at={trial.since} />, and enforced on none.{' '}
+        Judged {countOf(trial.calls)} since <Time at={trial.since} />, without effect.{' '}
         {trial.unknown.map(({ calls, because }) => `Unknown: ${countOf(calls)} (${because}). `)}
       </p>
       {effects.length > 0 && (

@@ -60,6 +60,14 @@ export function SubmitForm({ title, busyTitle = title, isBusy, isDisabled = fals
   );
 }
 
+/** The first items, and a button that shows the others. */
+export function useFirst<T>(items: readonly T[], count = 50): [shown: readonly T[], more: ComponentChildren] {
+  const [isAll, setAll] = useState(false);
+  const left = isAll ? 0 : items.length - count;
+  const more = left > 0 && <Button title={`Show ${left} more`} kind="plain" onClick={() => setAll(true)} />;
+  return [items.slice(0, isAll ? undefined : count), more];
+}
+
 interface FoldProps {
   summary: ComponentChildren;
   /** unfolds it */
@@ -69,7 +77,7 @@ interface FoldProps {
   children(): ComponentChildren;
 }
 
-/** Renders its content only once unfolded, because there may be thousands of them. */
+/** Renders its content only once unfolded, because there may be a lot of it. */
 export function Fold({ summary, isOpen = false, children, ...rest }: FoldProps) {
   const [isUnfolded, setUnfolded] = useState(isOpen);
   useEffect(() => {

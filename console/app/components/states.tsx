@@ -4,7 +4,7 @@ import { isObject } from '../../../functions/core/json.ts';
 import { describeFailure, SignInEnded } from '../gate.ts';
 import { linkTo } from '../route.ts';
 import { Button, SignIn } from './controls.tsx';
-import { Items, Shown } from './text.tsx';
+import { Shown } from './text.tsx';
 
 /** An error message, with a way to retry. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
@@ -106,14 +106,6 @@ function NextStep({ refusal: { code, status, details } }: { refusal: Refusal }) 
     <p>The parameters are not the cause. The service may have acted anyway: check there before you run it again.</p>
   );
 }
-
-/** Warnings of the gate about something that it has saved. */
-export const Warnings = ({ texts = [] }: { texts?: readonly string[] | undefined }) =>
-  texts.length === 0 ? null : (
-    <div class="notice" role="status">
-      <Items title="Saved, with a warning:" texts={texts} />
-    </div>
-  );
 
 /** Placeholder rows, so that nothing moves when the data arrives. */
 export const Skeleton = ({ rows = 6, label = 'Loading' }: { rows?: number; label?: string }) => (

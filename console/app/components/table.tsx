@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Pages } from './controls.tsx';
+import { Pages, useFirst } from './controls.tsx';
 import { Icon } from './icon.tsx';
 import { Shown } from './text.tsx';
 
@@ -213,14 +213,15 @@ function compare(left: string | number | undefined, right: string | number | und
   return isDescending ? -order : order;
 }
 
-const maxRows = 200;
-
 /** A collapsed table, if there are rows. */
-export const FoldedTable = ({ title, rows, ...rest }: { title: string } & TableProps) =>
-  rows.length === 0 ? null : (
+export function FoldedTable({ title, rows, ...rest }: { title: string } & TableProps) {
+  const [shown, more] = useFirst(rows, 200);
+  if (rows.length === 0) return null;
+  return (
     <details>
       <summary>{`${title} (${rows.length})`}</summary>
-      <Table {...rest} rows={rows.slice(0, maxRows)} />
-      {rows.length > maxRows && <p>The command line shows the others.</p>}
+      <Table {...rest} rows={shown} />
+      {more}
     </details>
   );
+}
