@@ -55,12 +55,12 @@ const hostile = `it's "quoted" $(id) \`id\` & ? / #`;
 
 test('a request has each value at its location, whatever it contains', () => {
   const operation = find('get-agent');
-  const values = { 'path agent_id': hostile, 'query agent_id': hostile };
+  const values = { 'path agent_id': hostile, 'query key_thumbprint': hostile };
   const { path, body } = toRequest(operation, values, '');
   const url = new URL(path, 'https://gate.example');
   expect([decodeURIComponent(url.pathname), Object.fromEntries(url.searchParams)]).toEqual([
     `/api/agents/${hostile}`,
-    { agent_id: hostile },
+    { key_thumbprint: hostile },
   ]);
   expect(body).toBe(undefined);
 });
