@@ -80,7 +80,7 @@ async function run(): Promise<void> {
     ...(policy !== undefined && { policyFile: policy }),
   });
   const forget = keepDescribed(description, signIn);
-  showStart(description);
+  showStart(description, context.signIn !== 'false');
   showWarnings(description);
   const other = findOther(description);
   if (other) {

@@ -5,9 +5,13 @@ import { printLine, printRemark, style } from '../cli/terminal.ts';
 import type { Answered } from './gateway.ts';
 import type { StackDescription } from './stack-file.ts';
 
+type Start = Pick<StackDescription, 'base_url' | 'other_urls' | 'user_password' | 'admin_password'>;
+
 /** Prints the stack's addresses and how to use them. */
-export function showStart({ base_url, other_urls = [], user_password, admin_password }: StackDescription): void {
+export function showStart({ base_url, other_urls = [], user_password, admin_password }: Start, offersSignIn: boolean): void {
   const strong = (text: string) => style('bold', text);
+  const signIn = `
+MCP with sign-in:  ${strong(`${base_url}/mcp/sign-in`)}   (for hosts that support OAuth: user ${strong('user')}, password ${strong(user_password)})`;
   printLine(`
 Intent Gate is running at ${[base_url, ...other_urls].map(strong).join(' and ')}
 
@@ -17,8 +21,7 @@ Watch an agent:    ${strong('npm run demo')}
 
 Explore:           ${strong(base_url)}   (as an admin: user ${strong('admin')}, password ${strong(admin_password)})
 API reference:     ${strong(`${base_url}/docs`)}
-In an MCP host:    ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or ${base_url}/mcp)
-MCP with sign-in:  ${strong(`${base_url}/mcp/sign-in`)}   (for hosts that support OAuth: user ${strong('user')}, password ${strong(user_password)})
+In an MCP host:    ${strong(`npx intent-gate mcp --config ${base_url}`)}   (or ${base_url}/mcp)${offersSignIn ? signIn : ''}
 Sign in as admin:  ${strong('npx intent-gate login --local')}
 Get a token:       ${strong('npm run --silent token')}   (an admin token, valid for an hour; .local/stack.json has all addresses and tokens)
 Press Ctrl-C to stop.

@@ -1,5 +1,15 @@
 import { expect, jest, test } from '@jest/globals';
-import { showWarnings } from '../../../bin/local/show.ts';
+import { showStart, showWarnings } from '../../../bin/local/show.ts';
+
+test('a start names the address with sign-in only if there is one', () => {
+  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const stack = { base_url: 'http://127.0.0.1:8080', user_password: 'one', admin_password: 'two' };
+  showStart(stack, true);
+  showStart(stack, false);
+  const said = write.mock.calls.map(([text]) => String(text).includes('http://127.0.0.1:8080/mcp/sign-in'));
+  write.mockRestore();
+  expect(said).toEqual([true, false]);
+});
 
 test('a start says which sentences of the policy have no effect', () => {
   const base_url = 'http://127.0.0.1:8080';
