@@ -41,20 +41,17 @@ interface Job {
   run(lane: Lane): Promise<Row>;
 }
 
-/** The scenario that catches the lack of a condition, and the schedule in which it does. */
-interface Need {
-  scenario: string;
-  /** the ids of its steps */
-  script: string[];
-}
+/** The scenario that catches the lack of a condition, and the schedule in which it does: the ids of its steps. */
+type Need = [scenario: string, steps: string];
 
 /** Who needs which condition, as it was found out last. */
 const neededFile = new URL('../world/needed.json', import.meta.url);
 const needs: Record<string, Need> = Object.fromEntries(
-  Object.entries<Need>(JSON.parse(readFileSync(neededFile, 'utf8'))).filter(([, need]) =>
-    scenarios.some(({ name }) => name === need.scenario),
+  Object.entries<Need>(JSON.parse(readFileSync(neededFile, 'utf8'))).filter(([, [needed]]) =>
+    scenarios.some(({ name }) => name === needed),
   ),
 );
+const toScript = (steps: string): string => steps.replaceAll(', ', '\n');
 /** The scenarios that meet a condition, by its id, as far as they have been played. */
 const meeting = new Map<string, Set<string>>();
 const triesOf = new Map<string, number>();
@@ -91,23 +88,24 @@ const needed = (omit: string): Job => ({
   name: `condition: ${omit}`,
   run: async (lane) => {
     const promise = `a condition is needed: ${omit}`;
-    const known = needs[omit];
+    const [known, steps] = needs[omit] ?? [];
     let n = 0;
-    if (known && !isLong) {
+    if (known !== undefined && steps !== undefined && !isLong) {
       n++;
-      const { conditions, violation } = await lane.play({ name: known.scenario, seconds: 30, seed, omit, script: known.script.join('\n') });
-      for (const id of conditions) meet(id, known.scenario);
-      if (violation) return { promise, tried: `schedule of "${known.scenario}" in which it was missed`, n };
+      const { conditions, violation } = await lane.play({ name: known, seconds: 30, seed, omit, script: toScript(steps) });
+      for (const id of conditions) meet(id, known);
+      if (violation) return { promise, tried: `schedule of "${known}" in which it was missed`, n };
     }
     const candidates = meeting.get(omit) ?? (only === '' ? [] : scenarios.map(({ name }) => name));
-    for (const name of new Set([...(known ? [known.scenario] : []), ...candidates])) {
-      const { count, conditions, violation } = await lane.play({ name, seconds: name === known?.scenario ? 30 : 3, seed, omit });
+    for (const name of new Set([...(known === undefined ? [] : [known]), ...candidates])) {
+      const { count, conditions, violation } = await lane.play({ name, seconds: name === known ? 30 : 3, seed, omit });
       n += count;
       for (const id of conditions) meet(id, name);
       if (!violation) continue;
       const { violation: broken } = await lane.play({ name, seconds: 30, seed, script: violation.script });
       if (broken) return { promise, tried: `schedule of "${name}" that fails with the condition, too`, n, violation: broken };
-      needs[omit] = { scenario: name, script: violation.script.split('\n').map((line) => line.replace(/ \(.*$/, '')) };
+      const ids = violation.script.split('\n').map((line) => line.replace(/ \(.*$/, ''));
+      needs[omit] = [name, ids.join(', ')];
       return { promise, tried: `tries of "${name}" until it was missed`, n };
     }
     if (!meeting.has(omit) && values.write) return { promise, tried: 'tries that do not meet it any more', n };
@@ -128,9 +126,9 @@ const narrow: Job = {
   run: async (lane) => {
     const promise = 'every promise holds in the schedules that are known to need a condition';
     let n = 0;
-    for (const [id, { scenario, script }] of Object.entries(needs)) {
+    for (const [id, [scenario, steps]] of Object.entries(needs)) {
       n++;
-      const { violation } = await lane.play({ name: scenario, seconds: 30, seed, script: script.join('\n') });
+      const { violation } = await lane.play({ name: scenario, seconds: 30, seed, script: toScript(steps) });
       if (violation)
         return { promise, tried: 'schedules', n, violation: { ...violation, message: `${violation.message} (${id}, "${scenario}")` } };
     }
