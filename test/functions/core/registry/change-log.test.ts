@@ -1,12 +1,10 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { openChangeLog } from '../../../../functions/core/registry/change-log.ts';
-import { openIntents } from '../../../../functions/core/registry/intents.ts';
-import { digestOf, type LogQuery, selectEntries } from '../../../../functions/core/registry/log.ts';
+import { type LogQuery, selectEntries } from '../../../../functions/core/registry/log.ts';
 import { openServices } from '../../../../functions/core/registry/services.ts';
 import { keys } from '../../../../functions/core/table/keys.ts';
 import type { Table } from '../../../../functions/core/table/table.ts';
-import type { LogEntry } from '../../../../schemas/changes.ts';
-import { intentOf, serviceNamed } from '../../../support/records.ts';
+import { serviceNamed } from '../../../support/records.ts';
 import { startTable } from '../../../support/table.ts';
 import { openMemoryTable } from '../../../world/memory-table.ts';
 
@@ -22,42 +20,9 @@ const by = (subject: string) => ({ actor: { subject } });
 let made = 0;
 const newService = (store = table) => openServices(store).create(serviceNamed(`Recorded ${++made}`));
 
-async function entriesOf(id: string): Promise<LogEntry[]> {
-  const { entries } = await openChangeLog(table).list({ count: 1_000, isWanted: selectEntries({ id }) });
-  return entries.reverse();
-}
-
 /** Adds an entry that changes no record. */
 const enter = (log: ReturnType<typeof openChangeLog>, subject: string, id = 'one') =>
   log.change(by(subject), async () => ({ result: (seq) => seq, changes: [{ kind: 'agent', id, action: 'block' }], writes: () => [] }));
-
-test('each change of a record starts from the digest that the previous one left', async () => {
-  const { service_id } = await newService();
-  const uid = `chain.example:number-${made}:v1`;
-  const intents = openIntents(table);
-  await intents.create(service_id, intentOf(uid));
-  await intents.replace(uid, intentOf(uid, { tags: ['changed'] }), anyRevision);
-  await intents.replace(uid, intentOf(uid), anyRevision);
-  await intents.remove(uid, anyRevision);
-  const [created, changed, back, deleted] = (await entriesOf(uid)).map(({ changes }) => changes[0]);
-  expect([created, changed, back, deleted].map((one) => one?.action)).toEqual(['create', 'update', 'update', 'delete']);
-  expect(created?.digest_before).toBeUndefined();
-  expect(changed?.digest_before).toBe(created?.digest_after);
-  expect(back).toMatchObject({ digest_before: changed?.digest_after, digest_after: created?.digest_after });
-  expect(changed?.digest_after).not.toBe(created?.digest_after);
-  expect(deleted).toEqual({ kind: 'intent', id: uid, action: 'delete', digest_before: created?.digest_after });
-});
-
-test('entries are numbered without gaps in order of time, and each contains the digest of the previous one', async () => {
-  const log = openChangeLog(table);
-  await Promise.all(Array.from({ length: 5 }, () => newService()));
-  const entries = (await Array.fromAsync(log.after(0))).flat();
-  expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
-  expect(entries.map(({ previous }) => previous)).toEqual([null, ...entries.slice(0, -1).map(digestOf)]);
-  expect(entries.map(({ at }) => at)).toEqual(entries.map(({ at }) => at).sort());
-  const last = entries.at(-1) as LogEntry;
-  await expect(log.head()).resolves.toMatchObject({ seq: last.seq, digest: digestOf(last) });
-});
 
 test('a change takes two batch reads and one transaction; a refused one writes nothing', async () => {
   const { service_id } = await newService();
