@@ -8,6 +8,7 @@ import { startApi } from '../e2e/api.ts';
 import { makeFolder } from '../support/folder.ts';
 import { installPythonClient } from '../support/python.ts';
 import { startRelay } from '../support/relay.ts';
+import { toolCall } from '../support/tool-call.ts';
 
 // A gate shows the policy of another one, its victim, and presents there what agents sign for itself.
 
@@ -87,7 +88,7 @@ test('the commands that accept_policy gives a model sign for the gate that gives
   const answer = await fetch(`${stack.base_url}/mcp`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'accept_policy', arguments: {} } }),
+    body: JSON.stringify(toolCall('accept_policy', {})),
   });
   const { how_to_sign } = ((await answer.json()) as { result: { structuredContent: { how_to_sign: string[] } } }).result.structuredContent;
   const repository = await mkdtemp(join(folder, 'repository-'));

@@ -26,6 +26,7 @@ import { addressIn, fetchPolicy } from '../../client/policy.ts';
 import { verifyCheckpoint } from '../../client/receipts.ts';
 import { backgroundFunctions, endpointsWith, hasFunction } from '../../lib/endpoints.ts';
 import type { Settings } from '../../lib/settings.ts';
+import { toolCall } from '../support/tool-call.ts';
 import { account, credentials, type Emulator, installEmulator, region, startEmulator } from './emulator.ts';
 import { accessKeyOf, type Gateway, startGateway } from './gateway.ts';
 import { commandOf } from './guide.ts';
@@ -293,12 +294,6 @@ describe('a deployment', () => {
     const { body } = await call('GET', `${api()}/api/intents/${smokeOptions.intentUid}?view=full`);
     const service = `/api/services/${(body as { service_id: string }).service_id}`;
     const execution = { intent_uid: smokeOptions.intentUid, parameters: smokeOptions.parameters };
-    const callTool = (name: string, values: object) => ({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name, arguments: values },
-    });
     const once = { 'Idempotency-Key': 'deploy-1' };
     const calls: [method: string, path: string, token: string, body?: object, headers?: Record<string, string>][] = [
       ['GET', '/agents.json', ''],
@@ -308,9 +303,9 @@ describe('a deployment', () => {
       ['PUT', `${service}/credential`, adminToken, { headers: { Authorization: 'Bearer secret' }, origins: ['https://api.example.com'] }],
       ['POST', '/api/intents/execute', pat, execution, once],
       ['POST', '/api/intents/execute', pat, execution, once],
-      ['POST', '/mcp', '', callTool('search_intents', { query: 'country' })],
-      ['POST', '/mcp', '', callTool('get_intent', { intent_uid: smokeOptions.intentUid })],
-      ['POST', '/mcp', '', callTool('execute_intent', { ...execution, pat })],
+      ['POST', '/mcp', '', toolCall('search_intents', { query: 'country' })],
+      ['POST', '/mcp', '', toolCall('get_intent', { intent_uid: smokeOptions.intentUid })],
+      ['POST', '/mcp', '', toolCall('execute_intent', { ...execution, pat })],
       ['DELETE', `${service}/credential`, adminToken],
       ['GET', `/api/agents/${agent.agentId}`, adminToken],
       ['POST', `/api/agents/${agent.agentId}/revoke`, adminToken],
@@ -338,8 +333,7 @@ describe('a deployment', () => {
     const execution = { bearer: await requestPat(), body: { intent_uid: misspelt, parameters: {} } };
     expect(await call('POST', `${api()}/api/intents/execute`, execution)).toMatchObject(nearest);
     const accepted = { agent_id: 'nobody', agent_public_key: 'none', signed_policy: 'none' };
-    const params = { name: 'accept_policy', arguments: accepted };
-    const { text } = await call('POST', `${api()}/mcp`, { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
+    const { text } = await call('POST', `${api()}/mcp`, { body: toolCall('accept_policy', accepted) });
     expect(text).toContain('INVALID_PARAMETER');
   }, 60_000);
 

@@ -8,6 +8,7 @@ import { variables } from '../../functions/core/environment.ts';
 import { endpoints } from '../../lib/endpoints.ts';
 import { makeAgent, signJws, signProof } from '../support/agents.ts';
 import { startTable } from '../support/table.ts';
+import { toolCall } from '../support/tool-call.ts';
 import { bodyOf, type Call, startApi } from './api.ts';
 
 const database = await startTable();
@@ -47,8 +48,7 @@ const get =
 const post = (path: string, call: Call) => (): Request => ['POST', path, call];
 const execute = (call: Call = {}, body: object = {}) =>
   post('/api/intents/execute', { ...call, body: { intent_uid: uid, parameters, ...body } });
-const callTool = (name: string, args: object) =>
-  post('/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } } });
+const callTool = (name: string, args: object) => post('/mcp', { body: toolCall(name, args) });
 const postForm = (path: string, body: string) => post(path, { headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, body });
 
 /** What somebody without any rights may ask, by its name in docs/security.md. */

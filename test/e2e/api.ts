@@ -4,6 +4,7 @@ import { CompactSign, exportJWK, generateKeyPair } from 'jose';
 import { type RunningStack, startStack } from '../../bin/local/stack.ts';
 import { errorBody } from '../../schemas/error-body.ts';
 import { serviceNamed } from '../support/records.ts';
+import { toolCall } from '../support/tool-call.ts';
 
 export interface Answer {
   status: number;
@@ -98,9 +99,8 @@ export async function openApi(options: Parameters<typeof startStack>[0] = {}): P
     execute: (pat, intent_uid, parameters, headers = {}) =>
       call('POST', '/api/intents/execute', { token: pat, body: { intent_uid, parameters }, headers }),
     executeOverMcp: (pat, intent_uid, parameters) => {
-      const params = { name: 'execute_intent', arguments: { intent_uid, parameters } };
       const headers = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' };
-      return call('POST', '/mcp', { token: pat, body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params }, headers });
+      return call('POST', '/mcp', { token: pat, body: toolCall('execute_intent', { intent_uid, parameters }), headers });
     },
     stop: stack.stop,
   };

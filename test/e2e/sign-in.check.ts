@@ -19,6 +19,7 @@ import { makeCertificate } from '../support/certificate.ts';
 import { makeFolder } from '../support/folder.ts';
 import { startLocal } from '../support/local-process.ts';
 import { decide, openAuthorization, openBrowser, startClientHost } from '../support/sign-in.ts';
+import { toolCall } from '../support/tool-call.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { startApi } from './api.ts';
 
@@ -168,18 +169,17 @@ test('an answer in the name of another issuer is recognised by the official clie
 
 test('/mcp/sign-in asks for a sign-in only if a tool needs a PAT', async () => {
   const challenge = `Bearer realm="intent-gate", resource_metadata="${api.stack.base_url}/.well-known/oauth-protected-resource/mcp/sign-in"`;
-  const call = (name: string, args: object) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
   for (const [name, args] of [
     ['search_intents', { query: 'country' }],
     ['get_intent', { intent_uid: country.intent_uid }],
     ['accept_policy', {}],
   ] as const) {
-    expect(await api.call('POST', '/mcp/sign-in', { body: call(name, args) })).toMatchObject({
+    expect(await api.call('POST', '/mcp/sign-in', { body: toolCall(name, args) })).toMatchObject({
       status: 200,
       body: { result: { isError: false } },
     });
   }
-  const missing = await api.call('POST', '/mcp/sign-in', { body: call('execute_intent', country) });
+  const missing = await api.call('POST', '/mcp/sign-in', { body: toolCall('execute_intent', country) });
   expect(missing).toMatchObject({ status: 401, body: { jsonrpc: '2.0', id: 1, error: { data: { error: { code: 'UNAUTHORIZED' } } } } });
   expect(missing.headers.get('www-authenticate')).toBe(challenge);
 });

@@ -5,7 +5,6 @@ import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { openRelay } from '../../functions/core/relay/call.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
-import { createAction as createMcp } from '../../functions/mcp.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';
 import { makeCallKeys } from '../support/call-keys.ts';
@@ -14,6 +13,7 @@ import { admin, openDeferredParts, approvalTemplate as template } from '../suppo
 import { startExecuting } from '../support/executing.ts';
 import { type Agent, baseUrl, execute, newAgent, obtainPat } from '../support/gate.ts';
 import { type Answer, invoke, nextQuery, refusalOf } from '../support/invoke.ts';
+import { openMcp, toolEndpoints } from '../support/mcp.ts';
 import { intentOf } from '../support/records.ts';
 
 let steps: Action;
@@ -263,22 +263,13 @@ describe('Prefer: respond-async', () => {
 });
 
 test('over MCP, one proof of possession is good for one request only', async () => {
-  const none: Action = async () => ({ status: 200, body: {} });
-  const mcp = createMcp({
-    endpoints: {
-      ...{ searchIntents: none, getIntent: none, getPolicy: none, issuePat: none },
-      executeIntent: steps,
-      getExecution: parts.openGetExecution(),
-    },
-    findPolicy: openPolicy(template()),
-    ...{ isFreshRequired: false, isSignInOffered: false, allowedOrigins: [], version: '1' },
-  });
+  const endpoints = { ...toolEndpoints(gate), executeIntent: steps, getExecution: parts.openGetExecution() };
+  const mcp = openMcp(gate, { endpoints, findPolicy: openPolicy(template()) });
   const prover = { ...agent, jwk: JSON.parse(agent.publicJwk), algorithms: ['ES256'] } as unknown as TestAgent;
   const prove = () => signProof(prover, { url: `${baseUrl}/mcp`, token: pat });
   const send = async (method: string, params: object, DPoP: string) => {
-    const headers = { 'Content-Type': 'application/json', Authorization: `DPoP ${pat}`, DPoP };
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    return (await invoke(mcp, 'POST /mcp', { headers, body })).body;
+    const headers = { Authorization: `DPoP ${pat}`, DPoP };
+    return (await invoke(mcp, 'POST /mcp', { headers, body: { jsonrpc: '2.0', id: 1, method, params } })).body;
   };
   const call = { name: 'execute_intent', arguments: { intent_uid: uid(), parameters: { code: 'FR' }, idempotency_key: key } };
   const first = await prove();

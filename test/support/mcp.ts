@@ -3,6 +3,7 @@ import { openPolicy } from '../../functions/core/policy/policy.ts';
 import { createAction, type Deps } from '../../functions/mcp.ts';
 import type { Gate } from './gate.ts';
 import { type Answer, invoke } from './invoke.ts';
+import { toolCall } from './tool-call.ts';
 
 const none: Action = async () => ({ status: 200, body: {} });
 
@@ -35,4 +36,4 @@ export const callTool = (
   headers: Record<string, string> = {},
   path = '/mcp',
 ): Promise<Answer> =>
-  invoke(mcp, `POST ${path}`, { headers, body: { jsonrpc: '2.0', id: 'call-7', method: 'tools/call', params: { name, arguments: args } } });
+  invoke(mcp, `POST ${path}`, { headers, body: toolCall(name, args, 'call-7') });
