@@ -35,5 +35,4 @@ export const callTool = (
   args: object | null,
   headers: Record<string, string> = {},
   path = '/mcp',
-): Promise<Answer> =>
-  invoke(mcp, `POST ${path}`, { headers, body: toolCall(name, args, 'call-7') });
+): Promise<Answer> => invoke(mcp, `POST ${path}`, { headers, body: toolCall(name, args, 'call-7') });

@@ -55,55 +55,38 @@ const budget = (price: number, most: number, name?: string) => ({
 });
 const keyOf = (agent: number) => `${agent}`.padStart(43, 'k');
 
+const rule = (uid: string | undefined, constraint: object[] = [], more: object = {}) => ({
+  target: target(uid),
+  action: 'execute',
+  ...(constraint.length > 0 && { constraint }),
+  ...more,
+});
+const term = (name: string, operator: string, value: unknown) => when(`{base_url}/vocabulary/${name}`, operator, value);
+const inBerlin = (operator: string, time: string) => when('timeOfDay', operator, time, 'tz#Europe/Berlin');
+const [refund, transfer, look] = uids;
+
 /** Rules for random policies; the first permission is in all of them. */
 const permissions = [
-  { target: target('world.example:look:v1'), action: 'execute' },
-  { target: target(), action: 'execute', constraint: [rate(7, 'hour')] },
-  { target: target(uids[0]), action: 'execute', constraint: [when(`${uids[0]}/parameters/amount`, 'lt', 500), rate(3, 'day')] },
-  {
-    target: `${intents}?namespace=pay.example`,
-    action: 'execute',
-    constraint: [when('count', 'lteq', 60)],
-    duty: [budget(2, 20, 'daily')],
-  },
-  {
-    target: target(uids[1]),
-    action: 'execute',
-    constraint: [when('timeOfDay', 'gteq', '09:00', 'tz#Europe/Berlin'), when('timeOfDay', 'lt', '17:00', 'tz#Europe/Berlin')],
-    duty: [budget(0.5, 20, 'daily')],
-  },
-  { target: target(), action: 'execute', constraint: [when('{base_url}/vocabulary/method', 'eq', 'GET'), rate(2, 'minute')] },
-  {
-    target: target(),
-    action: 'execute',
-    constraint: [when('{base_url}/vocabulary/tag', 'within', ['money', 'refund']), when('dateTime', 'lt', '2026-03-05T00:00:00Z')],
-    duty: [budget(1, 9)],
-  },
-  { target: target(), action: 'execute', constraint: [when('agentKey', 'within', [keyOf(1), keyOf(2)]), rate(40, 'week')] },
-  { target: target(), action: 'execute', assignee: 'https://bot.example', constraint: [rate(3, 'hour')] },
-  { target: target(uids[1]), action: 'execute', assignee: 'Agent-3', constraint: [rate(2, 'day')] },
-  { target: target(), action: 'execute', assignee: keyOf(2), constraint: [rate(30, 'day')] },
+  rule(look),
+  rule(undefined, [rate(7, 'hour')]),
+  rule(refund, [when(`${refund}/parameters/amount`, 'lt', 500), rate(3, 'day')]),
+  rule(undefined, [when('count', 'lteq', 60)], { target: `${intents}?namespace=pay.example`, duty: [budget(2, 20, 'daily')] }),
+  rule(transfer, [inBerlin('gteq', '09:00'), inBerlin('lt', '17:00')], { duty: [budget(0.5, 20, 'daily')] }),
+  rule(undefined, [term('method', 'eq', 'GET'), rate(2, 'minute')]),
+  rule(undefined, [term('tag', 'within', ['money', 'refund']), when('dateTime', 'lt', '2026-03-05T00:00:00Z')], { duty: [budget(1, 9)] }),
+  rule(undefined, [when('agentKey', 'within', [keyOf(1), keyOf(2)]), rate(40, 'week')]),
+  rule(undefined, [rate(3, 'hour')], { assignee: 'https://bot.example' }),
+  rule(transfer, [rate(2, 'day')], { assignee: 'Agent-3' }),
+  rule(undefined, [rate(30, 'day')], { assignee: keyOf(2) }),
 ];
 const prohibitions = [
-  { target: target(), action: 'execute', constraint: [when('dayOfWeek', 'within', ['saturday', 'sunday'])] },
-  {
-    target: target(uids[0]),
-    action: 'execute',
-    constraint: [when(`${uids[0]}/parameters/amount`, 'gteq', 900), when(`${uids[0]}/parameters/currency`, 'neq', 'EUR')],
-  },
-  { target: target(uids[1]), action: 'execute' },
-  {
-    target: target(),
-    action: 'execute',
-    constraint: [when('{base_url}/vocabulary/service', 'eq', 'Payments'), when('agentKey', 'eq', keyOf(3))],
-  },
-  { target: target(), action: 'execute', constraint: [when('agentKey', 'neq', keyOf(4)), when('rateLimit', 'gt', 12, 'day')] },
-  { target: target(uids[0]), action: 'execute', assignee: 'bot.example' },
-  {
-    target: target(),
-    action: 'execute',
-    constraint: [when('{base_url}/vocabulary/agentDomain', 'neq', 'bot.example'), when('timeOfDay', 'lt', '03:00', 'tz#Europe/Berlin')],
-  },
+  rule(undefined, [when('dayOfWeek', 'within', ['saturday', 'sunday'])]),
+  rule(refund, [when(`${refund}/parameters/amount`, 'gteq', 900), when(`${refund}/parameters/currency`, 'neq', 'EUR')]),
+  rule(transfer),
+  rule(undefined, [term('service', 'eq', 'Payments'), when('agentKey', 'eq', keyOf(3))]),
+  rule(undefined, [when('agentKey', 'neq', keyOf(4)), when('rateLimit', 'gt', 12, 'day')]),
+  rule(refund, [], { assignee: 'bot.example' }),
+  rule(undefined, [term('agentDomain', 'neq', 'bot.example'), inBerlin('lt', '03:00')]),
 ];
 
 /** A valid policy with some of these rules. */
@@ -222,13 +205,8 @@ export async function runCalls(calls: readonly TrialCall[], template: PolicyTemp
   try {
     for (const call of calls) {
       current = call;
-      const { status, body } = await execute(
-        action,
-        'pat',
-        call.uid,
-        call.parameters,
-        call.key === undefined ? {} : { 'Idempotency-Key': call.key },
-      );
+      const headers = call.key === undefined ? undefined : { 'Idempotency-Key': call.key };
+      const { status, body } = await execute(action, 'pat', call.uid, call.parameters, headers);
       const { reason, rule } = body.error?.details ?? {};
       const isPolicy = (status === 403 && reason !== undefined) || (status === 429 && rule !== undefined);
       run.refusedBy.push(status === 200 ? undefined : isPolicy ? 'policy' : 'other');
@@ -274,21 +252,15 @@ export async function tryPolicies(calls: readonly TrialCall[], before: PolicyTem
       const fate = replayed.add(line);
       if (!fate) continue;
       const isRefused = real.refusedBy[at] === 'policy';
-      // for a refused call, only the verdict records whether its parameters were valid
-      if (!isJudged && real.lines[at]?.outcome === 'INVALID_PARAMETER') {
-        if (fate.is === 'refused' && past.refusedBy[at] !== 'policy') expected.refuse++;
-        if (fate.is === 'permitted' && past.refusedBy[at] === 'policy') expected.permit++;
-        continue;
-      }
-      if (fate.is === 'unknown') findings.unknown++;
-      else
-        assert.equal(
-          fate.is,
-          isRefused ? 'refused' : 'permitted',
-          `call ${at}: ${JSON.stringify({ call: calls[at], line, fate, real: real.lines[at] })}`,
-        );
       if (fate.is === 'refused' && past.refusedBy[at] !== 'policy') expected.refuse++;
       if (fate.is === 'permitted' && past.refusedBy[at] === 'policy') expected.permit++;
+      // whether the parameters of a call that was refused before are valid is recorded with the verdict alone
+      if (!isJudged && real.lines[at]?.outcome === 'INVALID_PARAMETER') continue;
+      if (fate.is === 'unknown') findings.unknown++;
+      else {
+        const shown = JSON.stringify({ call: calls[at], line, fate, real: real.lines[at] });
+        assert.equal(fate.is, isRefused ? 'refused' : 'permitted', `call ${at}: ${shown}`);
+      }
     }
     const report = replay(lines, { trial, serviceName }, startMs, calls.at(-1)?.atMs ?? startMs);
     const sum = (rows: readonly { calls: number }[]) => rows.reduce((total, row) => total + row.calls, 0);
