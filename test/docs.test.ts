@@ -22,6 +22,7 @@ import { keyPatClaims, personPatClaims } from '../schemas/pat.ts';
 import { receiptClaims } from '../schemas/receipt.ts';
 import { searchQuery } from '../schemas/search.ts';
 import { makeCallKeys } from './support/call-keys.ts';
+import { callOf } from './support/call-upstream.ts';
 
 /** Most words of README.md, CONTRIBUTING.md and docs/ together, without rows of tables: `cat README.md CONTRIBUTING.md docs/*.md | grep -v '^|' | wc -w`. */
 const maxWords = 15_000;
@@ -92,19 +93,7 @@ const key = await makeCallKeys().signing();
 
 /** Every header of a call whose agent sent an idempotency key. */
 function listHeaders(): string[] {
-  const call: Parameters<typeof buildHeaders>[0] = {
-    request: { url: 'https://service.example/', method: 'POST', body: '{}', contentType: 'application/json' },
-    intentUid: 'a:b:v1',
-    service: { service_id: 'S', service_url: 'https://service.example' },
-    agentId: 'agent',
-    account: 'key',
-    agentDomain: 'bot.example',
-    requestId: 'request',
-    executionId: 'execution',
-    idempotencyKey: 'again',
-    baseUrl: 'https://gate.example',
-    deadlineMs: 1,
-  };
+  const call = callOf('https://service.example/', { agentDomain: 'bot.example', idempotencyKey: 'again' });
   const credential = { headers: {}, query: {} };
   const trace = readTrace(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, 'a=1');
   const headers = withinTrace(trace, () => buildHeaders(call, new URL('https://service.example/'), credential, key));

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -9,6 +8,7 @@ import { parse } from 'yaml';
 import { parseSettings } from '../lib/settings.ts';
 import { readRegistry } from '../registry/files.ts';
 import { copyTable } from './support/copy-table.ts';
+import { makeFolder } from './support/folder.ts';
 import { intentOf, serviceNamed } from './support/records.ts';
 import { startRegistry } from './support/registry.ts';
 
@@ -41,17 +41,16 @@ test('workflows pin their actions to commit digests', () => {
   for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
 });
 
+const folder = makeFolder();
 const script = (part: string): string => blocks('').find((text) => text.includes(part)) ?? '';
 
 const runScript = (text: string, cwd: string, environment: NodeJS.ProcessEnv = {}) =>
   promisify(execFile)('bash', ['-euo', 'pipefail', '-c', text], { cwd, env: { PATH: process.env.PATH, ...environment } });
 
 test('the variables of the commands come from the outputs of a stage', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'operations-'));
   const outputs = { ApiUrl: 'https://a.example', UserPoolId: 'eu-west-1_1', AdminClientId: 'client', RegistryTable: 'Registry-1' };
   writeFileSync(join(folder, 'cdk-outputs.production.json'), JSON.stringify({ IntentGate: outputs }));
   const { stdout } = await runScript(`${script('output()')}echo "$URL $POOL $CLIENT $TABLE"`, folder);
-  rmSync(folder, { recursive: true });
   expect(stdout).toBe('https://a.example eu-west-1_1 client Registry-1\n');
 });
 
@@ -65,7 +64,6 @@ test('the commands that restore do what the guide says', async () => {
   await copyTable(client, TABLE, 'restored');
   await registry.intents.remove(uid, () => true);
   // DynamoDB's own operations have been played above; of the command line, what it is told is shown.
-  const folder = mkdtempSync(join(tmpdir(), 'operations-'));
   const restore = ['bin/run.js', 'bin/restore.ts'].map((file) => `"${resolve(file)}"`).join(' ');
   const standIns = `aws() { :; }\nnpm() { shift 3; "${process.execPath}" ${restore} "$@"; }\nnpx() { echo "$@"; }\n`;
   const { AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = process.env;
@@ -79,7 +77,6 @@ test('the commands that restore do what the guide says', async () => {
   });
   const [, , file = ''] = /^intent-gate apply (--dry-run )?(\S+)$/m.exec(stdout) ?? [];
   const restored = await readRegistry(join(folder, file));
-  rmSync(folder, { recursive: true });
   client.destroy();
   await registry.stop();
   expect(stdout).toBe(`intent-gate apply --dry-run ${file}\nintent-gate apply ${file}\n`);

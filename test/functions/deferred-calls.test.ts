@@ -3,11 +3,10 @@ import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { unavailable } from '../../functions/core/api-error.ts';
 import type { Action } from '../../functions/core/http/serve.ts';
 import { openPolicy } from '../../functions/core/policy/policy.ts';
-import { openRelay } from '../../functions/core/relay/call.ts';
 import { CallFailed } from '../../functions/core/relay/call-failure.ts';
 import { approval, executionState, pendingExecution } from '../../schemas/deferred.ts';
 import { signProof, type TestAgent } from '../support/agents.ts';
-import { makeCallKeys } from '../support/call-keys.ts';
+import { openLocalRelay } from '../support/call-upstream.ts';
 import { captureLog } from '../support/capture-log.ts';
 import { admin, openDeferredParts, approvalTemplate as template } from '../support/deferred.ts';
 import { startExecuting } from '../support/executing.ts';
@@ -234,12 +233,7 @@ describe('Prefer: respond-async', () => {
   });
 
   test('if the upstream answers too late, the outcome is unknown and it is called once', async () => {
-    const relay = openRelay({
-      rules: { ports: [443], allowLoopback: true, ownHosts: [] },
-      credentials: gate.credentials,
-      callKeys: makeCallKeys(),
-      maxDeadlineMs: 100,
-    });
+    const relay = openLocalRelay({ maxDeadlineMs: 100 });
     delayMs = 300;
     const id = idOf(await ask('DE', { Prefer: 'respond-async' }));
     await parts.openWorker({ relay })(id);

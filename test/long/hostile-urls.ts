@@ -8,12 +8,9 @@
 import dns from 'node:dns';
 import { connect, Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { openRelay } from '../../functions/core/relay/call.ts';
 import type { ResolvedAddress } from '../../functions/core/relay/dial.ts';
 import { openDocumentReader } from '../../functions/core/relay/fetch-document.ts';
-import type { UpstreamCall } from '../../functions/core/relay/request.ts';
-import { makeCallKeys } from '../support/call-keys.ts';
-import { callUpstream } from '../support/call-upstream.ts';
+import { callOf, callUpstream, openLocalRelay } from '../support/call-upstream.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { chooseWith, seededRandom } from '../support/random.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -233,27 +230,11 @@ function makeHostile(): string {
 }
 
 const rules = { ports: [443], allowLoopback: false, ownHosts: ['gate.example'] };
-const relay = openRelay({
-  rules,
-  resolve,
-  breaker: { secondsToWait: () => 0, record: () => {}, release: () => {} },
-  credentials: { read: () => Promise.reject(new Error('no credential')) },
-  callKeys: makeCallKeys(),
-  trustedCertificate: certificate.cert,
-});
+const breaker = { secondsToWait: () => 0, record: () => {}, release: () => {} };
+const relay = openLocalRelay({ rules, resolve, breaker, trustedCertificate: certificate.cert });
 const readDocument = openDocumentReader({ rules, resolve, trustedCertificate: certificate.cert, maxBytes: 10_000, timeoutMs: 5_000 });
 
-const execution = (url: string): UpstreamCall => ({
-  request: { method: pick(['GET', 'POST']), url },
-  service: { service_id: 'service-1', service_url: `https://${honestHost}` },
-  intentUid: 'world.example:get-country:v1',
-  agentId: 'agent-1',
-  account: 'thumbprint-1',
-  requestId: 'request-1',
-  executionId: 'execution-1',
-  baseUrl: 'https://gate.example',
-  deadlineMs: 5_000,
-});
+const execution = (url: string) => callOf(url, { request: { method: pick(['GET', 'POST']), url } });
 
 const outcomes = { refused: 0, redirects: 0, elsewhere: 0, honest: 0 };
 const violations: string[] = [];

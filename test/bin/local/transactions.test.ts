@@ -1,20 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createTables, startDynamo } from '../../../bin/local/table.ts';
 import { awsClientSettings } from '../../../functions/core/aws-client.ts';
 import { LeanDynamoDBClient } from '../../../functions/core/table/dynamodb-client.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { seededRandom } from '../../support/random.ts';
 import { startTable } from '../../support/table.ts';
 
 const { client, endpoint, stop, table, tableNames } = await startTable();
 afterAll(stop);
 
+const folder = makeFolder();
 const { activity } = tableNames;
 const location = { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 1 };
 const leanClient = (place = location) => new LeanDynamoDBClient({ ...awsClientSettings({ requestTimeout: 60_000 }), ...place });
@@ -153,7 +153,6 @@ await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(async (group) => {
 }));`;
 
 test('kill -9 leaves nothing half-written, and forgets nothing that was acknowledged', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'transactions-'));
   const random = seededRandom(Date.now());
   const keySchema = { pk: 'HASH', sk: 'RANGE' } as const;
   const definitions = ['one', 'two'].map((TableName) => ({
@@ -203,5 +202,4 @@ test('kill -9 leaves nothing half-written, and forgets nothing that was acknowle
     kept.destroy();
     await dynamo.stop();
   }
-  rmSync(folder, { recursive: true, force: true });
 }, 60_000);

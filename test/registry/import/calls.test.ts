@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { compileParameters } from '../../../functions/core/parameters/compile.ts';
-import { openRelay, type Relay } from '../../../functions/core/relay/call.ts';
+import type { Relay } from '../../../functions/core/relay/call.ts';
 import { buildRequest } from '../../../functions/core/relay/request.ts';
 import { readDocument } from '../../../registry/import/document.ts';
 import type { ImportPlan } from '../../../registry/import/plan.ts';
 import { planImport } from '../../../registry/import/plan-import.ts';
 import { splitIntentUid } from '../../../schemas/intent-uid.ts';
-import { makeCallKeys } from '../../support/call-keys.ts';
-import { callUpstream } from '../../support/call-upstream.ts';
+import { callOf, callUpstream, openLocalRelay } from '../../support/call-upstream.ts';
 import { type SeenRequest, startUpstream } from '../../support/upstream.ts';
 
 let upstream: Awaited<ReturnType<typeof startUpstream>>;
@@ -17,10 +16,10 @@ let plan: ImportPlan;
 
 beforeAll(async () => {
   upstream = await startUpstream((_, response) => response.writeHead(204).end());
-  const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
-  relay = openRelay({ rules, credentials: { read: () => Promise.reject(new Error('there is none')) }, callKeys: makeCallKeys() });
+  relay = openLocalRelay();
   const text = readFileSync(new URL('documents/every-kind.yaml', import.meta.url), 'utf8');
   const document = readDocument(text.replace('BASE', `http://127.0.0.1:${upstream.port}`));
+  const rules = { ports: [443], allowLoopback: true, ownHosts: [] };
   plan = planImport(document, { rules, registryUrl: 'https://gate.example', namespace: 'every.example' });
 });
 
@@ -35,17 +34,9 @@ async function execute(slug: string, parameters: Record<string, unknown>): Promi
   if (intent === undefined) throw new Error(`there is no intent ${slug}`);
   const { values, issues } = compileParameters(intent.input_parameters)(parameters);
   if (values === undefined) throw new Error(JSON.stringify(issues));
-  await callUpstream(relay, {
-    request: buildRequest({ ...intent }, values),
-    service: { service_id: 'every', ...plan.service },
-    intentUid: intent.intent_uid,
-    agentId: 'agent',
-    account: 'thumbprint',
-    requestId: 'request',
-    executionId: 'execution',
-    baseUrl: 'https://gate.example',
-    deadlineMs: 5_000,
-  });
+  const request = buildRequest({ ...intent }, values);
+  const service = { service_id: 'every', ...plan.service };
+  await callUpstream(relay, callOf(request.url, { request, service, intentUid: intent.intent_uid }));
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing was called');
   return seen;

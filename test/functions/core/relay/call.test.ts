@@ -3,30 +3,15 @@ import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { ApiError, unavailable } from '../../../../functions/core/api-error.ts';
-import { type ConnectedCall, openRelay, type RelayOptions, type Resend } from '../../../../functions/core/relay/call.ts';
+import type { ConnectedCall, RelayOptions, Resend } from '../../../../functions/core/relay/call.ts';
 import type { UnusableBody } from '../../../../functions/core/relay/content-coding.ts';
 import type { EgressRules } from '../../../../functions/core/relay/egress.ts';
 import type { UpstreamCall } from '../../../../functions/core/relay/request.ts';
-import { makeCallKeys } from '../../../support/call-keys.ts';
-import { callUpstream } from '../../../support/call-upstream.ts';
+import { callUpstream, callOf as execution, openLocalRelay } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { startRawUpstream, startUpstream, watchSockets } from '../../../support/upstream.ts';
 
-const loopback: EgressRules = { ports: [443], allowLoopback: true, ownHosts: [] };
 const production: EgressRules = { ports: [443], allowLoopback: false, ownHosts: ['gate.example'] };
-
-const execution = (url: string, more: Partial<UpstreamCall> = {}): UpstreamCall => ({
-  request: { method: 'POST', url, contentType: 'application/json', body: '{"a":1}' },
-  service: { service_id: 'service-1', service_url: 'https://api.world.example' },
-  intentUid: 'world.example:get-country:v1',
-  agentId: 'agent-1',
-  account: 'thumbprint-1',
-  requestId: 'request-1',
-  executionId: 'execution-1',
-  baseUrl: 'https://gate.example',
-  deadlineMs: 5_000,
-  ...more,
-});
 
 /** Credentials that cannot be read. */
 const unreadable: RelayOptions['credentials'] = { read: () => Promise.reject(unavailable('The credentials cannot be reached.')) };
@@ -44,15 +29,7 @@ afterEach(async () => {
 });
 
 const relay = (options: Partial<RelayOptions> = {}) => {
-  const own = keep(
-    openRelay({
-      rules: loopback,
-      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-      credentials: unreadable,
-      callKeys: makeCallKeys(),
-      ...options,
-    }),
-  );
+  const own = keep(openLocalRelay({ credentials: unreadable, ...options }));
   return { ...own, call: (execution: UpstreamCall) => callUpstream(own, execution) };
 };
 

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { openRelay, type Relay } from '../../../../functions/core/relay/call.ts';
+import type { RelayOptions } from '../../../../functions/core/relay/call.ts';
 import { openCallKeys, periodMs } from '../../../../functions/core/relay/call-keys.ts';
 import type { UpstreamRequest } from '../../../../functions/core/relay/request.ts';
 import { createAction } from '../../../../functions/get-signature-directory.ts';
 import { makeCallKeys } from '../../../support/call-keys.ts';
-import { callUpstream } from '../../../support/call-upstream.ts';
+import { callOf, callUpstream, openLocalRelay } from '../../../support/call-upstream.ts';
 import { makeCertificate } from '../../../support/certificate.ts';
 import { baseUrl } from '../../../support/gate.ts';
 import { invoke } from '../../../support/invoke.ts';
@@ -17,15 +17,7 @@ type IsSigned = (call: Seen, gate: { gate: string; keys: unknown[] }) => boolean
 const certificate = makeCertificate('upstream.example');
 const callKeys = makeCallKeys();
 
-const openWith = (options: Partial<Parameters<typeof openRelay>[0]> = {}): Relay =>
-  openRelay({
-    rules: { ports: [443], allowLoopback: true, ownHosts: [] },
-    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-    trustedCertificate: certificate.cert,
-    credentials: { read: () => Promise.reject(new Error('none')) },
-    callKeys,
-    ...options,
-  });
+const openWith = (options: Partial<RelayOptions> = {}) => openLocalRelay({ trustedCertificate: certificate.cert, callKeys, ...options });
 
 const directory = async (of = callKeys) => invoke(createAction({ callKeys: of }), 'GET /.well-known/http-message-signatures-directory');
 
@@ -40,18 +32,10 @@ afterAll(async () => {
 
 async function call({ path, ...request }: Omit<UpstreamRequest, 'url'> & { path: string }, through = relay): Promise<Seen> {
   const origin = `https://upstream.example:${upstream.port}`;
-  await callUpstream(through, {
-    request: { ...request, url: `${origin}${path}` },
-    service: { service_id: 'service-1', service_url: origin },
-    intentUid: 'world.example:get-country:v1',
-    agentId: 'agent é',
-    account: 'thumbprint-1',
-    requestId: 'request-1',
-    executionId: 'execution-1',
-    idempotencyKey: 'again',
-    baseUrl,
-    deadlineMs: 5_000,
-  });
+  const url = `${origin}${path}`;
+  const service = { service_id: 'service-1', service_url: origin };
+  const more = { request: { ...request, url }, service, agentId: 'agent é', idempotencyKey: 'again', baseUrl };
+  await callUpstream(through, callOf(url, more));
   const seen = upstream.seen.at(-1);
   if (seen === undefined) throw new Error('nothing came');
   return { ...seen, url: `${origin}${seen.url}` };

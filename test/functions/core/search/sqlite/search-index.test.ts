@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -7,6 +5,7 @@ import type { IntentRecord, ServiceRecord } from '../../../../../functions/core/
 import { openSearchIndex, type SearchIndex } from '../../../../../functions/core/search/sqlite/search-index.ts';
 import { type IntentInput, toIntentDetails } from '../../../../../schemas/intent.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
+import { makeFolder } from '../../../../support/folder.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 
 const serviceRecord = (service_id: string, name: string): ServiceRecord => ({
@@ -52,6 +51,7 @@ const old = intentRecord('sky.example:get-forecast:v0', 'sky', {
   deprecated: true,
 });
 
+const folder = makeFolder();
 const opened: SearchIndex[] = [];
 afterAll(() => {
   for (const index of opened) index.close();
@@ -332,7 +332,6 @@ describe('a question that is a name', () => {
 });
 
 test('an index that was completed, closed and opened again says the same, before and after further changes', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'search-index-'));
   const file = join(folder, 'index.sqlite');
   const made = openSearchIndex(file);
   const service = serviceRecord('sky', 'Himmel');
@@ -358,5 +357,4 @@ test('an index that was completed, closed and opened again says the same, before
   expect(uids({ query: 'weather forecast' }, opened)).toEqual([weather.intent_uid, alerts.intent_uid]);
   expect(uids({ query: 'convert currency' }, opened)).toEqual([convert.intent_uid]);
   opened.close();
-  rmSync(folder, { recursive: true });
 });

@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { startS3 } from '../../../../../bin/local/s3.ts';
 import { unavailable } from '../../../../../functions/core/api-error.ts';
 import { log } from '../../../../../functions/core/log.ts';
@@ -21,15 +20,15 @@ import {
 import { createAction } from '../../../../../functions/snapshot-search-index.ts';
 import type { LogEntry } from '../../../../../schemas/changes.ts';
 import { searchQuery } from '../../../../../schemas/search.ts';
+import { makeFolder } from '../../../../support/folder.ts';
 import { intentOf, serviceNamed } from '../../../../support/records.ts';
 import { openMemoryTable } from '../../../../world/memory-table.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'snapshots-'));
+const folder = makeFolder();
 const file = join(folder, 'index.sqlite');
 const content = Buffer.alloc(300_000, 'a page of an index ');
 
 beforeEach(() => writeFile(file, content));
-afterAll(() => rm(folder, { recursive: true }));
 
 /** An entry of a log. */
 const seenAt = (seq: number) => ({ seq, digest: `sha-256=${seq}` });
