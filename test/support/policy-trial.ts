@@ -254,7 +254,7 @@ export async function tryPolicies(calls: readonly TrialCall[], before: PolicyTem
       const isRefused = real.refusedBy[at] === 'policy';
       if (fate.is === 'refused' && past.refusedBy[at] !== 'policy') expected.refuse++;
       if (fate.is === 'permitted' && past.refusedBy[at] === 'policy') expected.permit++;
-      // whether the parameters of a call that was refused before are valid is recorded with the verdict alone
+      // for a refused call, only the verdict records whether its parameters were valid
       if (!isJudged && real.lines[at]?.outcome === 'INVALID_PARAMETER') continue;
       if (fate.is === 'unknown') findings.unknown++;
       else {
