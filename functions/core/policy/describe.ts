@@ -2,6 +2,7 @@ import { canonicalText } from '../../../schemas/canonical.ts';
 import type { Policy } from '../../../schemas/policy.ts';
 import type { CompiledPolicy } from './compile.ts';
 import { type Condition, isDate, isInstant, isIntentSubject, type JudgedIntent, type Scalar } from './conditions.ts';
+import { termOf } from './constraints.ts';
 import { nameDuration } from './duration.ts';
 import type { Payment } from './duties.ts';
 import { assigneeOf, rulesFor, rulesForAll } from './judge.ts';
@@ -21,9 +22,9 @@ const nameTimes = ({ rate, period }: Charge): string =>
   `${rate} ${rate === 1 ? 'time' : 'times'} ${Number.isFinite(period) ? `${period === 3600 ? 'an' : 'a'} ${unitNames[period]}` : 'in total'}`;
 
 function namePayment({ amount, currency, every, budget, target }: Payment): string {
-  if (budget) {
-    const source = target === undefined ? '' : ` out of the budget ${target}`;
-    return `for ${amount} ${currency} each time, at most ${budget.amount} ${currency} in any ${nameDuration(budget.every)}${source}`;
+  if (budget !== undefined) {
+    const source = target === undefined ? '' : ` out of the budget ${termOf(target)}`;
+    return `for ${amount} ${currency} each time, at most ${budget} ${currency} in any ${nameDuration(every ?? '')}${source}`;
   }
   return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${nameDuration(every)}`}${target === undefined ? '' : ` (target: ${target})`}`;
 }

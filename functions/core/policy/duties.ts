@@ -9,24 +9,12 @@ export interface Payment {
   amount: number;
   /** ISO 4217 code */
   currency: string;
-  /** ISO 8601 duration; without it, the amount is due for each execution */
+  /** ISO 8601 duration; without it or with a budget, the amount is due for each execution */
   every?: string | undefined;
   /** the maximum to be spent in any period of length `every` */
-  budget?: { amount: number; every: string };
-  /** what is paid for or, for a shared budget, its name */
+  budget?: number;
+  /** what is paid for or, for a shared budget, a URI that ends in its name */
   target?: string | undefined;
-}
-
-/** A price and the budget that pays it, both in minor units of the currency. */
-export interface StatedBudget {
-  rule: string;
-  /** name of a shared budget */
-  target?: string | undefined;
-  price: number;
-  budget: number;
-  currency: string;
-  /** seconds */
-  period: number;
 }
 
 const maxSeconds = toSeconds('P5Y');
@@ -39,10 +27,7 @@ export function isApproval({ action, ...others }: Duty, position: Position): boo
 }
 
 /** Reads a payment: a number is a price that the gate only shows, an object a price with a budget that it enforces. */
-export function readDuty(
-  { action, amount, unit = '', timeInterval, target }: Duty,
-  position: Position,
-): { payment: Payment; budget?: StatedBudget } {
+export function readDuty({ action, amount, unit = '', timeInterval, target }: Duty, position: Position): Payment {
   const currency = termOf(unit);
   if (termOf(action) !== 'pay') position.at('action').refuse('must be pay or approve');
   if (!isCurrency(currency)) position.at('unit').refuse('must be a currency: a URI that ends in its ISO 4217 code');
@@ -50,26 +35,19 @@ export function readDuty(
   if (!isObject(amount)) {
     if (typeof amount !== 'number' || amount < 0) position.at('amount').refuse('must be a number of at least 0');
     if (timeInterval !== undefined && period < 1) position.at('timeInterval').refuse('must be a duration of at least PT1S');
-    return { payment: { amount: Number(amount), currency, every: timeInterval, target } };
+    return { amount: Number(amount), currency, every: timeInterval, target };
   }
   const { price, budget, ...unknown } = amount;
   for (const name of Object.keys(unknown)) position.at('amount', name).refuse('is not a known member; remove it');
-  const read = (name: 'price' | 'budget', value: unknown): number => {
-    const minor = typeof value === 'number' ? toMinorUnits(value, currency) : undefined;
-    if (!minor)
+  for (const [name, value] of Object.entries({ price, budget })) {
+    if (typeof value !== 'number' || !toMinorUnits(value, currency))
       position.at('amount', name).refuse(`must be a positive amount with at most ${minorDigits(currency)} decimals and 15 digits`);
-    return minor || 1;
-  };
-  const stated = { price: read('price', price), budget: read('budget', budget) };
+  }
   if (period < 1 || period > maxSeconds)
     position.at('timeInterval').refuse('must be a duration between PT1S and P5Y, in which the budget may be spent');
-  const name = target === undefined ? undefined : termOf(target);
-  if (name !== undefined && !/^[\w.~-]{1,100}$/.test(name))
+  if (target !== undefined && !/^[\w.~-]{1,100}$/.test(termOf(target)))
     position
       .at('target')
       .refuse('must end in a name of at most 100 ASCII letters, digits and . _ ~ -, by which responses refer to the budget');
-  return {
-    payment: { amount: Number(price), currency, budget: { amount: Number(budget), every: timeInterval ?? '' }, target: name },
-    budget: { rule: position.pointer, target, ...stated, currency, period },
-  };
+  return { amount: Number(price), currency, every: timeInterval, budget: Number(budget), target };
 }

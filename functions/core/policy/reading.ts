@@ -12,8 +12,10 @@ import {
 import { readAssignee } from './assignee.ts';
 import type { Condition } from './conditions.ts';
 import { decode, readConstraints, type StatedLimit, termOf } from './constraints.ts';
-import { isApproval, type Payment, readDuty, type StatedBudget } from './duties.ts';
+import { toSeconds } from './duration.ts';
+import { isApproval, type Payment, readDuty } from './duties.ts';
 import { type Charge, mergeCharges } from './limits.ts';
+import { toMinorUnits } from './money.ts';
 import { isWithin, Position } from './position.ts';
 import { coversEntry, everyIntent, oneIntent, oneNamespace } from './scope.ts';
 
@@ -109,16 +111,20 @@ function readRule(
 function readPermission(permission: PolicyPermission, { baseUrl, reading }: Context, position: Position): void {
   if (termOf(permission.action) !== 'execute') position.at('action').refuse('must be execute');
   const rule = readRule(permission, 'permission', 'lte', baseUrl, position);
+  const charges = [...rule.charges];
+  const payments: Payment[] = [];
   let needsApproval = false;
-  const duties = (permission.duty ?? []).flatMap((duty, at) => {
+  for (const [at, duty] of (permission.duty ?? []).entries()) {
     const stated = position.at('duty', at);
-    if (!isApproval(duty, stated)) return readDuty(duty, stated);
-    needsApproval = true;
-    return [];
-  });
-  const budgets = duties.flatMap(({ budget }) => (budget ? toBudgetCharge(budget, rule, baseUrl) : []));
-  const charges = mergeCharges([...rule.charges, ...budgets]);
-  reading.rules.push({ ...rule, charges, payments: duties.map(({ payment }) => payment), needsApproval });
+    if (isApproval(duty, stated)) {
+      needsApproval = true;
+      continue;
+    }
+    const payment = readDuty(duty, stated);
+    payments.push(payment);
+    if (payment.budget !== undefined) charges.push(toBudgetCharge(payment, stated.pointer, rule, baseUrl));
+  }
+  reading.rules.push({ ...rule, charges: mergeCharges(charges), payments, needsApproval });
 }
 
 /** A prohibition of `execute` subtracts; with a rate or a count, it states a limit. */
@@ -187,15 +193,18 @@ const toCharge = ({ rule, rate, period }: StatedLimit, entry: string, conditions
   cost: 1,
 });
 
-/** Budgets with the same name are one budget, whatever is paid from them. */
+/** A price and its budget. Budgets with the same name are one budget, whatever is paid from them. */
 function toBudgetCharge(
-  { rule, target, price, budget, currency, period }: StatedBudget,
+  { amount, budget = 0, currency, every = '', target }: Payment,
+  rule: string,
   { entry, conditions }: Rule,
   baseUrl: string,
 ): Charge {
+  const [cost, rate] = [toMinorUnits(amount, currency) || 1, toMinorUnits(budget, currency) || 1];
+  const period = toSeconds(every);
   const scope = target === undefined ? scopeOf(entry, conditions) : [target.replaceAll(baseUrl, placeholder)];
-  const id = windowId(['money', budget, currency, period, ...scope]);
-  return { id, name: target === undefined ? '' : termOf(target), rule, rate: budget, period, currency, cost: price };
+  const id = windowId(['money', rate, currency, period, ...scope]);
+  return { id, name: target === undefined ? '' : termOf(target), rule, rate, period, currency, cost };
 }
 
 /** All statements of a shared budget must agree. */
