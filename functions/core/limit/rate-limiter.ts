@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 /**
  * Counts calls against limits: one item per owner, one conditional write per call. `consume` counts a call or refuses it, `renew` counts it again if
- * too much time has passed before it is sent, `giveBack` refunds budgets and totals if nothing was sent. `count` does the write and its retries, `window.ts` the arithmetic,
- * `counter-item.ts` the storage. `execution/quota.ts` calls this module.
+ * too much time has passed before it is sent, `giveBack` refunds budgets and totals if nothing was sent. `count` does the write and its retries,
+ * `window.ts` the arithmetic, `counter-item.ts` the storage. `execution/quota.ts` calls this module.
  */
+import { randomBytes } from 'node:crypto';
 import QuickLRU from 'quick-lru';
 import { unavailable } from '../api-error.ts';
 import { type Charge, isRate, unitOf } from '../policy/limits.ts';
@@ -140,7 +140,8 @@ export function openRateLimiter(table: Table, time: CountingClock | (() => numbe
           return { ...decide(left), buckets: countedIn };
         }
         if (!decision.isWithinLimits) return decision;
-        // Checked after the decision, so that a limit used up by others is a refusal, not an error. Bounded, because a waiting call occupies an environment.
+        // Checked after the decision, so that a limit used up by others is a refusal, not an error. Bounded, because a waiting call occupies an
+        // environment.
         if (attempt === maxAttempts || (wasOvertaken && now() - startedMs > maxCountingMs)) {
           throw unavailable('The call could not be counted in time. Try again after Retry-After.');
         }

@@ -26,7 +26,8 @@ function namePayment({ amount, currency, every, budget, target }: Payment): stri
     const source = target === undefined ? '' : ` out of the budget ${termOf(target)}`;
     return `for ${amount} ${currency} each time, at most ${budget} ${currency} in any ${nameDuration(every ?? '')}${source}`;
   }
-  return `for ${amount} ${currency} ${every === undefined ? 'each time' : `every ${nameDuration(every)}`}${target === undefined ? '' : ` (target: ${target})`}`;
+  const due = every === undefined ? 'each time' : `every ${nameDuration(every)}`;
+  return `for ${amount} ${currency} ${due}${target === undefined ? '' : ` (target: ${target})`}`;
 }
 
 const nameValue = (value: Scalar): string =>

@@ -36,8 +36,9 @@ export function findTooManyLimits(rules: readonly Rule[]): Issue[] {
     );
     const path = together?.at(-1);
     if (together === undefined || path === undefined) continue;
-    const others = together.slice(0, -1);
-    const problem = `counts the same calls${uid.startsWith('*') ? '' : ` of ${uid.replace(/:\*:\*$/, '')}`} as ${others.join(', ')}: at most ${maxLimitsPerCall} limits and budgets may apply to one call`;
+    const where = uid.startsWith('*') ? '' : ` of ${uid.replace(/:\*:\*$/, '')}`;
+    const others = together.slice(0, -1).join(', ');
+    const problem = `counts the same calls${where} as ${others}: at most ${maxLimitsPerCall} limits and budgets may apply to one call`;
     const key = together.join(' ');
     if (!found.has(key)) found.set(key, { path, problem });
   }

@@ -55,7 +55,7 @@ export interface RecordedCall extends JudgedIntent {
 
 /** The verdict of a policy on a recorded call. */
 export type Verdict =
-  /** `sure`: rules that cover the call; `possible`: those and rules that may cover it; `missing`: the unrecorded fact that decides whether it is permitted */
+  /** `sure`: covering rules; `possible`: those and rules that may cover the call; `missing`: the unrecorded fact that decides about permission */
   | { isRefused: false; sure: Rule[]; possible: Rule[]; missing?: string }
   /** `pointer`: JSON pointer to what refuses it, empty if no permission names the intent */
   | { isRefused: true; pointer: string };
@@ -117,7 +117,10 @@ export function judgeRecorded(rules: readonly Rule[], call: RecordedCall): Verdi
   };
 }
 
-/** Describes in words what refuses a call. @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent */
+/**
+ * Describes in words what refuses a call.
+ * @param pointer - to a rule, one of its conditions, or what states a limit; empty if no permission names the intent
+ */
 export function describePointer(rules: readonly Rule[], pointer: string): string {
   const rule = rules.find((one) => isWithin(pointer, one.pointer));
   if (!rule) return 'No permission names the intent.';
